@@ -1,0 +1,1 @@
+"""What happened: event types, their codec, and the log that keeps them."""

@@ -1,0 +1,68 @@
+"""The errors a person meets: each says what was wrong, with which value, and what to do."""
+
+from __future__ import annotations
+
+
+class RecollectError(Exception):
+    """Root of every error that Recollect raises on purpose."""
+
+
+class InvalidInput(RecollectError):
+    """A value at the edge was refused; nothing was written."""
+
+
+class UnknownMemory(RecollectError):
+    """No memory with this id exists at this position."""
+
+    def __init__(self, memory_id: str, *, at: int | None = None) -> None:
+        self.memory_id = memory_id
+        where = "" if at is None else f" as of @{at}"
+        super().__init__(f"no memory has the id {memory_id!r}{where}")
+
+
+class HeadMoved(RecollectError):
+    """The log moved on since you read it; read again and retry."""
+
+    def __init__(self, *, expected: int, actual: int) -> None:
+        self.expected = expected
+        self.actual = actual
+        super().__init__(
+            f"expected the log's head at @{expected}, but it is at @{actual}; read on from @{expected} and retry"
+        )
+
+
+class EventIdReused(RecollectError):
+    """An event id that the log already holds came back with other content."""
+
+    def __init__(self, event_id: str, *, seq: int) -> None:
+        self.event_id = event_id
+        self.seq = seq
+        super().__init__(
+            f"event id {event_id} already stands at @{seq} with other content; give the new event an id of its own"
+        )
+
+
+class LogDamaged(RecollectError):
+    """Acknowledged data cannot be read back; the store opens for reading only."""
+
+    def __init__(self, *, path: str, offset: int, seq: int, reason: str) -> None:
+        self.path = path
+        self.offset = offset
+        self.seq = seq
+        self.reason = reason
+        super().__init__(
+            f"{path} is damaged at byte {offset}: @{seq} was acknowledged but {reason}; "
+            f"nothing was cut or changed. Restore the file from a copy, or run `recollect doctor`"
+        )
+
+
+class LogFailed(RecollectError):
+    """A write or sync failed; this writer stops for good. Open the store again to recover."""
+
+
+class LogBusy(RecollectError):
+    """Another process held the writer lock for too long."""
+
+
+class NewerFormat(RecollectError):
+    """The store was written by a newer version of Recollect."""

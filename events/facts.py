@@ -1,0 +1,443 @@
+"""The vocabulary: one frozen tagged Struct per fact, in one closed union.
+
+The tag is a stable dotted name and never the class name. Facts grow by fields with defaults; a change of
+meaning is a new version with an upcast (see `upcasts`). Times are whole microseconds since 1970 in UTC
+(`Micros`); vectors are int16 little-endian bytes on the 4096 grid (see `grid`).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+MemoryId = str
+Micros = int
+GridVector = bytes
+
+AccessKind = Literal["returned", "injected", "used"]
+Verdict = Literal["helpful", "unhelpful", "outdated"]
+Status = Literal["staged", "consolidated", "archived"]
+PairDecision = Literal["keep_apart", "merge_candidate", "link"]
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
+    """Base of every payload."""
+
+
+# --- memories and their versions ------------------------------------------------------------------
+
+
+class Ingested(Fact, frozen=True, kw_only=True, tag="memory.ingested"):
+    """A memory was kept. For an id that exists already it is a new version (an upsert)."""
+
+    id: MemoryId
+    content: str
+    at: Micros
+    vector: GridVector | None = None
+    embedder: str | None = None
+    kind: str = "note"
+    importance: float = 0.5
+    priority: int | None = None
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    project: str | None = None
+    session: str | None = None
+    source: str | None = None
+    valid_from: Micros | None = None
+    valid_to: Micros | None = None
+    expires_at: Micros | None = None
+    importance_tag: str | None = None
+    key: str | None = None
+    trust: float = 1.0
+
+
+class Revised(Fact, frozen=True, kw_only=True, tag="memory.revised"):
+    """A memory got a new version. A field that is UNSET stays as it was; None clears it."""
+
+    id: MemoryId
+    at: Micros
+    content: str | UnsetType = UNSET
+    vector: GridVector | UnsetType | None = UNSET
+    embedder: str | UnsetType | None = UNSET
+    kind: str | UnsetType = UNSET
+    importance: float | UnsetType = UNSET
+    priority: int | UnsetType | None = UNSET
+    tags: tuple[str, ...] | UnsetType = UNSET
+    entities: tuple[str, ...] | UnsetType = UNSET
+    project: str | UnsetType | None = UNSET
+    session: str | UnsetType | None = UNSET
+    source: str | UnsetType | None = UNSET
+    valid_from: Micros | UnsetType | None = UNSET
+    valid_to: Micros | UnsetType | None = UNSET
+    expires_at: Micros | UnsetType | None = UNSET
+    importance_tag: str | UnsetType | None = UNSET
+    key: str | UnsetType | None = UNSET
+    trust: float | UnsetType = UNSET
+
+
+class Reembedded(Fact, frozen=True, kw_only=True, tag="memory.reembedded"):
+    """Memories got vectors of another embedder; their texts and revision counts stay."""
+
+    embedder: str
+    vectors: tuple[tuple[MemoryId, GridVector], ...]
+
+
+class Forgotten(Fact, frozen=True, kw_only=True, tag="memory.forgotten"):
+    """A soft delete with its reason; `Restored` undoes it."""
+
+    id: MemoryId
+    reason: str = ""
+
+
+class Restored(Fact, frozen=True, kw_only=True, tag="memory.restored"):
+    """A forgotten, pruned or superseded memory is back, in its latest version."""
+
+    id: MemoryId
+    reason: str = ""
+
+
+class Superseded(Fact, frozen=True, kw_only=True, tag="memory.superseded"):
+    """One memory replaced another; the old one no longer answers."""
+
+    old: MemoryId
+    new: MemoryId
+    reason: str = ""
+
+
+class Erased(Fact, frozen=True, kw_only=True, tag="memory.erased"):
+    """The payloads at these positions were overwritten for good."""
+
+    id: MemoryId
+    seqs: tuple[int, ...]
+    reason: str = ""
+
+
+# --- reading ---------------------------------------------------------------------------------------
+
+
+class Accessed(Fact, frozen=True, kw_only=True, tag="memory.accessed"):
+    """Memories were read: returned by a recall, injected into a prompt, or used. All three count."""
+
+    ids: tuple[MemoryId, ...]
+    at: Micros
+    session: str | None = None
+    how: AccessKind = "used"
+    recall: int | None = None
+
+
+class Filters(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Hard scope of a question; empty means no restriction. `tags` and `entities` match any."""
+
+    project: str | None = None
+    session: str | None = None
+    kinds: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    since: Micros | None = None
+    until: Micros | None = None
+    valid_at: Micros | None = None
+    min_importance: float | None = None
+    exclude: tuple[MemoryId, ...] = ()
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What surrounds a question and may move a ranking without restricting it."""
+
+    surface: str | None = None
+    profile: str | None = None
+    project: str | None = None
+    files: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    weights: dict[str, float] = {}
+
+
+class Expansion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One rewriting of the question that a model proposed."""
+
+    text: str
+    vector: GridVector | None = None
+
+
+class Reranked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Scores that a cross-encoder gave to candidates, by memory id."""
+
+    model: str
+    scores: dict[MemoryId, float]
+
+
+class Effects(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a ranking got from outside: recorded, never recomputed."""
+
+    expansions: tuple[Expansion, ...] | None = None
+    reranked: Reranked | None = None
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """All that a ranking depends on beside the view and the formula."""
+
+    text: str
+    now: Micros
+    k: int = 10
+    vector: GridVector | None = None
+    embedder: str | None = None
+    session: str | None = None
+    context: Context = Context()
+    filters: Filters = Filters()
+    effects: Effects = Effects()
+
+
+class Recalled(Fact, frozen=True, kw_only=True, tag="recall.answered"):
+    """A question was asked live and ranked at `basis`; its recall id is `r` and this event's seq."""
+
+    question: Question
+    basis: int
+    formula: str
+    ids: tuple[MemoryId, ...]
+    scores: tuple[float, ...]
+    degraded: tuple[str, ...] = ()
+
+
+class Rated(Fact, frozen=True, kw_only=True, tag="memory.rated"):
+    """Somebody judged a memory, perhaps as part of one answer."""
+
+    id: MemoryId
+    verdict: Verdict
+    at: Micros
+    recall: int | None = None
+    session: str | None = None
+
+
+# --- the graph -------------------------------------------------------------------------------------
+
+
+class Linked(Fact, frozen=True, kw_only=True, tag="edge.linked"):
+    """A typed weighted edge from a to b; the same (a, b, kind) again replaces its weight."""
+
+    a: MemoryId
+    b: MemoryId
+    kind: str
+    weight: float = 1.0
+
+
+class Unlinked(Fact, frozen=True, kw_only=True, tag="edge.unlinked"):
+    """The edge (a, b, kind) is gone; kind None takes every edge from a to b."""
+
+    a: MemoryId
+    b: MemoryId
+    kind: str | None = None
+
+
+class Cluster(msgspec.Struct, frozen=True, kw_only=True):
+    """One cluster: its centroid on the grid and its members."""
+
+    name: str
+    centroid: GridVector
+    members: tuple[MemoryId, ...]
+
+
+class Clustered(Fact, frozen=True, kw_only=True, tag="cluster.assigned"):
+    """A whole new assignment of memories to clusters; it replaces the one before."""
+
+    method: str
+    clusters: tuple[Cluster, ...]
+    dream: str | None = None
+
+
+# --- dreams ----------------------------------------------------------------------------------------
+
+
+class DreamBegan(Fact, frozen=True, kw_only=True, tag="dream.began"):
+    """A dream read the view at `basis` with this clock and these settings (TOML)."""
+
+    dream: str
+    basis: int
+    now: Micros
+    settings: str = ""
+    undoes: str | None = None
+
+
+class StrengthChange(msgspec.Struct, frozen=True, kw_only=True):
+    id: MemoryId
+    before: float
+    after: float
+
+
+class Pairing(msgspec.Struct, frozen=True, kw_only=True):
+    """A new memory next to one of its closest old ones, and what was decided."""
+
+    new: MemoryId
+    old: MemoryId
+    similarity: float
+    decision: PairDecision
+
+
+class Consolidated(Fact, frozen=True, kw_only=True, tag="dream.consolidated"):
+    """Strengths that replay raised, and the interleaved pairs."""
+
+    dream: str
+    changes: tuple[StrengthChange, ...]
+    pairs: tuple[Pairing, ...] = ()
+
+
+class Downscaled(Fact, frozen=True, kw_only=True, tag="dream.downscaled"):
+    """Every strength was multiplied by `factor` (tagged memories by `tagged_factor`), not below `floor`.
+
+    `undoes` names the seq of an earlier Downscaled that no longer counts from here on.
+    """
+
+    dream: str
+    factor: float = 1.0
+    tagged_factor: float = 1.0
+    floor: float = 0.0
+    undoes: int | None = None
+
+
+class StabilityChange(msgspec.Struct, frozen=True, kw_only=True):
+    id: MemoryId
+    before: float
+    after: float
+
+
+class Stabilized(Fact, frozen=True, kw_only=True, tag="dream.stabilized"):
+    """Stabilities after spaced recalls and failures."""
+
+    dream: str
+    changes: tuple[StabilityChange, ...]
+
+
+class Pruning(msgspec.Struct, frozen=True, kw_only=True):
+    id: MemoryId
+    reason: str
+    numbers: dict[str, float] = {}
+
+
+class Pruned(Fact, frozen=True, kw_only=True, tag="dream.pruned"):
+    """Memories that the dream forgot softly, each with its reason and numbers."""
+
+    dream: str
+    items: tuple[Pruning, ...]
+
+
+class Placement(msgspec.Struct, frozen=True, kw_only=True):
+    id: MemoryId
+    status_before: Status
+    status: Status
+    depth_before: int
+    depth: int
+    restabilized: bool = False
+
+
+class Placed(Fact, frozen=True, kw_only=True, tag="dream.placed"):
+    """Status and depth by activity; what was recalled since the last dream is restabilised."""
+
+    dream: str
+    changes: tuple[Placement, ...]
+
+
+class Promotion(msgspec.Struct, frozen=True, kw_only=True):
+    id: MemoryId
+    layer_before: str
+    layer: str
+    depth_before: int
+    depth: int
+
+
+class Promoted(Fact, frozen=True, kw_only=True, tag="dream.promoted"):
+    """Memories that moved to another canonical layer."""
+
+    dream: str
+    changes: tuple[Promotion, ...]
+
+
+class DreamEnded(Fact, frozen=True, kw_only=True, tag="dream.ended"):
+    """The dream's own report: counts and what it did to recorded questions."""
+
+    dream: str
+    counts: dict[str, int] = {}
+    metrics: dict[str, float] = {}
+
+
+# --- the engine itself -----------------------------------------------------------------------------
+
+
+class FormulaAdopted(Fact, frozen=True, kw_only=True, tag="formula.adopted"):
+    """The full text of a formula; `in_force` makes it the store's default from here on."""
+
+    name: str
+    digest: str
+    text: str
+    in_force: bool = True
+
+
+class EmbedderAdopted(Fact, frozen=True, kw_only=True, tag="embedder.adopted"):
+    """The store's embedder from here on; `probe` is the digest of the vector of a fixed text."""
+
+    name: str
+    dimensions: int
+    probe: str
+
+
+class ShardSealed(Fact, frozen=True, kw_only=True, tag="shard.sealed"):
+    """Rows [first_row, end_row) alive at `basis` are searched through one HNSW index from here on."""
+
+    first_row: int
+    end_row: int
+    basis: int
+    count: int
+    digest: str
+    builder: str
+
+
+class Recovered(Fact, frozen=True, kw_only=True, tag="log.recovered"):
+    """Bytes of an unacknowledged tail were moved aside when the store was opened."""
+
+    segment: str
+    offset: int
+    length: int
+    quarantined_as: str
+
+
+AnyFact = (
+    Ingested
+    | Revised
+    | Reembedded
+    | Forgotten
+    | Restored
+    | Superseded
+    | Erased
+    | Accessed
+    | Recalled
+    | Rated
+    | Linked
+    | Unlinked
+    | Clustered
+    | DreamBegan
+    | Consolidated
+    | Downscaled
+    | Stabilized
+    | Pruned
+    | Placed
+    | Promoted
+    | DreamEnded
+    | FormulaAdopted
+    | EmbedderAdopted
+    | ShardSealed
+    | Recovered
+)
+
+
+class Unknown(msgspec.Struct, frozen=True, kw_only=True):
+    """An event of a type or version that this program does not know: kept, passed on, reported."""
+
+    type: str
+    version: int
+
+
+class Redacted(msgspec.Struct, frozen=True, kw_only=True):
+    """An event whose payload was erased; its place in the log and the chain remain."""
+
+    type: str

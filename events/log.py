@@ -1,0 +1,77 @@
+"""The contract of every log: the one thing that is written, and how it is read back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+from recollect.events.envelope import Draft, Recorded
+
+Durability = Literal["durable", "group", "unsafe"]
+Clock = Callable[[], int]
+
+
+class LogStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """What `status` says about a log."""
+
+    kind: str
+    path: str
+    head: int
+    durable: int
+    bytes: int
+    segments: int
+    unknown_types: dict[str, int] = {}
+    damage: str | None = None
+    recovered: tuple[str, ...] = ()
+
+
+class Log(Protocol):
+    """Positions are 1, 2, 3, …; 0 is the position before the first event.
+
+    A call to `append` is one atomic batch. An event whose id the log holds already with the same type and
+    payload is not written again: its original seq is returned in its place (so a retry is safe for ever);
+    with other content it raises `EventIdReused` and nothing of the batch is written. With `expect=n` the
+    batch is written only if the head is n (checked after idempotency: a retry of a batch that is wholly in
+    the log returns its seqs whatever the head), else `HeadMoved`.
+    """
+
+    @property
+    def head(self) -> int:
+        """The last seq this instance may show; `refresh` brings it up to what other processes wrote."""
+        ...
+
+    def append(
+        self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable"
+    ) -> list[int]: ...
+
+    def read(self, after: int = 0, upto: int | None = None) -> Iterator[Recorded]:
+        """Events with after < seq <= upto (default: head), in order."""
+        ...
+
+    def get(self, seq: int) -> Recorded: ...
+
+    def refresh(self) -> int:
+        """Catch up with what other processes appended; returns the new head."""
+        ...
+
+    def time_of(self, seq: int) -> int:
+        """Recorded time of an event in µs; 0 for seq 0."""
+        ...
+
+    def seq_at(self, at: int) -> int:
+        """The last seq recorded at or before this time; 0 if there is none."""
+        ...
+
+    def chain_at(self, seq: int) -> bytes:
+        """The hash chain's value after this event; it commits to everything up to seq."""
+        ...
+
+    def sync(self) -> None:
+        """Make everything appended so far durable."""
+        ...
+
+    def status(self) -> LogStatus: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,1 @@
+"""What the log means at a position: rows, lexical, vectors, lifecycle, graph."""

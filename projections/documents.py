@@ -1,0 +1,244 @@
+"""documents: every version of every memory's text and vector, as numbered rows.
+
+Reads      everything that gives a memory a new text or vector, hides it or brings it back
+State      memories 0, 1, 2, … by first appearance; rows 0, 1, 2, … by birth, each with its memory, the
+           seqs it was born and died at, and the seq of the event that holds its text
+Invariant  at any seq a memory has at most one row that is alive: born <= seq < died
+
+A row never comes back to life: a restored memory gets a new row that is a copy of its newest one. The
+lexical and vector projections are fed with the rows born here and keep the same numbers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, assert_never
+
+import numpy as np
+from msgspec import UNSET
+
+from recollect.events.envelope import Recorded
+from recollect.events.facts import (
+    Accessed,
+    Clustered,
+    Consolidated,
+    Downscaled,
+    DreamBegan,
+    DreamEnded,
+    EmbedderAdopted,
+    Erased,
+    Forgotten,
+    FormulaAdopted,
+    Ingested,
+    Linked,
+    Placed,
+    Promoted,
+    Pruned,
+    Rated,
+    Recalled,
+    Recovered,
+    Redacted,
+    Reembedded,
+    Restored,
+    Revised,
+    ShardSealed,
+    Stabilized,
+    Superseded,
+    Unknown,
+    Unlinked,
+)
+from recollect.projections.columns import (
+    NEVER,
+    BoolArray,
+    Column,
+    Int32Array,
+    IntArray,
+    Interner,
+    State,
+    state_array,
+    state_bytes,
+)
+from recollect.projections.versions import Versions
+
+
+class NewRow(NamedTuple):
+    """A row that was just born: its text and vector, or the rows that they are copied from (-1: from none)."""
+
+    row: int
+    text: str | None
+    text_of: int
+    vector: bytes | None
+    vector_of: int
+
+
+class Documents:
+    name = "documents"
+    version = 1
+
+    def __init__(self) -> None:
+        self.ids = Interner()
+        self._rows = Versions([("source", "q")])
+        self._died: Column[np.int64] = Column(np.int64)
+        self._death_seqs: Column[np.int64] = Column(np.int64)
+        self._death_rows: Column[np.int32] = Column(np.int32)
+
+    # --- folding ---------------------------------------------------------------------------------
+
+    def apply(self, recorded: Recorded) -> list[NewRow]:
+        """Fold one event; returns the rows that it gave birth to."""
+        seq = recorded.seq
+        match recorded.fact:
+            case Ingested(id=id_, content=content, vector=vector):
+                memory = self.ids.number(id_)
+                self._end(memory, seq)
+                return [NewRow(self._begin(memory, seq, source=seq), content, -1, vector, -1)]
+            case Revised() as revised:
+                return self._revise(revised, seq)
+            case Reembedded(vectors=vectors):
+                return [
+                    new for id_, vector in dict(vectors).items() for new in self._reembed(id_, vector, seq)
+                ]
+            case Restored(id=id_):
+                return self._restore(self.ids.find(id_), seq)
+            case Forgotten(id=id_) | Superseded(old=id_) | Erased(id=id_):
+                self._end(self.ids.find(id_), seq)
+            case Pruned(items=items):
+                for item in items:
+                    self._end(self.ids.find(item.id), seq)
+            case (
+                Accessed() | Recalled() | Rated() | Linked() | Unlinked() | Clustered() | DreamBegan()
+                | Consolidated() | Downscaled() | Stabilized() | Placed() | Promoted() | DreamEnded()
+                | FormulaAdopted() | EmbedderAdopted() | ShardSealed() | Recovered() | Unknown() | Redacted()
+            ):  # fmt: skip
+                pass
+            case _:
+                assert_never(recorded.fact)
+        return []
+
+    def _begin(self, memory: int, seq: int, *, source: int, alive: bool = True) -> int:
+        row = self._rows.append(memory, seq, source)
+        assert row == len(self._died), "one row per memory and event"
+        self._died.append(NEVER)
+        if not alive:
+            self._kill(row, seq)
+        return row
+
+    def _end(self, memory: int, seq: int) -> bool:
+        """Let the memory's living row die; says whether there was one."""
+        row = self._rows.latest(memory) if memory >= 0 else -1
+        if row < 0 or self._died[row] != NEVER:
+            return False
+        self._kill(row, seq)
+        return True
+
+    def _kill(self, row: int, seq: int) -> None:
+        self._died[row] = seq
+        self._death_seqs.append(seq)
+        self._death_rows.append(row)
+
+    def _revise(self, revised: Revised, seq: int) -> list[NewRow]:
+        """A new row if text or vector changed; a hidden memory stays hidden (its row is born dead)."""
+        memory = self.ids.find(revised.id)
+        if memory < 0 or (revised.content is UNSET and revised.vector is UNSET):
+            return []
+        old = self._rows.latest(memory)
+        alive = self._end(memory, seq)
+        source = self.source(old) if revised.content is UNSET else seq
+        row = self._begin(memory, seq, source=source, alive=alive)
+        text, text_of = (None, old) if revised.content is UNSET else (revised.content, -1)
+        vector, vector_of = (None, old) if revised.vector is UNSET else (revised.vector, -1)
+        return [NewRow(row, text, text_of, vector, vector_of)]
+
+    def _reembed(self, id_: str, vector: bytes, seq: int) -> list[NewRow]:
+        memory = self.ids.find(id_)
+        if memory < 0:
+            return []
+        old = self._rows.latest(memory)
+        alive = self._end(memory, seq)
+        return [NewRow(self._begin(memory, seq, source=self.source(old), alive=alive), None, old, vector, -1)]
+
+    def _restore(self, memory: int, seq: int) -> list[NewRow]:
+        old = self._rows.latest(memory) if memory >= 0 else -1
+        if old < 0 or self._died[old] == NEVER:
+            return []
+        return [NewRow(self._begin(memory, seq, source=self.source(old)), None, old, None, old)]
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> int:
+        return len(self._died)
+
+    @property
+    def memories(self) -> int:
+        return len(self.ids)
+
+    @property
+    def born(self) -> IntArray:
+        """Seq of birth per row, ascending."""
+        return self._rows.column("seq")
+
+    @property
+    def died(self) -> IntArray:
+        """Seq of death per row; NEVER while it lives."""
+        return self._died.array
+
+    @property
+    def memory_of(self) -> Int32Array:
+        """The memory of each row."""
+        return self._rows.column("owner")
+
+    @property
+    def death_seqs(self) -> IntArray:
+        """Seqs of all deaths, ascending; `death_rows` says whose."""
+        return self._death_seqs.array
+
+    @property
+    def death_rows(self) -> Int32Array:
+        return self._death_rows.array
+
+    def source(self, row: int) -> int:
+        """The seq of the event that holds this row's text."""
+        return int(self._rows.values(row)[0])
+
+    def rows_born(self, seq: int) -> int:
+        """How many rows were born at or before `seq`: these are the rows 0 … n-1."""
+        return int(np.searchsorted(self.born, seq, side="right"))
+
+    def rows_dead(self, seq: int) -> int:
+        """How many rows had died at or before `seq`: the first n of `death_rows`."""
+        return int(np.searchsorted(self.death_seqs, seq, side="right"))
+
+    def alive(self, rows: Int32Array | IntArray, seq: int) -> BoolArray:
+        """Which of these rows are alive at `seq`."""
+        return (self.born[rows] <= seq) & (self.died[rows] > seq)
+
+    def rows_of(self, memories: Int32Array | IntArray, seq: int) -> Int32Array:
+        """The living row of each memory at `seq`; -1 where there is none."""
+        rows = self._rows.at(memories, seq)
+        rows[(rows >= 0) & (self.died[rows] <= seq)] = -1
+        return rows
+
+    def versions_of(self, memory: int) -> list[int]:
+        """All rows of a memory, oldest first."""
+        return self._rows.chain(memory)
+
+    # --- checkpoints -----------------------------------------------------------------------------
+
+    def dump(self) -> State:
+        return {
+            "ids": self.ids.dump(),
+            "died": self._died.array,
+            "death_seqs": self._death_seqs.array,
+            "death_rows": self._death_rows.array,
+            **self._rows.dump("rows"),
+        }
+
+    def load(self, state: State) -> None:
+        self.ids = Interner.load(state_bytes(state, "ids"))
+        self._rows.load("rows", state)
+        for name, column in (
+            ("died", self._died),
+            ("death_seqs", self._death_seqs),
+            ("death_rows", self._death_rows),
+        ):
+            column.load(state_array(state, name))

@@ -1,0 +1,1 @@
+"""The past, again: recorded recalls ranked once more and compared bit for bit."""
