@@ -66,3 +66,7 @@ class LogBusy(RecollectError):
 
 class NewerFormat(RecollectError):
     """The store was written by a newer version of Recollect."""
+
+
+class LogReadOnly(RecollectError):
+    """The log was opened for reading; open it without `read_only` to write."""

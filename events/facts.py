@@ -191,7 +191,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Recalled(Fact, frozen=True, kw_only=True, tag="recall.answered"):
-    """A question was asked live and ranked at `basis`; its recall id is `r` and this event's seq."""
+    """A question was asked live and ranked at `basis`; its recall id is `r` and this event's seq.
+
+    `formula` is the digest of a formula whose text the log holds.
+    """
 
     question: Question
     basis: int
@@ -374,11 +377,11 @@ class FormulaAdopted(Fact, frozen=True, kw_only=True, tag="formula.adopted"):
 
 
 class EmbedderAdopted(Fact, frozen=True, kw_only=True, tag="embedder.adopted"):
-    """The store's embedder from here on; `probe` is the digest of the vector of a fixed text."""
+    """The store's embedder from here on; `probe` is its vector of a fixed text."""
 
     name: str
     dimensions: int
-    probe: str
+    probe: GridVector
 
 
 class ShardSealed(Fact, frozen=True, kw_only=True, tag="shard.sealed"):

@@ -27,49 +27,52 @@ _ROOM_MIN = 1024
 
 
 class Column(Generic[Scalar]):
-    """One growing array of numbers."""
+    """One growing array of numbers.
 
-    __slots__ = ("_buffer", "_cells", "_size")
+    The hottest loops read `cells` and `size` themselves; `cells` is another object after every growth.
+    """
+
+    __slots__ = ("_buffer", "cells", "size")
 
     def __init__(self, dtype: type[Scalar]) -> None:
         self._adopt(np.empty(_ROOM_MIN, dtype=dtype), 0)
 
     def _adopt(self, buffer: npt.NDArray[Scalar], size: int) -> None:
         self._buffer = buffer
-        self._cells = cast("Any", memoryview(cast("Any", buffer)))
-        self._size = size
+        self.cells = cast("Any", memoryview(cast("Any", buffer)))
+        self.size = size
 
     def __len__(self) -> int:
-        return self._size
+        return self.size
 
     def __getitem__(self, index: int) -> Any:
-        return self._cells[index]
+        return self.cells[index]
 
     def __setitem__(self, index: int, value: float) -> None:
-        self._cells[index] = value
+        self.cells[index] = value
 
     @property
     def array(self) -> npt.NDArray[Scalar]:
         """The values so far, as a view."""
-        return self._buffer[: self._size]
+        return self._buffer[: self.size]
 
     def append(self, value: float) -> None:
-        if self._size == len(self._buffer):
-            self._grow(self._size + 1)
-        self._cells[self._size] = value
-        self._size += 1
+        if self.size == len(self._buffer):
+            self._grow(self.size + 1)
+        self.cells[self.size] = value
+        self.size += 1
 
     def extend(self, values: npt.NDArray[Any] | Sequence[float]) -> None:
-        end = self._size + len(values)
+        end = self.size + len(values)
         if end > len(self._buffer):
             self._grow(end)
-        self._buffer[self._size : end] = values
-        self._size = end
+        self._buffer[self.size : end] = values
+        self.size = end
 
     def _grow(self, needed: int) -> None:
         room = np.empty(max(needed, 2 * len(self._buffer), _ROOM_MIN), dtype=self._buffer.dtype)
-        room[: self._size] = self._buffer[: self._size]
-        self._adopt(room, self._size)
+        room[: self.size] = self._buffer[: self.size]
+        self._adopt(room, self.size)
 
     def load(self, values: npt.NDArray[Any]) -> None:
         """Take over `values` (writable) as the content."""
@@ -79,11 +82,11 @@ class Column(Generic[Scalar]):
 class Table:
     """Growing records of numbers; `fields` are (name, struct code) pairs, such as ("seq", "q")."""
 
-    __slots__ = ("_buffer", "_bytes", "_pack", "_size", "_unpack", "dtype", "width")
+    __slots__ = ("_buffer", "_unpack", "bytes", "dtype", "pack", "size", "width")
 
     def __init__(self, fields: Sequence[tuple[str, str]]) -> None:
         layout = struct.Struct("<" + "".join(code for _, code in fields))
-        self._pack = layout.pack_into
+        self.pack = layout.pack_into
         self._unpack = layout.unpack_from
         self.width = layout.size
         self.dtype = np.dtype([(name, "<" + _numpy_code(code)) for name, code in fields])
@@ -92,35 +95,39 @@ class Table:
 
     def _adopt(self, buffer: npt.NDArray[Any], size: int) -> None:
         self._buffer = buffer
-        self._bytes = memoryview(cast("Any", buffer.view(np.uint8)))
-        self._size = size
+        self.bytes = memoryview(cast("Any", buffer.view(np.uint8)))
+        self.size = size
 
     def __len__(self) -> int:
-        return self._size
+        return self.size
 
     @property
     def array(self) -> npt.NDArray[Any]:
         """The records so far, as a view."""
-        return self._buffer[: self._size]
+        return self._buffer[: self.size]
 
     def row(self, index: int) -> tuple[Any, ...]:
-        return self._unpack(self._bytes, index * self.width)
+        return self._unpack(self.bytes, index * self.width)
 
     def append(self, *values: float) -> int:
-        if self._size == len(self._buffer):
-            self._grow()
-        index = self._size
-        self._pack(self._bytes, index * self.width, *values)
-        self._size = index + 1
+        index = self.room()
+        self.pack(self.bytes, index * self.width, *values)
+        self.size = index + 1
         return index
 
+    def room(self) -> int:
+        """Where the next record goes: a caller that packs it there itself raises `size` after that."""
+        if self.size == len(self._buffer):
+            self._grow()
+        return self.size
+
     def replace(self, index: int, *values: float) -> None:
-        self._pack(self._bytes, index * self.width, *values)
+        self.pack(self.bytes, index * self.width, *values)
 
     def _grow(self) -> None:
         room = np.empty(max(2 * len(self._buffer), _ROOM_MIN), dtype=self.dtype)
-        room[: self._size] = self._buffer[: self._size]
-        self._adopt(room, self._size)
+        room[: self.size] = self._buffer[: self.size]
+        self._adopt(room, self.size)
 
     def load(self, records: npt.NDArray[Any]) -> None:
         """Take over `records` (writable, of this table's dtype) as the content."""

@@ -5,7 +5,8 @@ State      memories 0, 1, 2, … by first appearance; rows 0, 1, 2, … by birth
            seqs it was born and died at, and the seq of the event that holds its text
 Invariant  at any seq a memory has at most one row that is alive: born <= seq < died
 
-A row never comes back to life: a restored memory gets a new row that is a copy of its newest one. The
+A row never comes back to life: a restored memory gets a new row that is a copy of its newest one; an erased
+memory cannot be restored, since its text is gone, but its id may be ingested anew. The
 lexical and vector projections are fed with the rows born here and keep the same numbers.
 """
 
@@ -77,6 +78,7 @@ class Documents:
     def __init__(self) -> None:
         self.ids = Interner()
         self._rows = Versions([("source", "q")])
+        self._erased: set[int] = set()
         self._died: Column[np.int64] = Column(np.int64)
         self._death_seqs: Column[np.int64] = Column(np.int64)
         self._death_rows: Column[np.int32] = Column(np.int32)
@@ -90,6 +92,7 @@ class Documents:
             case Ingested(id=id_, content=content, vector=vector):
                 memory = self.ids.number(id_)
                 self._end(memory, seq)
+                self._erased.discard(memory)
                 return [NewRow(self._begin(memory, seq, source=seq), content, -1, vector, -1)]
             case Revised() as revised:
                 return self._revise(revised, seq)
@@ -99,8 +102,13 @@ class Documents:
                 ]
             case Restored(id=id_):
                 return self._restore(self.ids.find(id_), seq)
-            case Forgotten(id=id_) | Superseded(old=id_) | Erased(id=id_):
+            case Forgotten(id=id_) | Superseded(old=id_):
                 self._end(self.ids.find(id_), seq)
+            case Erased(id=id_):
+                memory = self.ids.find(id_)
+                self._end(memory, seq)
+                if memory >= 0:
+                    self._erased.add(memory)
             case Pruned(items=items):
                 for item in items:
                     self._end(self.ids.find(item.id), seq)
@@ -157,8 +165,9 @@ class Documents:
         return [NewRow(self._begin(memory, seq, source=self.source(old), alive=alive), None, old, vector, -1)]
 
     def _restore(self, memory: int, seq: int) -> list[NewRow]:
+        """A new living row, unless the memory is visible or its text was erased for good."""
         old = self._rows.latest(memory) if memory >= 0 else -1
-        if old < 0 or self._died[old] == NEVER:
+        if old < 0 or memory in self._erased or self._died[old] == NEVER:
             return []
         return [NewRow(self._begin(memory, seq, source=self.source(old)), None, old, None, old)]
 
@@ -218,6 +227,10 @@ class Documents:
         rows[(rows >= 0) & (self.died[rows] <= seq)] = -1
         return rows
 
+    def newest_row(self, memory: int, seq: int) -> int:
+        """The newest row of a memory at `seq`, alive or not; -1 if it was not born yet."""
+        return int(self._rows.at(np.array([memory]), seq)[0])
+
     def versions_of(self, memory: int) -> list[int]:
         """All rows of a memory, oldest first."""
         return self._rows.chain(memory)
@@ -227,6 +240,7 @@ class Documents:
     def dump(self) -> State:
         return {
             "ids": self.ids.dump(),
+            "erased": np.array(sorted(self._erased), dtype=np.int64),
             "died": self._died.array,
             "death_seqs": self._death_seqs.array,
             "death_rows": self._death_rows.array,
@@ -235,6 +249,7 @@ class Documents:
 
     def load(self, state: State) -> None:
         self.ids = Interner.load(state_bytes(state, "ids"))
+        self._erased = set(state_array(state, "erased").tolist())
         self._rows.load("rows", state)
         for name, column in (
             ("died", self._died),

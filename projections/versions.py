@@ -7,6 +7,7 @@ is found in O(log versions) steps, for many owners at once, and appending stays 
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ import numpy.typing as npt
 from recollect.projections.columns import Column, Int32Array, IntArray, State, Table, state_array
 
 _LINKS = (("seq", "q"), ("owner", "i"), ("prev", "i"), ("jump", "i"), ("depth", "i"))
+_READ_LINKS = struct.Struct("<qiiii").unpack_from
+_LINKS_WIDTH = struct.calcsize("<qiiii")
 
 
 class Versions:
@@ -23,6 +26,7 @@ class Versions:
 
     def __init__(self, fields: Sequence[tuple[str, str]]) -> None:
         self.table = Table([*_LINKS, *fields])
+        self._read_values = struct.Struct("<" + "".join(code for _, code in fields)).unpack_from
         self._latest: Column[np.int32] = Column(np.int32)
 
     def __len__(self) -> int:
@@ -33,41 +37,54 @@ class Versions:
 
     def latest(self, owner: int) -> int:
         """The owner's newest version, or -1."""
-        return int(self._latest[owner]) if owner < len(self._latest) else -1
+        latest = self._latest
+        return int(latest.cells[owner]) if owner < latest.size else -1
 
     def values(self, node: int) -> tuple[Any, ...]:
         """The values of one version, without its links."""
-        return self.table.row(node)[len(_LINKS) :]
+        table = self.table
+        return self._read_values(table.bytes, node * table.width + _LINKS_WIDTH)
 
     def seq(self, node: int) -> int:
-        return int(self.table.row(node)[0])
+        return self._links(node)[0]
 
     def prev(self, node: int) -> int:
-        return int(self.table.row(node)[2])
+        return self._links(node)[2]
 
     def append(self, owner: int, seq: int, *values: float) -> int:
         """A new version of `owner` from `seq` on; a second one at the same seq replaces the first."""
-        while owner >= len(self._latest):
-            self._latest.append(-1)
-        prev = int(self._latest[owner])
-        if prev < 0:
-            node = self.table.append(seq, owner, -1, -1, 0, *values)
-        else:
-            prev_seq, _, before, jump, depth, *_ = self.table.row(prev)
+        latest, table = self._latest, self.table
+        while owner > latest.size:
+            latest.append(-1)
+        prev = latest.cells[owner] if owner < latest.size else -1
+        before, jump, depth = prev, -1, 0
+        if prev >= 0:
+            prev_seq, _, before, jump, depth = self._links(prev)
             if prev_seq == seq:
-                self.table.replace(prev, seq, owner, before, jump, depth, *values)
-                return prev
-            node = self.table.append(seq, owner, prev, self._jump_from(prev, jump, depth), depth + 1, *values)
-        self._latest[owner] = node
+                table.replace(prev, seq, owner, before, jump, depth, *values)
+                return int(prev)
+            before, jump, depth = prev, self._jump_from(prev, jump, depth), depth + 1
+        node = table.room()
+        table.pack(table.bytes, node * table.width, seq, owner, before, jump, depth, *values)
+        table.size = node + 1
+        if owner < latest.size:
+            latest.cells[owner] = node
+        else:
+            latest.append(node)
         return node
+
+    def _links(self, node: int) -> tuple[int, int, int, int, int]:
+        """seq, owner, prev, jump, depth; the values behind them are left unread."""
+        links: tuple[int, int, int, int, int] = _READ_LINKS(self.table.bytes, node * self.table.width)
+        return links
 
     def _jump_from(self, prev: int, jump: int, depth: int) -> int:
         """Where a successor of `prev` jumps to: over two equal strides at once, else one step."""
         if jump < 0:
             return prev
-        *_, far, jump_depth = self.table.row(jump)[: len(_LINKS)]
-        if far >= 0 and depth - jump_depth == jump_depth - int(self.table.row(far)[4]):
-            return int(far)
+        _, _, _, far, jump_depth = self._links(jump)
+        if far >= 0 and depth - jump_depth == jump_depth - self._links(far)[4]:
+            return far
         return prev
 
     def at(self, owners: IntArray | Int32Array, seq: int) -> Int32Array:
@@ -85,6 +102,14 @@ class Versions:
             nodes[late] = here = np.where(leap, far, prevs[here])
             late = late[(here >= 0) & (seqs[here] > seq)]
         return nodes
+
+    def read(self, nodes: Int32Array, name: str, default: float) -> npt.NDArray[Any]:
+        """One value of each of these versions; `default` where the version is -1."""
+        if not len(self.table):
+            return np.full(len(nodes), default, dtype=self.table.dtype[name])
+        values = self.table.array[name][nodes]
+        values[nodes < 0] = default
+        return values
 
     def chain(self, owner: int) -> list[int]:
         """All versions of `owner`, oldest first."""

@@ -1,0 +1,49 @@
+# Every target sets up its own virtual environment on a machine with Python 3.11, gcc and make.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+CORE = $(VENV)/.core
+LOCAL = $(VENV)/.local
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types bench clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
+
+$(CORE): pyproject.toml constraints.txt Makefile
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]' --config-settings editable_mode=strict
+	touch $@
+
+$(LOCAL): $(CORE)
+	$(BIN)/python -m pip install -q -c constraints.txt torch
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev,local]' --config-settings editable_mode=strict
+	touch $@
+
+# A strict editable install maps files, not folders: it is renewed before anything runs.
+.PHONY: install
+install: $(LOCAL)
+	@$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e . --config-settings editable_mode=strict
+
+demo: install ## memories, recalls, 200 more writes, and the first recall replayed exactly (real MiniLM)
+	@$(BIN)/python -m recollect.demo
+
+test: install ## types, lint and all tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy -p recollect
+	$(BIN)/python -m pytest -q -n 2
+
+lint: install ## ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install ## mypy --strict
+	$(BIN)/mypy -p recollect
+
+bench: install ## recall, as-of, append, rebuild and open at 10,000 and 100,000 memories
+	$(BIN)/python bench/run.py
+
+clean: ## remove the virtual environment and all caches
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

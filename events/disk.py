@@ -1,0 +1,179 @@
+"""The file layer: the few operations a log needs, behind one protocol.
+
+Everything the log does to a file goes through a `Disk`, so that the same code runs on the real one and on a
+simulated one that loses power (`simulated_disk`). What the log assumes of a disk, and nothing more:
+
+- a synced file keeps its bytes and its length; a synced directory keeps its entries;
+- unsynced writes may be lost, kept or garbled in any order and in pieces of any size;
+- a write changes no byte outside its own range (powersafe overwrite);
+- a rename is atomic for readers, and durable once the directory is synced;
+- an advisory lock is released by the kernel when its holder dies.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+
+class Disk(Protocol):
+    """Descriptors are ints; offsets are explicit, so a descriptor has no position to lose."""
+
+    def open(self, path: Path, *, write: bool = True, create: bool = False) -> int: ...
+
+    def create(self, path: Path) -> int:
+        """A new empty file; FileExistsError if there is one."""
+        ...
+
+    def open_directory(self, path: Path) -> int:
+        """A descriptor for `sync`; opened before an operation, so that its late errors are seen."""
+        ...
+
+    def close(self, descriptor: int) -> None: ...
+
+    def read(self, descriptor: int, size: int, offset: int) -> bytes:
+        """`size` bytes from `offset`; fewer only at the end of the file."""
+        ...
+
+    def write(self, descriptor: int, data: bytes, offset: int) -> None:
+        """All of `data`, or an OSError with any part of it written."""
+        ...
+
+    def size(self, descriptor: int) -> int: ...
+
+    def truncate(self, descriptor: int, size: int) -> None: ...
+
+    def sync(self, descriptor: int) -> None:
+        """Make a file's bytes and length, or a directory's entries, survive a power cut."""
+        ...
+
+    def rename(self, old: Path, new: Path) -> None: ...
+
+    def remove(self, path: Path) -> None: ...
+
+    def names(self, path: Path) -> list[str]:
+        """Names in a directory, sorted; none if it does not exist."""
+        ...
+
+    def make_directories(self, path: Path) -> None:
+        """The directory and its missing parents, durably."""
+        ...
+
+    def try_lock(self, descriptor: int) -> bool:
+        """Take the exclusive advisory lock of an open file; False if somebody else has it."""
+        ...
+
+    def unlock(self, descriptor: int) -> None: ...
+
+
+@contextmanager
+def synced_directory(disk: Disk, path: Path) -> Iterator[None]:
+    """Entries created, renamed or removed inside the block are durable after it."""
+    descriptor = disk.open_directory(path)
+    try:
+        yield
+        disk.sync(descriptor)
+    finally:
+        disk.close(descriptor)
+
+
+def read_whole(disk: Disk, path: Path) -> bytes | None:
+    """The content of a small file; None if there is no such file."""
+    try:
+        descriptor = disk.open(path, write=False)
+    except FileNotFoundError:
+        return None
+    try:
+        return disk.read(descriptor, disk.size(descriptor), 0)
+    finally:
+        disk.close(descriptor)
+
+
+def write_new(disk: Disk, path: Path, data: bytes) -> None:
+    """A new file with this content, durable but for its directory entry."""
+    descriptor = disk.create(path)
+    try:
+        disk.write(descriptor, data, 0)
+        disk.sync(descriptor)
+    finally:
+        disk.close(descriptor)
+
+
+class RealDisk:
+    """`Disk` on the operating system's own calls; no buffered Python files."""
+
+    def open(self, path: Path, *, write: bool = True, create: bool = False) -> int:
+        access = os.O_RDWR if write else os.O_RDONLY
+        return os.open(path, access | (os.O_CREAT if create else 0) | os.O_CLOEXEC, 0o644)
+
+    def create(self, path: Path) -> int:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+
+    def open_directory(self, path: Path) -> int:
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+    def close(self, descriptor: int) -> None:
+        os.close(descriptor)
+
+    def read(self, descriptor: int, size: int, offset: int) -> bytes:
+        data = os.pread(descriptor, size, offset)
+        if len(data) == size or not data:
+            return data
+        pieces = [data]
+        missing = size - len(data)
+        while missing and (data := os.pread(descriptor, missing, offset + size - missing)):
+            pieces.append(data)
+            missing -= len(data)
+        return b"".join(pieces)
+
+    def write(self, descriptor: int, data: bytes, offset: int) -> None:
+        written = os.pwrite(descriptor, data, offset)
+        rest = memoryview(data)[written:]
+        while rest:
+            written = os.pwrite(descriptor, rest, offset + len(data) - len(rest))
+            rest = rest[written:]
+
+    def size(self, descriptor: int) -> int:
+        return os.fstat(descriptor).st_size
+
+    def truncate(self, descriptor: int, size: int) -> None:
+        os.ftruncate(descriptor, size)
+
+    def sync(self, descriptor: int) -> None:
+        if hasattr(fcntl, "F_FULLFSYNC"):  # macOS: fsync alone stops at the drive's cache
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+        else:
+            os.fdatasync(descriptor)
+
+    def rename(self, old: Path, new: Path) -> None:
+        old.replace(new)
+
+    def remove(self, path: Path) -> None:
+        path.unlink()
+
+    def names(self, path: Path) -> list[str]:
+        try:
+            return sorted(entry.name for entry in path.iterdir())
+        except FileNotFoundError:
+            return []
+
+    def make_directories(self, path: Path) -> None:
+        if path.is_dir():
+            return
+        self.make_directories(path.parent)
+        with synced_directory(self, path.parent):
+            path.mkdir(exist_ok=True)
+
+    def try_lock(self, descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def unlock(self, descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)

@@ -1,0 +1,94 @@
+"""Overwriting payloads in place, so that a power cut leaves them untouched or gone, never in between.
+
+The intent comes first: a file that names every overwrite with its bytes (zeros and the renewed CRC; see
+`frame`), written aside, synced and renamed. Then the overwrites, synced. Then the intent is removed. Whoever
+opens the log next finishes an intent that is still there before reading anything; a reader that meets a
+half-overwritten frame finds it named in the intent and shows it as redacted.
+
+    erase.intent:  CRC-32 of the rest (4 bytes, little endian), then msgpack of a list of overwrites
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+import msgspec
+
+from recollect.events.disk import Disk, read_whole, synced_directory, write_new
+from recollect.events.frame import body_of, erased_tail, is_erased, parse_header
+from recollect.events.segments import Segments
+
+INTENT = "erase.intent"
+_UNFINISHED = "erase.intent.new"
+
+
+class Overwrite(NamedTuple):
+    """Zeros from `offset` on, then a CRC."""
+
+    seq: int
+    segment: str
+    offset: int
+    zeros: int
+    crc: bytes
+
+
+def plan(segments: Segments, seqs: Iterable[int]) -> list[Overwrite]:
+    """What has to be overwritten; events that are erased already are left out."""
+    overwrites = []
+    for seq in sorted(set(seqs)):
+        segment = segments.of(seq)
+        segment.record(seq)
+        frame = segment.frame(seq)
+        header = parse_header(frame, 0, segment.file.seed)
+        if is_erased(body_of(frame, 0, header), header.digest):
+            continue
+        tail = erased_tail(frame, header, segment.file.seed)
+        offset = segment.extent(seq)[0] + header.body_offset
+        overwrites.append(Overwrite(seq, segment.path.name, offset, len(tail) - 4, tail[-4:]))
+    return overwrites
+
+
+class Intent:
+    """The intent file of a log directory."""
+
+    def __init__(self, disk: Disk, path: Path) -> None:
+        self._disk = disk
+        self._path = path
+
+    def pending(self) -> frozenset[int]:
+        """The seqs that are being erased."""
+        return frozenset(overwrite.seq for overwrite in self._read())
+
+    def begin(self, overwrites: list[Overwrite]) -> None:
+        """Put the intent down; from here on the erasure will happen."""
+        body = msgspec.msgpack.encode(overwrites)
+        with synced_directory(self._disk, self._path):
+            if _UNFINISHED in self._disk.names(self._path):
+                self._disk.remove(self._path / _UNFINISHED)
+            write_new(self._disk, self._path / _UNFINISHED, crc32(body).to_bytes(4, "little") + body)
+            self._disk.rename(self._path / _UNFINISHED, self._path / INTENT)
+
+    def finish(self) -> None:
+        """Carry the intent out, if there is one, and remove it. Doing so twice is the same as once."""
+        overwrites = self._read()
+        for segment, group in groupby(overwrites, key=lambda overwrite: overwrite.segment):
+            descriptor = self._disk.open(self._path / segment)
+            try:
+                for overwrite in group:
+                    self._disk.write(descriptor, bytes(overwrite.zeros) + overwrite.crc, overwrite.offset)
+                self._disk.sync(descriptor)
+            finally:
+                self._disk.close(descriptor)
+        if overwrites:
+            with synced_directory(self._disk, self._path):
+                self._disk.remove(self._path / INTENT)
+
+    def _read(self) -> list[Overwrite]:
+        data = read_whole(self._disk, self._path / INTENT)
+        if data is None or crc32(data[4:]) != int.from_bytes(data[:4], "little"):
+            return []
+        return msgspec.msgpack.decode(data[4:], type=list[Overwrite])

@@ -1,0 +1,248 @@
+"""The frame: how one event stands in a segment, byte by byte.
+
+All numbers are little endian. A frame begins and ends on a multiple of 8 bytes.
+
+    offset  bytes  field
+         0      4  magic FE 'R' 'c' 'F'
+         4      1  format version, 1
+         5      1  kind: 1 is an event; 0 is never valid, so zeroed blocks are not frames
+         6      2  flags: bit 0 set means a reader that does not know the kind may pass over the frame
+         8      4  body length: salt and payload together, at most 16 + 64 MiB
+        12      2  meta length
+        14      2  schema version of the payload
+        16      8  seq
+        24      8  durable_seq: the highest seq known to be synced when this frame was written
+        32      8  recorded time, µs since 1970, never decreasing
+        40     16  event id
+        56      4  position in its batch, from 0
+        60      4  number of frames in its batch
+        64     32  digest: SHA-256 of salt and payload
+        96     32  chain: SHA-256 of the chain value before, of bytes 0..95 and of the meta bytes
+       128      4  header CRC: CRC-32 of bytes 0..127
+       132      4  zero
+       136         meta: one byte n, the type name in n bytes, the actor in the rest (UTF-8)
+                   body: 16 random bytes of salt, then the payload
+                   zeros up to 4 bytes before a multiple of 8
+      last      4  frame CRC: CRC-32 of everything before it
+
+Both CRCs start from the segment's seed, a random number in its file name: bytes of another segment, or of a
+file that somebody stored as a memory, are not frames here.
+
+- The header has a CRC of its own, so that a flipped length is damage and not a short file.
+- A batch is one call of `append`; it is in the log when all of its frames are.
+- `durable_seq` is the witness of recovery: a bad frame at seq s that any later frame calls durable was
+  acknowledged and is now damaged; without a witness it is the tail of a write that never finished.
+- The chain commits to the payload through the salted digest alone. `erase` overwrites salt and payload with
+  zeros and renews the frame CRC: the chain still verifies, and without the salt nothing is left to guess
+  the payload against. A zero body whose digest does not match is an erased event (`Redacted`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import sha256
+from struct import Struct
+from typing import NamedTuple
+from zlib import crc32
+
+from recollect.events.envelope import Recorded, decode
+from recollect.events.errors import NewerFormat
+from recollect.events.facts import AnyFact, Redacted, Unknown
+
+MAGIC = b"\xfeRcF"
+FORMAT = 1
+EVENT = 1
+SKIPPABLE = 1
+SALT_BYTES = 16
+PAYLOAD_BYTES_MAX = 64 * 1024 * 1024
+META_BYTES_MAX = 2**16 - 1
+GENESIS = bytes(32)
+
+_FIELDS = Struct("<4sBBHIHHQQQ16sII32s")
+_HEADER = Struct("<4sBBHIHHQQQ16sII32s32sII")
+_BRIEF = Struct("<4sBBHIHHQQQ16s")
+_SEAL = Struct("<II")
+_CRC = Struct("<I")
+HEADER_BYTES = _HEADER.size
+FRAME_BYTES_MIN = HEADER_BYTES + 8
+_ZERO_SALT = bytes(SALT_BYTES)
+assert HEADER_BYTES == 136
+
+
+class BadFrame(Exception):
+    """These bytes are not the frame they should be; the message says why."""
+
+
+class Entry(NamedTuple):
+    """An event before it has a place in a log."""
+
+    id: bytes
+    type: str
+    version: int
+    actor: str
+    payload: bytes
+
+
+class Header(NamedTuple):
+    """What stands before an event's body."""
+
+    kind: int
+    flags: int
+    body_bytes: int
+    meta_bytes: int
+    version: int
+    seq: int
+    durable_seq: int
+    at: int
+    id: bytes
+    position: int
+    batch: int
+    digest: bytes
+    chain: bytes
+
+    @property
+    def length(self) -> int:
+        return frame_bytes(self.meta_bytes, self.body_bytes)
+
+    @property
+    def body_offset(self) -> int:
+        return HEADER_BYTES + self.meta_bytes
+
+
+class Batch(NamedTuple):
+    """The frames of one append: their bytes, where each one begins, and the chain value after the last."""
+
+    blob: bytes
+    starts: list[int]
+    chain: bytes
+
+
+def frame_bytes(meta_bytes: int, body_bytes: int) -> int:
+    return (HEADER_BYTES + meta_bytes + body_bytes + 4 + 7) & ~7
+
+
+def encode_meta(type_: str, actor: str) -> bytes:
+    name = type_.encode()
+    return bytes((len(name),)) + name + actor.encode()
+
+
+@lru_cache(maxsize=4096)
+def decode_meta(meta: bytes) -> tuple[str, str]:
+    """The type name and the actor."""
+    stop = 1 + meta[0]
+    return meta[1:stop].decode(), meta[stop:].decode()
+
+
+def encode_batch(
+    entries: Sequence[Entry], *, first_seq: int, durable_seq: int, at: int, chain: bytes, seed: int
+) -> Batch:
+    """One frame per entry, chained on `chain`."""
+    salts = os.urandom(SALT_BYTES * len(entries))
+    frames: list[bytes] = []
+    starts: list[int] = []
+    length = 0
+    for position, entry in enumerate(entries):
+        salt = salts[position * SALT_BYTES : (position + 1) * SALT_BYTES]
+        body = salt + entry.payload
+        meta = encode_meta(entry.type, entry.actor)
+        fields = _FIELDS.pack(
+            MAGIC, FORMAT, EVENT, 0, len(body), len(meta), entry.version, first_seq + position, durable_seq,
+            at, entry.id, position, len(entries), sha256(body).digest(),
+        )  # fmt: skip
+        chain = sha256(chain + fields + meta).digest()
+        fields += chain
+        pad = bytes(-(HEADER_BYTES + len(meta) + len(body) + 4) % 8)
+        frame = b"".join((fields, _SEAL.pack(crc32(fields, seed), 0), meta, body, pad))
+        frames += (frame, _CRC.pack(crc32(frame, seed)))
+        starts.append(length)
+        length += len(frame) + 4
+    return Batch(b"".join(frames), starts, chain)
+
+
+def parse_header(data: bytes, start: int, seed: int) -> Header:
+    """The header at `start`, checked by its own CRC."""
+    if len(data) - start < HEADER_BYTES:
+        raise BadFrame("its header is cut short")
+    magic, format_, *fields, crc, zero = _HEADER.unpack_from(data, start)
+    if magic != MAGIC:
+        raise BadFrame("there is no frame where one should begin")
+    if crc32(data[start : start + 128], seed) != crc or zero != 0:
+        raise BadFrame("the checksum of its header does not match")
+    header = Header(*fields)
+    _refuse_newer(format_, header.kind, header.flags)
+    if header.kind == 0 or not SALT_BYTES <= header.body_bytes <= SALT_BYTES + PAYLOAD_BYTES_MAX:
+        raise BadFrame("its header makes no sense")
+    return header
+
+
+def _refuse_newer(format_: int, kind: int, flags: int) -> None:
+    if format_ > FORMAT or (kind > EVENT and not flags & SKIPPABLE):
+        raise NewerFormat(
+            f"the log holds a frame of format {format_} and kind {kind}, and this program reads format {FORMAT} "
+            f"and kind {EVENT}; open the store with a newer Recollect"
+        )
+
+
+def check_frame(data: bytes, start: int, end: int, seed: int) -> None:
+    """The CRC over the whole frame."""
+    if end > len(data):
+        raise BadFrame("it is cut short")
+    if crc32(data[start : end - 4], seed) != _CRC.unpack_from(data, end - 4)[0]:
+        raise BadFrame("its checksum does not match")
+
+
+def chain_after(chain: bytes, data: bytes, start: int, header: Header) -> bytes:
+    """What the chain value of this frame must be, given the one before."""
+    meta = data[start + HEADER_BYTES : start + header.body_offset]
+    return sha256(chain + data[start : start + 96] + meta).digest()
+
+
+def body_of(data: bytes, start: int, header: Header) -> bytes:
+    begin = start + header.body_offset
+    return data[begin : begin + header.body_bytes]
+
+
+def is_erased(body: bytes, digest: bytes) -> bool:
+    """Whether a body was overwritten on purpose."""
+    return not any(body) and sha256(body).digest() != digest
+
+
+def erased_tail(frame: bytes, header: Header, seed: int) -> bytes:
+    """What `erase` writes over a frame from its body on: zeros and the renewed CRC."""
+    zeros = bytes(len(frame) - 4 - header.body_offset)
+    return zeros + _CRC.pack(crc32(frame[: header.body_offset] + zeros, seed))
+
+
+def decode_frame(data: bytes, start: int, end: int, seq: int, seed: int) -> Recorded:
+    """The event in a frame whose extent and seq are known from an index."""
+    if crc32(data[start : end - 4], seed) != _CRC.unpack_from(data, end - 4)[0]:
+        raise BadFrame("its checksum does not match")
+    magic, format_, kind, flags, body_bytes, meta_bytes, version, found, _, at, id_ = _BRIEF.unpack_from(
+        data, start
+    )
+    if magic != MAGIC or found != seq:
+        raise BadFrame(f"another frame (@{found}) stands in its place")
+    if kind != EVENT or format_ != FORMAT:
+        _refuse_newer(format_, kind, flags)
+    body = start + HEADER_BYTES + meta_bytes
+    type_, actor = decode_meta(data[start + HEADER_BYTES : body])
+    salted = body + SALT_BYTES
+    payload = data[salted : body + body_bytes]
+    fact: AnyFact | Unknown | Redacted
+    if data[body:salted] == _ZERO_SALT and is_erased(
+        data[body : body + body_bytes], data[start + 64 : start + 96]
+    ):
+        return Recorded(seq, at, id_, actor, type_, version, b"", Redacted(type=type_))
+    fact = decode(type_, version, payload) if kind == EVENT else Unknown(type=type_, version=version)
+    return Recorded(seq, at, id_, actor, type_, version, payload, fact)
+
+
+def redacted_frame(data: bytes, start: int, seq: int, seed: int) -> Recorded:
+    """The event in a frame whose body is being overwritten right now: only its header counts."""
+    header = parse_header(data, start, seed)
+    if header.seq != seq:
+        raise BadFrame(f"another frame (@{header.seq}) stands in its place")
+    type_, actor = decode_meta(data[start + HEADER_BYTES : start + header.body_offset])
+    return Recorded(seq, header.at, header.id, actor, type_, header.version, b"", Redacted(type=type_))

@@ -1,0 +1,130 @@
+"""The `head` file: what readers may see, and what was certainly on disk.
+
+Four slots of 40 bytes, each at a multiple of 512: two marks and two publications, written in turn, so that a
+torn write leaves the one before.
+
+    offset  bytes  field
+         0      4  magic 'RcHd'
+         4      4  zero
+         8      8  counter: of two slots the higher one counts
+        16      8  visible seq
+        24      8  durable seq
+        32      4  zero
+        36      4  CRC-32 of bytes 0..35
+
+*Publications* (slots 2 and 3) are how other processes learn of new events. A frame is in the page cache for
+everybody before its writer has synced it, so readers do not look at the segment's end: they go as far as the
+visible seq, which the writer raises under the writer lock, after the sync for a durable event and at once for
+an unsafe one. A publication is not synced: it need not outlive the machine.
+
+*Marks* (slots 0 and 1) are synced, at every clean close, at every new segment and now and then in between.
+They are a witness for recovery: what they call durable was acknowledged.
+
+After a power cut a publication may be old, or promise unsafe events that are gone. So it never overrides
+the segments: `visible` is a limit for readers, and only `durable` (true when it was written, and so for ever)
+is a witness.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from struct import Struct
+from typing import NamedTuple
+from zlib import crc32
+
+from recollect.events.disk import Disk, synced_directory
+
+_SLOT = Struct("<4sIQQQII")
+_MAGIC = b"RcHd"
+_SLOT_STRIDE = 512
+_MARKS = (0, 1)
+_PUBLICATIONS = (2, 3)
+_FILE_BYTES = 3 * _SLOT_STRIDE + _SLOT.size
+
+
+class Position(NamedTuple):
+    """How far a log goes: for readers, and for a power cut."""
+
+    visible: int
+    durable: int
+
+
+class HeadFile:
+    """Written only under the writer lock; read without one."""
+
+    def __init__(self, disk: Disk, path: Path) -> None:
+        self._disk = disk
+        self._path = path
+        self._descriptor: int | None = None
+        self._seen = b""
+        self._published: Position | None = None
+        self._counters = [0, 0, 0, 0]
+        self.witnessed = 0
+
+    def create(self) -> None:
+        """Make the file if there is none, durably."""
+        if self._descriptor is None and not self._opened(write=True):
+            with synced_directory(self._disk, self._path.parent):
+                self._descriptor = self._disk.open(self._path, create=True)
+
+    def published(self) -> Position | None:
+        """The latest publication; None if there is none that can be read."""
+        if self._descriptor is None and not self._opened(write=False):
+            return None
+        assert self._descriptor is not None
+        data = self._disk.read(self._descriptor, _FILE_BYTES, 0)
+        if data != self._seen:
+            self._take(data)
+        return self._published
+
+    def publish(self, position: Position) -> None:
+        """Let readers see this much from now on."""
+        self._write(_PUBLICATIONS, position)
+        self._published = position
+
+    def mark(self, position: Position) -> None:
+        """Put down for recovery what is durable."""
+        self._write(_MARKS, position)
+        assert self._descriptor is not None
+        self._disk.sync(self._descriptor)
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            self._disk.close(self._descriptor)
+            self._descriptor = None
+
+    def _opened(self, *, write: bool) -> bool:
+        try:
+            self._descriptor = self._disk.open(self._path, write=write)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _take(self, data: bytes) -> None:
+        self._seen = data
+        slots = [_parse(data, slot) for slot in range(4)]
+        self._counters = [counter for counter, _ in slots]
+        latest = max(_PUBLICATIONS, key=self._counters.__getitem__)
+        self._published = slots[latest][1]
+        durable = (position.durable for _, position in slots if position is not None)
+        self.witnessed = max(self.witnessed, *durable, 0)
+
+    def _write(self, pair: tuple[int, int], position: Position) -> None:
+        """Into the older slot of a pair."""
+        assert self._descriptor is not None
+        old, new = sorted(pair, key=self._counters.__getitem__)
+        counter = self._counters[new] + 1
+        fields = _SLOT.pack(_MAGIC, 0, counter, *position, 0, 0)[:-4]
+        slot = fields + crc32(fields).to_bytes(4, "little")
+        self._disk.write(self._descriptor, slot, old * _SLOT_STRIDE)
+        self._counters[old] = counter
+        self.witnessed = max(self.witnessed, position.durable)
+
+
+def _parse(data: bytes, slot: int) -> tuple[int, Position | None]:
+    """Counter and position of a slot; (0, None) if it was never written, or is torn."""
+    fields = data[slot * _SLOT_STRIDE : slot * _SLOT_STRIDE + _SLOT.size]
+    if len(fields) < _SLOT.size or crc32(fields[:-4]) != int.from_bytes(fields[-4:], "little"):
+        return 0, None
+    magic, _, counter, visible, durable, _, _ = _SLOT.unpack(fields)
+    return (counter, Position(visible, durable)) if magic == _MAGIC else (0, None)

@@ -1,0 +1,129 @@
+"""The log in memory, for `:memory:` stores and tests: the same frames, chain and rules, and no files."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+from recollect.events.batch import prepare, refuse_other_event
+from recollect.events.envelope import Draft, Recorded
+from recollect.events.errors import HeadMoved
+from recollect.events.frame import (
+    GENESIS,
+    Entry,
+    body_of,
+    decode_frame,
+    encode_batch,
+    erased_tail,
+    is_erased,
+    parse_header,
+)
+from recollect.events.log import Clock, Durability, LogStatus
+from recollect.events.segment_log import wall_clock
+from recollect.events.segments import check_seq
+from recollect.events.upcasts import VERSIONS
+
+_SEED = 0
+
+
+class MemoryLog:
+    """`Log` that is gone with the process; every durability is the same here."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock if clock is not None else wall_clock
+        self._frames: list[bytes] = []
+        self._times: list[int] = []
+        self._seqs: dict[bytes, int] = {}
+        self._unknown: dict[str, int] = {}
+        self._chain = GENESIS
+        self._bytes = 0
+        self._mutex = threading.RLock()
+
+    @property
+    def head(self) -> int:
+        return len(self._frames)
+
+    def append(
+        self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable"  # noqa: ARG002
+    ) -> list[int]:  # fmt: skip
+        entries = prepare(drafts)
+        with self._mutex:
+            for entry in entries:
+                if entry.id in self._seqs:
+                    refuse_other_event(entry, self.get(self._seqs[entry.id]))
+            fresh = [entry for entry in entries if entry.id not in self._seqs]
+            if fresh and expect is not None and expect != self.head:
+                raise HeadMoved(expected=expect, actual=self.head)
+            self._write(fresh)
+            return [self._seqs[entry.id] for entry in entries]
+
+    def _write(self, entries: Sequence[Entry]) -> None:
+        at = max(self._clock(), self._times[-1] if self._times else 0)
+        batch = encode_batch(
+            entries, first_seq=self.head + 1, durable_seq=self.head, at=at, chain=self._chain, seed=_SEED
+        )  # fmt: skip
+        ends = [*batch.starts[1:], len(batch.blob)]
+        for entry, start, end in zip(entries, batch.starts, ends, strict=True):
+            if entry.version > VERSIONS.get(entry.type, 0):
+                self._unknown[entry.type] = self._unknown.get(entry.type, 0) + 1
+            self._times.append(at)
+            self._seqs[entry.id] = self.head + 1
+            self._frames.append(batch.blob[start:end])
+        self._chain = batch.chain
+        self._bytes += len(batch.blob)
+
+    def erase(self, seqs: Sequence[int]) -> None:
+        """Overwrite the payloads of these events for good; they read as `Redacted` from here on."""
+        with self._mutex:
+            for seq in seqs:
+                check_seq(seq, low=1, head=self.head)
+            for seq in seqs:
+                frame = self._frames[seq - 1]
+                header = parse_header(frame, 0, _SEED)
+                if not is_erased(body_of(frame, 0, header), header.digest):
+                    self._frames[seq - 1] = frame[: header.body_offset] + erased_tail(frame, header, _SEED)
+
+    def read(self, after: int = 0, upto: int | None = None) -> Iterator[Recorded]:
+        head = self.head
+        for seq in range(max(0, after) + 1, (head if upto is None else min(upto, head)) + 1):
+            yield self._decode(seq)
+
+    def get(self, seq: int) -> Recorded:
+        check_seq(seq, low=1, head=self.head)
+        return self._decode(seq)
+
+    def _decode(self, seq: int) -> Recorded:
+        frame = self._frames[seq - 1]
+        return decode_frame(frame, 0, len(frame), seq, _SEED)
+
+    def refresh(self) -> int:
+        return self.head
+
+    def time_of(self, seq: int) -> int:
+        check_seq(seq, low=0, head=self.head)
+        return self._times[seq - 1] if seq else 0
+
+    def seq_at(self, at: int) -> int:
+        return bisect_right(self._times, at)
+
+    def chain_at(self, seq: int) -> bytes:
+        check_seq(seq, low=0, head=self.head)
+        return parse_header(self._frames[seq - 1], 0, _SEED).chain if seq else GENESIS
+
+    def sync(self) -> None:
+        """Nothing outlives this process."""
+
+    def status(self) -> LogStatus:
+        return LogStatus(
+            kind="memory",
+            path=":memory:",
+            head=self.head,
+            durable=0,
+            bytes=self._bytes,
+            segments=0,
+            unknown_types=dict(self._unknown),
+        )
+
+    def close(self) -> None:
+        """Nothing to let go of."""

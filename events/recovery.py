@@ -1,0 +1,91 @@
+"""The end of a log after an accident: what was never acknowledged is set aside, what was is never cut.
+
+`Segments.follow` comes to a frame that fails. Was it acknowledged? Yes, if there is a witness:
+
+- the files themselves: a later segment, or one that does not continue the one before (`Stop.proven`);
+- the head file: it calls the frame durable;
+- a later whole frame in the same file whose `durable_seq` covers it.
+
+With a witness, acknowledged data is damaged (`LogDamaged`): the log stays as it is, readable up to there,
+and takes no more writes. Without one, it is the tail of a write that never finished. Its bytes are copied to
+`quarantine/`, then cut, and the log goes on in a new segment with a `Recovered` event that says so. ("The
+first bad record ends the log" would cut acknowledged data after one flipped bit; "a good record after a bad
+one means damage" is wrong too, because the sectors of a torn write reach the disk in any order.)
+
+Called under the writer lock only: without it the tail may be a write in progress.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from recollect.events.disk import Disk, read_whole, synced_directory, write_new
+from recollect.events.errors import LogDamaged
+from recollect.events.facts import Recovered
+from recollect.events.scan import find_frames
+from recollect.events.segments import Segments, Stop
+
+QUARANTINE = "quarantine"
+
+
+def find_damage(
+    disk: Disk, path: Path, segments: Segments, stop: Stop | None, *, witnessed: int
+) -> LogDamaged | None:
+    """The damage, if acknowledged events cannot be read; `witnessed` is what the head file calls durable."""
+    if stop is not None:
+        if not (stop.proven or witnessed >= stop.cut_seq or _covered_later(disk, path, stop)):
+            return None
+        return LogDamaged(
+            path=str(path / str(stop.name)), offset=stop.offset, seq=stop.seq, reason=stop.reason
+        )
+    if witnessed <= segments.tail:
+        return None
+    last = segments.last
+    where, offset = (path, 0) if last is None else (last.path, last.end)
+    return LogDamaged(path=str(where), offset=offset, seq=segments.tail + 1, reason="the log ends before it")
+
+
+def _covered_later(disk: Disk, path: Path, stop: Stop) -> bool:
+    """Whether a whole frame behind the bad one says that it was durable."""
+    data = read_whole(disk, path / str(stop.name)) or b""
+    frames = find_frames(data, stop.offset, stop.name.seed)
+    return any(header.durable_seq >= stop.cut_seq for header in frames)
+
+
+def show_until_damage(segments: Segments, stop: Stop | None) -> None:
+    """Let the good frames before a damaged one in the same batch be read; they were acknowledged with it."""
+    last = segments.last
+    if stop is not None and last is not None and last.name == stop.name:
+        last.accept(stop.partial)
+
+
+def set_aside(disk: Disk, path: Path, segments: Segments, stop: Stop) -> Recovered:
+    """Copy the unfinished tail to quarantine, cut it, and seal the segment; one without events goes as a whole."""
+    source = path / str(stop.name)
+    tail = (read_whole(disk, source) or b"")[stop.cut_offset :]
+    copy = f"{stop.name}-at-{stop.cut_offset}-{os.urandom(4).hex()}"
+    disk.make_directories(path / QUARANTINE)
+    with synced_directory(disk, path / QUARANTINE):
+        write_new(disk, path / QUARANTINE / copy, tail)
+    last = segments.last
+    if last is not None and last.name == stop.name and last.count > 0:
+        last.truncate(stop.cut_offset)
+        last.sync()
+        last.seal()
+    else:
+        if last is not None and last.name == stop.name:
+            segments.drop_last()
+        with synced_directory(disk, path):
+            disk.remove(source)
+    return Recovered(segment=str(stop.name), offset=stop.cut_offset, length=len(tail), quarantined_as=copy)
+
+
+def purge_quarantine(disk: Disk, path: Path) -> None:
+    """Remove what was set aside: an erased text may stand in there."""
+    directory = path / QUARANTINE
+    names = disk.names(directory)
+    if names:
+        with synced_directory(disk, directory):
+            for name in names:
+                disk.remove(directory / name)

@@ -1,0 +1,283 @@
+"""One segment file: growing or sealed, its index, and its events.
+
+A sealed segment is taken over from its trailer alone; its index is read when an event of it is first asked
+for. A growing one is scanned once and then followed. If a stored index cannot be read, the frames are walked
+instead: an index is never more than a shortcut.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from recollect.events.disk import Disk
+from recollect.events.envelope import Recorded
+from recollect.events.errors import LogDamaged
+from recollect.events.frame import (
+    BadFrame,
+    Batch,
+    Entry,
+    Header,
+    check_frame,
+    decode_frame,
+    parse_header,
+    redacted_frame,
+)
+from recollect.events.scan import CHUNK_BYTES, Found, FrameFile, Scan, scan
+from recollect.events.segment_format import (
+    HEADER_BYTES,
+    TRAILER_BYTES,
+    SegmentHeader,
+    SegmentName,
+    Trailer,
+    encode_footer,
+    footer_digest,
+)
+from recollect.events.segment_index import SegmentIndex
+
+Erasing = Callable[[], frozenset[int]]
+
+
+class Segment:
+    """Events first_seq … last_seq; their frames end at byte `end` with the chain value `chain`."""
+
+    def __init__(
+        self, disk: Disk, path: Path, descriptor: int, header: SegmentHeader, erasing: Erasing
+    ) -> None:
+        self.path = path
+        self.header = header
+        self.first_seq = header.first_seq
+        self.end = HEADER_BYTES
+        self.chain = header.before_chain
+        self.count = 0
+        self.last_at = 0
+        self.sealed = False
+        self.file = FrameFile(disk, descriptor, header.seed)
+        self._trailer: Trailer | None = None
+        self._index: SegmentIndex | None = SegmentIndex()
+        self._erasing = erasing
+
+    @property
+    def name(self) -> SegmentName:
+        return SegmentName(self.first_seq, self.header.seed)
+
+    @property
+    def last_seq(self) -> int:
+        return self.first_seq + self.count - 1
+
+    def size(self) -> int:
+        return self.file.disk.size(self.file.descriptor)
+
+    def sync(self) -> None:
+        self.file.disk.sync(self.file.descriptor)
+
+    def truncate(self, size: int) -> None:
+        self.file.disk.truncate(self.file.descriptor, size)
+
+    def close(self) -> None:
+        self.file.disk.close(self.file.descriptor)
+
+    # --- taking over what is on disk -------------------------------------------------------------
+
+    def adopt_trailer(self) -> bool:
+        """Take over a sealed segment from its trailer; False if there is none that fits."""
+        size = self.size()
+        start = max(HEADER_BYTES, size - TRAILER_BYTES)
+        trailer = Trailer.parse(self.file.disk.read(self.file.descriptor, TRAILER_BYTES, start))
+        if trailer is None or trailer.frames_end + trailer.index_bytes + TRAILER_BYTES != size:
+            return False
+        if self.count == 0:
+            self._adopt(trailer, None)
+        elif (trailer.frames_end, trailer.chain) != (self.end, self.chain):
+            return False
+        self._trailer, self.sealed = trailer, True
+        return True
+
+    def adopt_index(self, footer: bytes) -> bool:
+        """Take over a growing segment from an index kept at the last close; False if its end disagrees."""
+        trailer, body = Trailer.parse(footer[-TRAILER_BYTES:]), footer[:-TRAILER_BYTES]
+        if trailer is None or trailer.events == 0 or self.size() < trailer.frames_end:
+            return False
+        if footer_digest(self.header, trailer.chain, body) != trailer.digest:
+            return False
+        index = SegmentIndex.decode(body, trailer.events)
+        start = index.offsets[-1]
+        frame = self.file.disk.read(self.file.descriptor, trailer.frames_end - start, start)
+        try:
+            check_frame(frame, 0, trailer.frames_end - start, self.file.seed)
+            header = parse_header(frame, 0, self.file.seed)
+        except BadFrame:
+            return False
+        if header.chain != trailer.chain:
+            return False
+        self._adopt(trailer, index)
+        return True
+
+    def _adopt(self, trailer: Trailer, index: SegmentIndex | None) -> None:
+        self.end, self.chain = trailer.frames_end, trailer.chain
+        self.count, self.last_at = trailer.events, trailer.last_at
+        self._index = index
+
+    def follow(self, upto: int | None = None) -> Scan:
+        """Take over the whole batches behind `end`; says what stopped it."""
+        scanned = scan(
+            self.file, start=self.end, seq=self.last_seq + 1, chain=self.chain, upto=upto, erasing=self._erasing()
+        )  # fmt: skip
+        self.accept(scanned.whole)
+        self.end, self.chain = scanned.end, scanned.chain
+        return scanned
+
+    def accept(self, frames: Sequence[Found]) -> None:
+        """Take over frames that were found whole, though perhaps not their batch."""
+        index = self.index
+        for offset, header, type_ in frames:
+            index.add(offset, header.at, header.id, type_, header.version)
+        self.count += len(frames)
+        if frames:
+            self.last_at = frames[-1].header.at
+            self.end = frames[-1].offset + frames[-1].header.length
+
+    # --- writing ---------------------------------------------------------------------------------
+
+    def write(self, batch: Batch, entries: Sequence[Entry], at: int) -> None:
+        """Add a batch at the end, in one write; synced by nobody yet."""
+        assert not self.sealed
+        self._write_at_end(batch.blob)
+        index = self.index
+        for entry, start in zip(entries, batch.starts, strict=True):
+            index.add(self.end + start, at, entry.id, entry.type, entry.version)
+        self.count += len(entries)
+        self.last_at, self.chain = at, batch.chain
+        self.end += len(batch.blob)
+
+    def footer(self) -> bytes:
+        return encode_footer(self.header, self.index, self.end, self.chain)
+
+    def seal(self) -> None:
+        """Put the footer behind the frames, durably; nothing is added afterwards."""
+        assert self.count > 0
+        footer = self.footer()
+        self._write_at_end(footer)
+        self.sync()
+        self._trailer, self.sealed = Trailer.parse(footer[-TRAILER_BYTES:]), True
+
+    def _write_at_end(self, data: bytes) -> None:
+        try:
+            self.file.disk.write(self.file.descriptor, data, self.end)
+        except OSError:
+            with suppress(OSError):
+                self.truncate(self.end)
+            raise
+
+    # --- the index -------------------------------------------------------------------------------
+
+    @property
+    def index(self) -> SegmentIndex:
+        if self._index is None:
+            self._index = self.stored_index() or self._walked_index()
+        return self._index
+
+    def stored_index(self) -> SegmentIndex | None:
+        """The index behind the frames; None if it is not there or not whole."""
+        trailer = self._trailer
+        if trailer is None:
+            return None
+        body = self.file.disk.read(self.file.descriptor, trailer.index_bytes, trailer.frames_end)
+        if footer_digest(self.header, trailer.chain, body) != trailer.digest:
+            return None
+        return SegmentIndex.decode(body, trailer.events)
+
+    def _walked_index(self) -> SegmentIndex:
+        walked = scan(
+            self.file, start=HEADER_BYTES, seq=self.first_seq, chain=self.header.before_chain,
+            upto=self.last_seq, erasing=self._erasing(),
+        )  # fmt: skip
+        if walked.problem is not None:
+            raise self.damaged(walked.problem_offset, walked.problem_seq, walked.problem)
+        index = SegmentIndex()
+        for offset, header, type_ in walked.whole:
+            index.add(offset, header.at, header.id, type_, header.version)
+        return index
+
+    def find(self, ids: Sequence[bytes], id_min: bytes, id_max: bytes) -> dict[bytes, int]:
+        """The seqs of those ids that are here; `id_min` and `id_max` are the ends of `ids`."""
+        if not self.sealed:
+            found = self.index.find(ids)
+        elif self._trailer is None or (id_min <= self._trailer.id_max and self._trailer.id_min <= id_max):
+            found = self.index.find_sealed(ids)
+        else:
+            return {}
+        return {id_: self.first_seq + place for id_, place in found.items()}
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def extent(self, seq: int) -> tuple[int, int]:
+        """Where the frame of `seq` begins and ends."""
+        end = self.end  # before the offsets: a writing thread adds to those first
+        offsets, place = self.index.offsets, seq - self.first_seq
+        return offsets[place], offsets[place + 1] if place + 1 < len(offsets) else end
+
+    def frame(self, seq: int) -> bytes:
+        begin, end = self.extent(seq)
+        return self.file.disk.read(self.file.descriptor, end - begin, begin)
+
+    def header_of(self, seq: int) -> Header:
+        """The header of an event, checked."""
+        try:
+            header = parse_header(self.frame(seq), 0, self.file.seed)
+        except BadFrame as bad:
+            raise self.damaged(self.extent(seq)[0], seq, str(bad)) from bad
+        if header.seq != seq:
+            raise self.damaged(self.extent(seq)[0], seq, f"another frame (@{header.seq}) stands in its place")
+        return header
+
+    def record(self, seq: int) -> Recorded:
+        frame = self.frame(seq)
+        try:
+            return decode_frame(frame, 0, len(frame), seq, self.file.seed)
+        except BadFrame:
+            return self._doubtful(seq)
+
+    def records(self, after: int, upto: int) -> Iterator[Recorded]:
+        """Events with after < seq <= upto, read in large pieces."""
+        seed, seq = self.file.seed, after + 1
+        while seq <= upto:
+            begin, ends = self._piece(seq, upto)
+            data = self.file.disk.read(self.file.descriptor, ends[-1] - begin, begin)
+            start = 0
+            for end in ends:
+                try:
+                    yield decode_frame(data, start, end - begin, seq, seed)
+                except BadFrame:
+                    yield self._doubtful(seq)
+                start = end - begin
+                seq += 1
+
+    def _piece(self, seq: int, upto: int) -> tuple[int, array[int]]:
+        """Where to begin reading, and where each frame of one piece ends."""
+        end = self.end  # before the offsets: a writing thread adds to those first
+        offsets, place, stop = self.index.offsets, seq - self.first_seq, upto + 1 - self.first_seq
+        begin = offsets[place]
+        fits = bisect_right(offsets, begin + CHUNK_BYTES, place + 1) - 1
+        last = min(max(fits, place + 1), stop)
+        ends = offsets[place + 1 : last + 1]
+        if len(ends) < last - place:
+            ends.append(end)
+        return begin, ends
+
+    def _doubtful(self, seq: int) -> Recorded:
+        """A frame that failed, looked at again: it may be in the middle of being erased."""
+        erasing = seq in self._erasing()
+        frame = self.frame(seq)
+        try:
+            if erasing:
+                return redacted_frame(frame, 0, seq, self.file.seed)
+            return decode_frame(frame, 0, len(frame), seq, self.file.seed)
+        except BadFrame as bad:
+            raise self.damaged(self.extent(seq)[0], seq, str(bad)) from bad
+
+    def damaged(self, offset: int, seq: int, reason: str) -> LogDamaged:
+        return LogDamaged(path=str(self.path), offset=offset, seq=seq, reason=reason)

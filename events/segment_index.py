@@ -1,0 +1,128 @@
+"""The index of one segment: where each event begins, when it was recorded, and its id.
+
+Kept in memory for the segment that grows, and stored behind the frames of a sealed one (`footer`), so that
+opening a store does not walk through it. Three arrays, one value per event:
+
+    offsets  int64         where its frame begins in the file
+    times    int64         its recorded time, µs, never decreasing
+    ids      16 bytes      its event id
+
+and the number of events per (type, version). Ids are found by a dict while the segment grows, and later by
+bisection: sorted by their two halves as unsigned numbers, 20 bytes per event, built when first asked for.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+ID_BYTES = 16
+TypeCounts: TypeAlias = dict[tuple[str, int], int]
+_Halves: TypeAlias = npt.NDArray[np.uint64]
+
+
+class SegmentIndex:
+    def __init__(self) -> None:
+        self.offsets: array[int] = array("q")
+        self.times: array[int] = array("q")
+        self.types: TypeCounts = {}
+        self._ids = bytearray()
+        self._places: dict[bytes, int] | None = {}
+        self._sorted: tuple[_Halves, _Halves, npt.NDArray[np.intp]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def add(self, offset: int, at: int, id_: bytes, type_: str, version: int) -> None:
+        if self._places is not None:
+            self._places[id_] = len(self.offsets)
+        self._ids += id_
+        self.offsets.append(offset)
+        self.times.append(at)
+        self.types[type_, version] = self.types.get((type_, version), 0) + 1
+
+    def truncate(self, count: int, dropped: TypeCounts) -> None:
+        """Forget the events from place `count` on; `dropped` says of which types they were."""
+        for place in range(count, len(self)):
+            if self._places is not None:
+                self._places.pop(self.id_at(place), None)
+        del self.offsets[count:], self.times[count:], self._ids[count * ID_BYTES :]
+        for key, number in dropped.items():
+            self.types[key] -= number
+
+    def id_at(self, place: int) -> bytes:
+        return bytes(self._ids[place * ID_BYTES : (place + 1) * ID_BYTES])
+
+    # --- ids -------------------------------------------------------------------------------------
+
+    def find(self, ids: Sequence[bytes]) -> dict[bytes, int]:
+        """The places of those ids that are here, in a segment that grows."""
+        if self._places is None:
+            self._places = {self.id_at(place): place for place in range(len(self))}
+        places = self._places
+        return {id_: places[id_] for id_ in ids if id_ in places}
+
+    def find_sealed(self, ids: Sequence[bytes]) -> dict[bytes, int]:
+        """The same in a segment that no longer grows."""
+        self._places = None
+        if self._sorted is None:
+            highs, lows = _halves(bytes(self._ids))
+            order = np.lexsort((lows, highs))
+            self._sorted = highs[order], lows[order], order
+        highs, lows, order = self._sorted
+        wanted_highs, wanted_lows = _halves(b"".join(ids))
+        starts = np.searchsorted(highs, wanted_highs, side="left")
+        stops = np.searchsorted(highs, wanted_highs, side="right")
+        found: dict[bytes, int] = {}
+        for n in np.flatnonzero(starts < stops).tolist():
+            place = starts[n] + np.searchsorted(lows[starts[n] : stops[n]], wanted_lows[n])
+            if place < stops[n] and lows[place] == wanted_lows[n]:
+                found[ids[n]] = int(order[place])
+        return found
+
+    def id_range(self) -> tuple[bytes, bytes]:
+        """The lowest and the highest id; of an empty index a range that holds nothing."""
+        if not len(self):
+            return b"\xff" * ID_BYTES, bytes(ID_BYTES)
+        ids = [self.id_at(place) for place in range(len(self))]
+        return min(ids), max(ids)
+
+    # --- stored form -----------------------------------------------------------------------------
+
+    def encode(self) -> bytes:
+        types = [(type_, version, count) for (type_, version), count in sorted(self.types.items())]
+        return b"".join(
+            (_little(self.offsets), _little(self.times), bytes(self._ids), msgspec.msgpack.encode(types))
+        )
+
+    @classmethod
+    def decode(cls, data: bytes, count: int) -> SegmentIndex:
+        """From `encode`; the caller has checked its digest."""
+        index = cls()
+        index.offsets = _from_little(data[: 8 * count])
+        index.times = _from_little(data[8 * count : 16 * count])
+        index._ids = bytearray(data[16 * count : 32 * count])
+        index._places = None
+        types = msgspec.msgpack.decode(data[32 * count :], type=list[tuple[str, int, int]])
+        index.types = {(type_, version): number for type_, version, number in types}
+        return index
+
+
+def _halves(ids: bytes) -> tuple[_Halves, _Halves]:
+    pairs = np.frombuffer(ids, dtype=">u8").astype(np.uint64).reshape(-1, 2)
+    return pairs[:, 0].copy(), pairs[:, 1].copy()
+
+
+def _little(values: array[int]) -> bytes:
+    return np.frombuffer(values, dtype=np.int64).astype("<i8").tobytes() if values else b""
+
+
+def _from_little(data: bytes) -> array[int]:
+    values: array[int] = array("q")
+    values.frombytes(np.frombuffer(data, dtype="<i8").astype(np.int64).tobytes())
+    return values

@@ -1,0 +1,295 @@
+"""The log in a directory: segment files, shared by the threads and processes of one machine.
+
+    00000000000000000001-5f3a….seg   events, in order; the last file grows, the others are sealed
+    head                             what readers may see, and what was durable (`head`)
+    writer.lock                      held while somebody writes (`writer_lock`)
+    quarantine/                      unfinished tails that recoveries set aside (`recovery`)
+    active.index                     the growing file's index at the last close; may be deleted
+    erase.intent                     only while an erasure is under way (`erasure`)
+
+Writers take the lock around catching up, checking, writing and syncing (`segment_writer`). Readers take none:
+they go as far as the head file says, which a durable event reaches only after it was synced. So a reader
+never shows a durable event that a power cut could still remove; an unsafe one shows at once.
+
+A log opened for reading while nobody writes shows all that is whole, after a sync: the head file may be older
+than the last power cut. An error while writing or syncing ends the writer (`LogFailed`): after a failed sync
+nobody knows what is on disk, and only opening the log again finds out. Damage to acknowledged data ends
+writing too (`LogDamaged`), and reading goes up to it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from recollect.events.batch import prepare
+from recollect.events.disk import Disk, RealDisk
+from recollect.events.envelope import Draft, Recorded
+from recollect.events.erasure import Intent
+from recollect.events.errors import InvalidInput, LogFailed, LogReadOnly
+from recollect.events.head import HeadFile
+from recollect.events.log import Clock, Durability, LogStatus
+from recollect.events.recovery import QUARANTINE, find_damage, show_until_damage
+from recollect.events.segment_writer import SegmentWriter
+from recollect.events.segments import Segments, check_seq
+from recollect.events.upcasts import VERSIONS
+from recollect.events.verification import Finding, verify_segments
+from recollect.events.writer_lock import WriterLock
+
+SEGMENT_BYTES = 64 * 1024 * 1024
+
+
+def wall_clock() -> int:
+    return time.time_ns() // 1000
+
+
+class SegmentLog:
+    """`Log` on segment files; see `open`."""
+
+    def __init__(
+        self, path: Path, *, disk: Disk, clock: Clock, segment_bytes: int, group_ms: float, lock_timeout_s: float, read_only: bool
+    ) -> None:  # fmt: skip
+        self._path = path
+        self._disk = disk
+        self._group_s = group_ms / 1000
+        self._read_only = read_only
+        self._intent = Intent(disk, path)
+        self._segments = Segments(disk, path, self._intent.pending, write=not read_only)
+        self._head = HeadFile(disk, path / "head")
+        self._lock = WriterLock(disk, path / "writer.lock", timeout_s=lock_timeout_s)
+        self._writer = SegmentWriter(
+            disk, path, self._segments, self._head, self._intent, clock=clock, segment_bytes=segment_bytes
+        )
+        self._mutex = threading.RLock()
+        self._synced = threading.Condition()
+        self._group_has_leader = False
+        self._failure: LogFailed | None = None
+        self._wrote = False
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        *,
+        disk: Disk | None = None,
+        clock: Clock | None = None,
+        segment_bytes: int = SEGMENT_BYTES,
+        group_ms: float = 5.0,
+        lock_timeout_s: float = 10.0,
+        read_only: bool = False,
+    ) -> SegmentLog:
+        """The log in this directory, made if it is missing; recovered if the last writer was interrupted."""
+        log = cls(
+            path,
+            disk=disk if disk is not None else RealDisk(),
+            clock=clock if clock is not None else wall_clock,
+            segment_bytes=segment_bytes,
+            group_ms=group_ms,
+            lock_timeout_s=lock_timeout_s,
+            read_only=read_only,
+        )
+        if read_only:
+            log._start_reading()
+        else:
+            log._start_writing()
+        return log
+
+    def _start_writing(self) -> None:
+        try:
+            self._disk.make_directories(self._path)
+            with self._lock.held(), self._mutex:
+                self._writer.start()
+        except OSError as error:
+            raise LogFailed(f"{self._path} cannot be opened: {error}; nothing was acknowledged") from error
+
+    def _start_reading(self) -> None:
+        if not self._disk.names(self._path):
+            raise InvalidInput(f"there is no log in {self._path}; open it without read_only to make one")
+        published = self._head.published()
+        if not self._lock.nobody_writes() and published is not None:
+            self._segments.follow(published.visible)
+            self._writer.visible = min(published.visible, self._segments.tail)
+            return
+        stop = self._segments.follow()
+        last = self._segments.last
+        if last is not None:
+            last.sync()
+        self._writer.damage = find_damage(
+            self._disk, self._path, self._segments, stop, witnessed=self._head.witnessed
+        )  # fmt: skip
+        if self._writer.damage is not None:
+            show_until_damage(self._segments, stop)
+        self._writer.visible = self._segments.tail
+
+    # --- writing ---------------------------------------------------------------------------------
+
+    def append(
+        self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable"
+    ) -> list[int]:
+        entries = prepare(drafts)
+        if not entries:
+            return []
+        with self._writing():
+            seqs = self._writer.append(entries, expect=expect, durability=durability)
+        if durability == "group":
+            self._await_sync(max(seqs))
+        return seqs
+
+    def sync(self) -> None:
+        with self._writing():
+            self._writer.sync()
+
+    def erase(self, seqs: Sequence[int]) -> None:
+        """Overwrite the payloads of these events for good; they read as `Redacted` from here on."""
+        with self._writing():
+            for seq in seqs:
+                check_seq(seq, low=1, head=self._segments.tail)
+            self._writer.erase(seqs)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Hold the writer lock, caught up; an error of the disk ends this writer."""
+        self._refuse_unless_writable()
+        with self._lock.held(), self._mutex:
+            self._refuse_unless_writable()
+            self._wrote = True
+            try:
+                self._writer.catch_up()
+                self._refuse_unless_writable()
+                yield
+            except OSError as error:
+                self._failure = LogFailed(
+                    f"{self._path} could not be written: {error}; this writer stops here. "
+                    f"Open the log again to find out what is on disk"
+                )
+                raise self._failure from error
+            finally:
+                with self._synced:
+                    self._synced.notify_all()
+
+    def _refuse_unless_writable(self) -> None:
+        if self._closed:
+            raise InvalidInput(f"the log {self._path} is closed; open it again")
+        if self._read_only:
+            raise LogReadOnly(f"{self._path} was opened for reading; open it without read_only to write")
+        if self._failure is not None:
+            raise self._failure
+        if self._writer.damage is not None:
+            raise self._writer.damage
+
+    def _await_sync(self, seq: int) -> None:
+        """Wait until `seq` is durable. The first to wait leads: it gives others time to join, then syncs for all."""
+        while True:
+            with self._synced:
+                if self._writer.durable >= seq:
+                    return
+                if self._failure is not None:
+                    raise self._failure
+                if self._group_has_leader:
+                    self._synced.wait()
+                    continue
+                self._group_has_leader = True
+            try:
+                time.sleep(self._group_s)
+                if self._writer.durable < seq:
+                    self.sync()
+            finally:
+                with self._synced:
+                    self._group_has_leader = False
+                    self._synced.notify_all()
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    @property
+    def head(self) -> int:
+        return self._writer.visible
+
+    def refresh(self) -> int:
+        """One small read when nothing changed."""
+        published = self._head.published()
+        if published is None or published.visible <= self.head or self._failure or self._writer.damage:
+            return self.head
+        with self._mutex:
+            stop = self._segments.follow(published.visible)
+            self._writer.visible = max(self.head, min(published.visible, self._segments.tail))
+            if stop is not None and self.head < published.visible:
+                self._writer.damage = find_damage(
+                    self._disk, self._path, self._segments, stop, witnessed=self._head.witnessed
+                )  # fmt: skip
+        return self.head
+
+    def read(self, after: int = 0, upto: int | None = None) -> Iterator[Recorded]:
+        head = self.head
+        return self._segments.records(max(0, after), head if upto is None else min(upto, head))
+
+    def get(self, seq: int) -> Recorded:
+        check_seq(seq, low=1, head=self.head)
+        return self._segments.record(seq)
+
+    def time_of(self, seq: int) -> int:
+        check_seq(seq, low=0, head=self.head)
+        return self._segments.time_of(seq)
+
+    def seq_at(self, at: int) -> int:
+        return self._segments.seq_at(at, self.head)
+
+    def chain_at(self, seq: int) -> bytes:
+        check_seq(seq, low=0, head=self.head)
+        return self._segments.chain_at(seq)
+
+    def verify_chain(self) -> list[Finding]:
+        """Everything that is not as it was written; see `verification`."""
+        findings = verify_segments(self._segments)
+        damage = self._writer.damage
+        if damage is not None and not any(finding.seq == damage.seq for finding in findings):
+            findings.append(
+                Finding(path=damage.path, offset=damage.offset, seq=damage.seq, problem=damage.reason)
+            )
+        return findings
+
+    def status(self) -> LogStatus:
+        unknown: dict[str, int] = {}
+        for segment in self._segments:
+            for (type_, version), count in segment.index.types.items():
+                if version > VERSIONS.get(type_, 0):
+                    unknown[type_] = unknown.get(type_, 0) + count
+        return LogStatus(
+            kind="segments",
+            path=str(self._path),
+            head=self.head,
+            durable=min(self.head, self._writer.durable),
+            bytes=sum(segment.size() for segment in self._segments),
+            segments=len(self._segments),
+            unknown_types=unknown,
+            damage=None if self._writer.damage is None else str(self._writer.damage),
+            recovered=tuple(self._disk.names(self._path / QUARANTINE)),
+        )
+
+    # --- closing ---------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Sync what was appended, leave a witness, and let go of the files. Closing twice is closing once."""
+        if self._closed:
+            return
+        try:
+            if self._wrote and self._failure is None and self._writer.damage is None:
+                with self._writing():
+                    self._writer.sync()
+                    self._writer.mark()
+                    self._writer.keep_index()
+        finally:
+            self._closed = True
+            self._segments.close()
+            self._head.close()
+            self._lock.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()

@@ -1,0 +1,251 @@
+"""The writing side of a segment log. Every method runs under the writer lock, in one thread at a time.
+
+An append is: catch up with what others wrote, look for known ids, check the expected head, one write for the
+whole batch, and then, by its durability, a sync and a publication (`head`). Three positions matter:
+
+    tail      the last seq written        durable <= tail
+    visible   the last seq readers see    visible <= tail
+    durable   the last seq synced
+
+Events between visible and tail are *pending*: a `group` append wrote them and waits for a shared sync. They
+must not be shown, so an unsafe append, which is visible at once, syncs pending ones first. Frames found
+beyond the published head were written by another process that has not published them: it died, or it is a
+group append of its own that waits. They are synced and published before anything else happens.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from recollect.events.batch import refuse_other_event
+from recollect.events.disk import Disk, synced_directory
+from recollect.events.envelope import encode, new_event_id, type_name
+from recollect.events.erasure import Intent, plan
+from recollect.events.errors import HeadMoved, LogDamaged
+from recollect.events.facts import Recovered
+from recollect.events.frame import Entry, encode_batch
+from recollect.events.head import HeadFile, Position
+from recollect.events.log import Clock, Durability
+from recollect.events.recovery import find_damage, purge_quarantine, set_aside, show_until_damage
+from recollect.events.segment import Segment
+from recollect.events.segment_format import SegmentHeader, SegmentName
+from recollect.events.segments import INDEX_CACHE, Segments
+from recollect.events.upcasts import VERSIONS
+
+_MARK_EVENTS = 10_000
+_MARK_INTERVAL_S = 5.0
+_ACTOR = "recollect"
+
+
+class SegmentWriter:
+    def __init__(
+        self, disk: Disk, path: Path, segments: Segments, head: HeadFile, intent: Intent, *, clock: Clock, segment_bytes: int
+    ) -> None:  # fmt: skip
+        self._disk = disk
+        self._path = path
+        self._segments = segments
+        self._head = head
+        self._intent = intent
+        self._clock = clock
+        self._segment_bytes = segment_bytes
+        self._marked = 0
+        self._marked_s = time.monotonic()
+        self.visible = 0
+        self.durable = 0
+        self.damage: LogDamaged | None = None
+
+    # --- catching up -----------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Bring a log that was just opened into a state that can be written to, or find its damage."""
+        self._head.create()
+        self._intent.finish()
+        self._head.published()
+        self._take_over()
+        self._marked = self.durable
+
+    def catch_up(self) -> None:
+        """Take over what other processes wrote; a few system calls if that is nothing."""
+        published = self._head.published()
+        last = self._segments.last
+        if published is not None:
+            self.visible = max(self.visible, min(published.visible, self._segments.tail))
+            self.durable = max(self.durable, min(published.durable, self._segments.tail))
+        if last is None or last.sealed or last.size() != last.end or published is None:
+            self._take_over()
+
+    def _take_over(self) -> None:
+        """Follow the files to their end; recover an unfinished tail; sync and publish what nobody published."""
+        before = self._segments.tail
+        stop = self._segments.follow()
+        self.damage = find_damage(
+            self._disk, self._path, self._segments, stop, witnessed=self._head.witnessed
+        )  # fmt: skip
+        if self.damage is not None:
+            show_until_damage(self._segments, stop)
+            self.visible = self._segments.tail
+            return
+        recovered = set_aside(self._disk, self._path, self._segments, stop) if stop is not None else None
+        self._show_taken_over(before)
+        if recovered is not None:
+            self._append_recovered(recovered)
+
+    def _show_taken_over(self, before: int) -> None:
+        """Publish what was found behind `before`, or take back a publication that a power cut made untrue."""
+        published, tail = self._head.published(), self._segments.tail
+        if published is not None and published.visible >= tail:
+            self.durable = max(self.durable, min(published.durable, tail))
+            self.visible = tail
+            if published.visible > tail:
+                self._publish(Position(tail, self.durable))
+        elif tail > before:
+            self._sync()
+
+    def _append_recovered(self, fact: Recovered) -> None:
+        type_ = type_name(Recovered)
+        self._write([Entry(new_event_id(), type_, VERSIONS[type_], _ACTOR, encode(fact))])
+        self.sync()
+
+    # --- appending -------------------------------------------------------------------------------
+
+    def append(self, entries: Sequence[Entry], *, expect: int | None, durability: Durability) -> list[int]:
+        known = self._known(entries)
+        fresh = [entry for entry in entries if entry.id not in known] if known else entries
+        if fresh and expect is not None and expect != self._segments.tail:
+            self._show_pending()  # so that the caller can read up to the head it is told
+            raise HeadMoved(expected=expect, actual=self._segments.tail)
+        if durability == "unsafe":
+            self._show_pending()
+        if fresh:
+            first = self._write(fresh)
+            known = known | {entry.id: first + place for place, entry in enumerate(fresh)}
+        seqs = [known[entry.id] for entry in entries]
+        if durability == "durable" and max(seqs) > self.durable:
+            self.sync()
+        elif durability == "unsafe" and fresh:
+            self._publish(Position(self._segments.tail, self.durable))
+        return seqs
+
+    def _known(self, entries: Sequence[Entry]) -> dict[bytes, int]:
+        """The seqs of entries that are in the log; `EventIdReused` if one is another event."""
+        found = self._segments.find([entry.id for entry in entries])
+        for entry in entries if found else ():
+            if entry.id in found:
+                refuse_other_event(entry, self._segments.record(found[entry.id]))
+        return found
+
+    def _write(self, entries: Sequence[Entry]) -> int:
+        """One batch behind the last one; returns its first seq."""
+        segment = self._growing()
+        first, at = self._segments.tail + 1, max(self._clock(), self._segments.last_at)
+        batch = encode_batch(
+            entries, first_seq=first, durable_seq=self.durable, at=at, chain=segment.chain, seed=segment.header.seed
+        )  # fmt: skip
+        segment.write(batch, entries, at)
+        return first
+
+    # --- durability ------------------------------------------------------------------------------
+
+    def sync(self) -> None:
+        """Make everything durable, then show it."""
+        try:
+            self._sync()
+        except OSError:
+            self._take_back()
+            raise
+
+    def _sync(self) -> None:
+        last, tail = self._segments.last, self._segments.tail
+        if last is not None and self.durable < tail:
+            last.sync()
+            self.durable = tail
+        if self.visible < tail or self._head.witnessed < tail:
+            self._publish(Position(tail, self.durable))
+        overdue = time.monotonic() - self._marked_s > _MARK_INTERVAL_S
+        if self.durable - self._marked >= (1 if overdue else _MARK_EVENTS):
+            self.mark()
+
+    def _take_back(self) -> None:
+        """After a failed sync cut the batches that nobody saw: a second sync might succeed without them on disk."""
+        last = self._segments.last
+        if last is not None and not last.sealed and self.durable <= self.visible < last.last_seq:
+            with suppress(OSError):
+                last.truncate(last.extent(max(self.visible + 1, last.first_seq))[0])
+
+    def _show_pending(self) -> None:
+        if self.visible < self._segments.tail:
+            self.sync()
+
+    def _publish(self, position: Position) -> None:
+        self._head.publish(position)
+        self.visible = position.visible
+
+    def mark(self) -> None:
+        """Leave a synced witness of what is durable."""
+        if self.durable > self._marked:
+            self._head.mark(Position(self.visible, self.durable))
+            self._marked = self.durable
+        self._marked_s = time.monotonic()
+
+    # --- segments --------------------------------------------------------------------------------
+
+    def _growing(self) -> Segment:
+        """The segment that takes the next batch; the last one is sealed when it is full."""
+        last = self._segments.last
+        if last is not None and not last.sealed and last.end < self._segment_bytes:
+            return last
+        if last is not None and not last.sealed:
+            self.sync()
+            last.seal()
+            self.mark()
+        return self._create_segment(last)
+
+    def _create_segment(self, before: Segment | None) -> Segment:
+        name = SegmentName(self._segments.tail + 1, int.from_bytes(os.urandom(4), "little"))
+        header = SegmentHeader(
+            seed=name.seed,
+            store_id=os.urandom(16) if before is None else before.header.store_id,
+            first_seq=name.first_seq,
+            created_at=max(0, self._clock()),
+            before_end=0 if before is None else before.end,
+            before_chain=self._segments.chain,
+        )
+        path = self._path / str(name)
+        with synced_directory(self._disk, self._path):
+            descriptor = self._disk.create(path)
+            self._disk.write(descriptor, header.encode(), 0)
+            self._disk.sync(descriptor)
+        segment = Segment(self._disk, path, descriptor, header, self._intent.pending)
+        self._segments.add(segment)
+        return segment
+
+    def keep_index(self) -> None:
+        """Store the growing segment's index for the next open; it is checked there and may be lost."""
+        last = self._segments.last
+        if last is None or last.sealed or last.count == 0:
+            return
+        unfinished = self._path / f"{INDEX_CACHE}.new"
+        descriptor = self._disk.open(unfinished, create=True)
+        try:
+            footer = last.footer()
+            self._disk.truncate(descriptor, 0)
+            self._disk.write(descriptor, footer, 0)
+        finally:
+            self._disk.close(descriptor)
+        self._disk.rename(unfinished, self._path / INDEX_CACHE)
+
+    # --- erasing ---------------------------------------------------------------------------------
+
+    def erase(self, seqs: Sequence[int]) -> None:
+        """Overwrite payloads for good; what was set aside by recoveries goes with them."""
+        self._intent.finish()
+        self.sync()
+        overwrites = plan(self._segments, seqs)
+        if overwrites:
+            self._intent.begin(overwrites)
+            self._intent.finish()
+        purge_quarantine(self._disk, self._path)

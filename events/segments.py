@@ -1,0 +1,212 @@
+"""The segments of a log as one sequence: which files there are, how they join, and their events.
+
+`follow` takes over what is on disk, from nothing at open and from where it stood later on. Sealed segments
+are taken over from their trailers; only the last one is scanned. It goes to the first thing that does not
+fit and says where and why (`Stop`); whether that is damage or a write that never finished is for `recovery`
+to decide. No lock is taken here.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from recollect.events.disk import Disk, read_whole
+from recollect.events.envelope import Recorded
+from recollect.events.errors import InvalidInput
+from recollect.events.frame import GENESIS
+from recollect.events.scan import Found
+from recollect.events.segment import Erasing, Segment
+from recollect.events.segment_format import HEADER_BYTES, SegmentHeader, SegmentName
+
+INDEX_CACHE = "active.index"
+
+
+class Stop(NamedTuple):
+    """Where following came to an end before it should.
+
+    From `cut_seq` at `cut_offset` on no batch is whole; the first bad frame is `seq` at `offset`, and the
+    frames of its batch before it are `partial`. `proven` means that the files themselves show that more
+    was there.
+    """
+
+    name: SegmentName
+    cut_offset: int
+    cut_seq: int
+    offset: int
+    seq: int
+    reason: str
+    partial: tuple[Found, ...] = ()
+    proven: bool = False
+
+
+class Segments:
+    """Grows only at its end; reading needs no lock while another thread follows."""
+
+    def __init__(self, disk: Disk, path: Path, erasing: Erasing, *, write: bool) -> None:
+        self._disk = disk
+        self._path = path
+        self._erasing = erasing
+        self._write = write
+        self._segments: list[Segment] = []
+        self._firsts: list[int] = []
+
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(self._segments)
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    @property
+    def last(self) -> Segment | None:
+        return self._segments[-1] if self._segments else None
+
+    @property
+    def tail(self) -> int:
+        """The last seq taken over or written."""
+        return self._segments[-1].last_seq if self._segments else 0
+
+    @property
+    def chain(self) -> bytes:
+        return self._segments[-1].chain if self._segments else GENESIS
+
+    @property
+    def last_at(self) -> int:
+        """Recorded time of the last event."""
+        return self._segments[-1].last_at if self._segments else 0
+
+    def of(self, seq: int) -> Segment:
+        """The segment that holds `seq`."""
+        return self._segments[bisect_right(self._firsts, seq) - 1]
+
+    def close(self) -> None:
+        for segment in self._segments:
+            segment.close()
+
+    # --- following -------------------------------------------------------------------------------
+
+    def follow(self, upto: int | None = None) -> Stop | None:
+        """Take over everything up to `upto`, or all there is; None if nothing was in the way."""
+        stop: Stop | None = None
+        names: list[SegmentName] | None = None
+        while upto is None or self.tail < upto:
+            last = self.last
+            if last is not None and not last.sealed:
+                stop = self._follow_last(last, upto)
+                if upto is not None and self.tail >= upto:
+                    return None
+            names = self._names() if names is None else names
+            adopted = {segment.path.name for segment in self._segments}
+            names = [name for name in names if str(name) not in adopted]
+            if not names:
+                return stop
+            refusal = self._adopt(names[0], is_last=len(names) == 1, stop=stop)
+            if refusal is not None:
+                return refusal
+            stop = None
+        return None
+
+    def _names(self) -> list[SegmentName]:
+        parsed = (SegmentName.parse(name) for name in self._disk.names(self._path))
+        return sorted(name for name in parsed if name is not None)
+
+    def _follow_last(self, segment: Segment, upto: int | None) -> Stop | None:
+        scanned = segment.follow(upto)
+        if scanned.problem is None or segment.adopt_trailer():
+            return None
+        return Stop(
+            segment.name, segment.end, segment.last_seq + 1, scanned.problem_offset, scanned.problem_seq,
+            scanned.problem, tuple(scanned.partial),
+        )  # fmt: skip
+
+    def _adopt(self, name: SegmentName, *, is_last: bool, stop: Stop | None) -> Stop | None:
+        """Open the next segment, if it continues what there is."""
+        descriptor = self._disk.open(self._path / str(name), write=self._write)
+        header = SegmentHeader.parse(self._disk.read(descriptor, HEADER_BYTES, 0))
+        reason = self._misfit(name, header)
+        if reason is not None or header is None:
+            self._disk.close(descriptor)
+            if stop is not None:
+                return stop._replace(proven=True)
+            seq, unfinished = self.tail + 1, header is None and name.first_seq == self.tail + 1 and is_last
+            return Stop(name, 0, seq, 0, seq, reason or "", proven=not unfinished)
+        if self.last is not None:
+            self.last.sealed = True  # its successor vouches for its end, even without a readable trailer
+        segment = Segment(self._disk, self._path / str(name), descriptor, header, self._erasing)
+        self.add(segment)
+        if not segment.adopt_trailer() and is_last:
+            cache = read_whole(self._disk, self._path / INDEX_CACHE)
+            if cache is not None:
+                segment.adopt_index(cache)
+        return None
+
+    def _misfit(self, name: SegmentName, header: SegmentHeader | None) -> str | None:
+        if name.first_seq > self.tail + 1:
+            return f"the next segment begins at @{name.first_seq}"
+        if name.first_seq <= self.tail:
+            return f"a second file claims the events from @{name.first_seq} on"
+        if header is None:
+            return "the header of its segment cannot be read"
+        if (header.first_seq, header.seed) != name:
+            return "the header of its segment belongs to another file"
+        before = (self.last.end, self.last.header.store_id) if self.last is not None else (0, header.store_id)
+        if (header.before_end, header.store_id) != before or header.before_chain != self.chain:
+            return "its segment does not continue the one before"
+        return None
+
+    def add(self, segment: Segment) -> None:
+        if segment.count == 0:
+            segment.last_at = self.last_at
+        self._segments.append(segment)
+        self._firsts.append(segment.first_seq)
+
+    def drop_last(self) -> None:
+        """Forget the last segment, which holds no event."""
+        segment = self._segments.pop()
+        self._firsts.pop()
+        assert segment.count == 0
+        segment.close()
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def record(self, seq: int) -> Recorded:
+        return self.of(seq).record(seq)
+
+    def records(self, after: int, upto: int) -> Iterator[Recorded]:
+        while after < upto:
+            segment = self.of(after + 1)
+            stop = min(upto, segment.last_seq)
+            yield from segment.records(after, stop)
+            after = stop
+
+    def time_of(self, seq: int) -> int:
+        if seq == 0:
+            return 0
+        segment = self.of(seq)
+        return segment.index.times[seq - segment.first_seq]
+
+    def seq_at(self, at: int, upto: int) -> int:
+        """The last seq <= upto that was recorded at or before `at`."""
+        below = bisect_right(self._segments, at, key=lambda segment: segment.last_at)
+        if below == len(self._segments):
+            return upto
+        segment = self._segments[below]
+        return min(upto, segment.first_seq - 1 + bisect_right(segment.index.times, at))
+
+    def chain_at(self, seq: int) -> bytes:
+        return GENESIS if seq == 0 else self.of(seq).header_of(seq).chain
+
+    def find(self, ids: Sequence[bytes]) -> dict[bytes, int]:
+        """The seqs of those ids that the log holds."""
+        found: dict[bytes, int] = {}
+        id_min, id_max = min(ids), max(ids)
+        for segment in self._segments:
+            found |= segment.find(ids, id_min, id_max)
+        return found
+
+
+def check_seq(seq: int, *, low: int, head: int) -> None:
+    if not low <= seq <= head:
+        raise InvalidInput(f"there is no event @{seq}; the log goes from @1 to @{head}")

@@ -1,0 +1,94 @@
+"""Walking a whole log and checking everything that can be checked.
+
+Each finding says where (file, byte, seq) and what. Nothing is skipped: after a bad frame the walk goes on with
+the next one the index knows, and the chain is taken up again from the value that stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+
+import msgspec
+
+from recollect.events.errors import LogDamaged
+from recollect.events.frame import (
+    GENESIS,
+    BadFrame,
+    Header,
+    body_of,
+    chain_after,
+    check_frame,
+    is_erased,
+    parse_header,
+)
+from recollect.events.segment import Segment
+from recollect.events.segments import Segments
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is not as it was written."""
+
+    path: str
+    offset: int
+    seq: int
+    problem: str
+
+
+def verify_segments(segments: Segments) -> list[Finding]:
+    """Header and frame CRCs, payload digests, the chain, seals and the links between segments."""
+    findings: list[Finding] = []
+    before: Segment | None = None
+    for segment in segments:
+        findings += _check_link(segment, before)
+        findings += _check_frames(segment)
+        findings += _check_seal(segment)
+        before = segment
+    return findings
+
+
+def _check_link(segment: Segment, before: Segment | None) -> Iterator[Finding]:
+    end, chain = (0, GENESIS) if before is None else (before.end, before.chain)
+    if (segment.header.before_end, segment.header.before_chain) != (end, chain):
+        yield _finding(segment, 0, segment.first_seq, "the segment does not continue the one before")
+
+
+def _check_seal(segment: Segment) -> Iterator[Finding]:
+    if segment.sealed and segment.stored_index() is None:
+        yield _finding(segment, segment.end, segment.last_seq, "the seal of the segment is broken")
+
+
+def _check_frames(segment: Segment) -> Iterator[Finding]:
+    chain: bytes | None = segment.header.before_chain
+    try:
+        segment.index  # noqa: B018  (an index that cannot be read is rebuilt from the frames, or they are bad)
+    except LogDamaged as damage:
+        yield _finding(segment, damage.offset, damage.seq, damage.reason)
+        return
+    for seq in range(segment.first_seq, segment.last_seq + 1):
+        frame = segment.frame(seq)
+        try:
+            chain = _checked(segment, seq, frame, chain).chain
+        except BadFrame as bad:
+            yield _finding(segment, segment.extent(seq)[0], seq, str(bad))
+            chain = None
+    if chain is not None and chain != segment.chain:
+        yield _finding(segment, segment.end, segment.last_seq, "the chain value at the end is another one")
+
+
+def _checked(segment: Segment, seq: int, frame: bytes, chain: bytes | None) -> Header:
+    """The header of a frame that is what it should be; `chain` is the value before, if that is known."""
+    header = parse_header(frame, 0, segment.file.seed)
+    if header.seq != seq or header.length != len(frame):
+        raise BadFrame(f"another frame (@{header.seq}) stands in its place")
+    check_frame(frame, 0, len(frame), segment.file.seed)
+    body = body_of(frame, 0, header)
+    if sha256(body).digest() != header.digest and not is_erased(body, header.digest):
+        raise BadFrame("its payload is not the one that was recorded")
+    if chain is not None and chain_after(chain, frame, 0, header) != header.chain:
+        raise BadFrame("its chain value does not follow from the one before")
+    return header
+
+
+def _finding(segment: Segment, offset: int, seq: int, problem: str) -> Finding:
+    return Finding(path=str(segment.path), offset=offset, seq=seq, problem=problem)

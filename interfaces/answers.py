@@ -1,0 +1,77 @@
+"""What callers get back: answers, memories, status, reports. All are msgspec Structs."""
+
+from __future__ import annotations
+
+import msgspec
+
+from recollect.projections.lifecycle import LifecycleState
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True):
+    """One memory of an answer, with the numbers that its score was made of."""
+
+    id: str
+    score: float
+    rank: int
+    content: str
+    factors: dict[str, float]
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """A ranking as the caller sees it. `id` is None if it was not recorded; `degraded` says what was off."""
+
+    id: str | None
+    basis: int
+    formula: str
+    query: str
+    now: str
+    hits: tuple[Hit, ...]
+    degraded: tuple[str, ...] = ()
+
+
+class Memo(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory as it stood at `at`: its content and its whole state."""
+
+    id: str
+    at: int
+    content: str
+    state: LifecycleState
+    visible: bool
+    hidden_because: str | None = None
+
+
+class Happening(msgspec.Struct, frozen=True, kw_only=True):
+    """One event that touched a memory, in words."""
+
+    seq: int
+    at: str
+    type: str
+    actor: str
+    summary: str
+
+
+class EmbedderStatus(msgspec.Struct, frozen=True, kw_only=True):
+    name: str | None
+    dimensions: int
+    state: str
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """The health and size of a store."""
+
+    store: str
+    head: int
+    memories: int
+    visible: int
+    by_status: dict[str, int]
+    recalls: int
+    log_bytes: int
+    segments: int
+    durable: int
+    formula: str
+    embedder: EmbedderStatus
+    shards: int
+    rows_unsealed: int
+    last_dream: int
+    checkpoint_age_events: int
+    degraded: tuple[str, ...]

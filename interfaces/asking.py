@@ -1,0 +1,134 @@
+"""A question, ranked at a view and put into words: what live recalls and recalls of the past share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TypeVar
+
+import msgspec
+
+from recollect import validate
+from recollect.answers import Answer, Hit
+from recollect.embedding import Embedding
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import Context, Filters, Ingested, Question, Redacted, Revised
+from recollect.projections.view import View
+from recollect.query.formula import Formula
+from recollect.query.ranking import Ranking, rank
+from recollect.store import Store
+from recollect.when import iso, parse_time
+
+REDACTED = "[erased]"
+_Options = TypeVar("_Options", Filters, Context)
+_TIME_FIELDS = {"since", "until", "valid_at"}
+_LIST_FIELDS = {"kinds", "tags", "entities", "sources", "exclude", "files"}
+
+
+def options(kind: type[_Options], given: _Options | Mapping[str, object] | None, *, now: int) -> _Options:
+    """Filters or context from a mapping; unknown names and wrong values are refused."""
+    if given is None:
+        return kind()
+    if isinstance(given, kind):
+        return given
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"{kind.__name__.lower()} must be a mapping, not {given!r}")
+    unknown = set(given) - set(kind.__struct_fields__)
+    if unknown:
+        known = ", ".join(kind.__struct_fields__)
+        raise InvalidInput(f"unknown {kind.__name__.lower()} entry {sorted(unknown)[0]!r}; there are {known}")
+    fields = {name: _field(name, value, now) for name, value in given.items() if value is not None}
+    try:
+        return msgspec.convert(fields, kind)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"{kind.__name__.lower()}: {error}") from None
+
+
+def _field(name: str, value: object, now: int) -> object:
+    if name in _TIME_FIELDS and isinstance(value, (str, int, float, datetime)):
+        return parse_time(value, now=now, what=name)
+    return [value] if name in _LIST_FIELDS and isinstance(value, str) else value
+
+
+def pose(
+    text: str,
+    *,
+    now: int,
+    k: int,
+    embedding: Embedding,
+    session: str | None,
+    context: Context | Mapping[str, object] | None,
+    filters: Filters | Mapping[str, object] | None,
+    wait: bool,
+) -> tuple[Question, tuple[str, ...]]:
+    """The question as data, and what is degraded about it. An empty text finds nothing by words."""
+    validate.text(text, "query", characters_max=validate.QUERY_CHARACTERS_MAX)
+    validate.whole(k, "k", low=1, high=validate.K_MAX)
+    searchable = bool(text.strip()) and embedding.embedder is not None
+    loading = searchable and not wait and embedding.problem is not None
+    vector = embedding.vectors([text])[0] if searchable and not loading else None
+    degraded = (embedding.problem,) if embedding.problem and vector is None and text.strip() else ()
+    question = Question(
+        text=text,
+        now=now,
+        k=k,
+        vector=vector,
+        embedder=embedding.name if vector is not None else None,
+        session=validate.optional_identifier(session, "session"),
+        context=options(Context, context, now=now),
+        filters=options(Filters, filters, now=now),
+    )
+    return question, degraded
+
+
+def ask(store: Store, question: Question, view: View, formula: Formula) -> Ranking:
+    store.require(formula)
+    return rank(question, view, formula)
+
+
+def answer(
+    store: Store,
+    question: Question,
+    ranking: Ranking,
+    *,
+    recall_id: str | None,
+    degraded: tuple[str, ...],
+) -> Answer:
+    hits = tuple(
+        Hit(
+            id=id_,
+            score=score,
+            rank=position,
+            content=content_of_row(store, int(ranking.sheet.rows[place])),
+            factors=factors_of(ranking, place),
+        )
+        for position, (id_, score, place) in enumerate(
+            zip(ranking.ids, ranking.scores, ranking.places, strict=True), 1
+        )
+    )
+    return Answer(
+        id=recall_id,
+        basis=ranking.basis,
+        formula=ranking.formula,
+        query=question.text,
+        now=iso(question.now),
+        hits=hits,
+        degraded=degraded,
+    )
+
+
+def factors_of(ranking: Ranking, place: int) -> dict[str, float]:
+    """The columns of the sheet that a candidate has a value in."""
+    values = ((name, float(column[place])) for name, column in ranking.sheet.columns.items())
+    return {name: value for name, value in values if not math.isnan(value)}
+
+
+def content_of_row(store: Store, row: int) -> str:
+    """The text of a row, from the event that holds it."""
+    fact = store.event(store.projections.documents.source(row)).fact
+    if isinstance(fact, Redacted):
+        return REDACTED
+    assert isinstance(fact, (Ingested, Revised))
+    assert isinstance(fact.content, str)
+    return fact.content

@@ -1,0 +1,415 @@
+"""Memory: the facade. Ask and tell; everything told is an event, everything asked is a view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from recollect import reading, validate
+from recollect.answers import Answer, Happening, Memo, Status
+from recollect.asking import answer, ask, pose
+from recollect.embedder import Embedder, EmbedFunction, choose
+from recollect.embedding import Embedding, adoption_event_id
+from recollect.events.envelope import EventId
+from recollect.events.errors import InvalidInput, UnknownMemory
+from recollect.events.facts import (
+    Accessed,
+    AnyFact,
+    Context,
+    Filters,
+    Forgotten,
+    FormulaAdopted,
+    Ingested,
+    Recalled,
+    Restored,
+    Revised,
+)
+from recollect.events.log import Clock
+from recollect.memory_ids import new_memory_id
+from recollect.past import PastView
+from recollect.query import formula as formulas
+from recollect.query.formula import Formula
+from recollect.replay.verify import VerifyReport, verify
+from recollect.status import status_of
+from recollect.store import Progress, Store, system_clock
+from recollect.when import When, parse_time
+
+DEFAULT_FORMULA = "reverie"
+_BATCH = 512
+
+Time = str | datetime | float
+
+
+class Memory:
+    """An open store. Use it as a context manager, or `close` it."""
+
+    def __init__(self, store: Store, embedding: Embedding, formula: Formula, *, actor: str = "") -> None:
+        self._store = store
+        self._embedding = embedding
+        self._formula = formula
+        self._actor = actor
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        embedder: str | Embedder | EmbedFunction | None = "minilm",
+        formula: str | Path | Formula | None = None,
+        actor: str = "",
+        clock: Clock = system_clock,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Open the store in a directory, making it if it is not there.
+
+        The formula is the one in force in the store unless another is given, which then comes into force
+        with the next recall that is recorded.
+        """
+        chosen = choose(embedder)
+        store = Store.open(path, clock=clock, progress=progress)
+        try:
+            engine = store.projections.engine
+            recipe = _formula(formula) if formula else _in_force(store)
+            store.require(recipe)
+            return cls(store, Embedding(chosen, engine.embedder(store.log.head)), recipe, actor=actor)
+        except BaseException:
+            store.close()
+            raise
+
+    def close(self) -> None:
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- tell ------------------------------------------------------------------------------------
+
+    def remember(
+        self,
+        content: str,
+        *,
+        id: str | None = None,  # noqa: A002 (the word callers know)
+        kind: str = "note",
+        importance: float = 0.5,
+        priority: int | None = None,
+        tags: Iterable[str] = (),
+        entities: Iterable[str] = (),
+        project: str | None = None,
+        session: str | None = None,
+        source: str | None = None,
+        at: Time | None = None,
+        valid_from: Time | None = None,
+        valid_to: Time | None = None,
+        expires_at: Time | None = None,
+        importance_tag: str | None = None,
+        key: str | None = None,
+    ) -> str:
+        """Keep one text; returns its id. With a known id it is an upsert: a new version of that memory."""
+        item = {
+            "content": content, "id": id, "kind": kind, "importance": importance, "priority": priority,
+            "tags": tags, "entities": entities, "project": project, "session": session, "source": source,
+            "at": at, "valid_from": valid_from, "valid_to": valid_to, "expires_at": expires_at,
+            "importance_tag": importance_tag, "key": key,
+        }  # fmt: skip
+        return self.remember_many([item])[0]
+
+    def remember_many(
+        self, items: Iterable[str | Mapping[str, object]], *, progress: Progress | None = None
+    ) -> list[str]:
+        """Keep many, in atomic batches; an item is a text or a mapping of `remember`'s arguments."""
+        ids: list[str] = []
+        batch: list[Ingested] = []
+        total = len(items) if isinstance(items, Sequence) else 0
+        for item in items:
+            batch.append(self._ingested(item))
+            if len(batch) == _BATCH:
+                ids += self._ingest(batch)
+                batch = []
+                if progress:
+                    progress(len(ids), max(total, len(ids)))
+        ids += self._ingest(batch)
+        if progress:
+            progress(len(ids), len(ids))
+        self._store.sealer.start()
+        return ids
+
+    def _ingested(self, item: str | Mapping[str, object]) -> Ingested:
+        """One item, checked, without its vector."""
+        fields = {"content": item} if isinstance(item, str) else dict(item)
+        unknown = set(fields) - _REMEMBER
+        if unknown:
+            raise InvalidInput(
+                f"remember has no argument {sorted(unknown)[0]!r}; it takes {', '.join(sorted(_REMEMBER))}"
+            )
+        if "content" not in fields:
+            raise InvalidInput("an item to remember has no content")
+        now = self._store.clock()
+        checked = {name: _check(name, value, now) for name, value in fields.items() if value is not None}
+        fact = msgspec.convert({"id": new_memory_id(now), "at": now, **checked}, Ingested)
+        validate.order(fact.valid_from, fact.valid_to, "valid_from and valid_to")
+        return fact
+
+    def _ingest(self, batch: Sequence[Ingested]) -> list[str]:
+        if not batch:
+            return []
+        vectors = self._embedding.vectors([fact.content for fact in batch])
+        name = self._embedding.name
+        facts: list[AnyFact] = [
+            msgspec.structs.replace(fact, vector=vector, embedder=name if vector else None)
+            for fact, vector in zip(batch, vectors, strict=True)
+        ]
+        self._append(facts, embedding=True)
+        return [fact.id for fact in batch]
+
+    def revise(
+        self,
+        id: str,  # noqa: A002
+        content: str | UnsetType = UNSET,
+        **changes: object,
+    ) -> int:
+        """A new version of a memory; returns its revision count. Takes `remember`'s arguments; None clears one."""
+        memory = self._visible(id)
+        if content is not UNSET:
+            changes["content"] = content
+        unknown = set(changes) - (_REMEMBER - {"id"})
+        if unknown:
+            raise InvalidInput(f"revise has no argument {sorted(unknown)[0]!r}")
+        if not changes:
+            raise InvalidInput(f"revise of {id!r} names nothing to change")
+        now = self._store.clock()
+        clearable = {name: None for name, value in changes.items() if value is None and name in _CLEARABLE}
+        checked = {name: _check(name, value, now) for name, value in changes.items() if name not in clearable}
+        if "content" in checked:
+            text = str(checked["content"])
+            checked["vector"] = self._embedding.vectors([text])[0]
+            checked["embedder"] = self._embedding.name
+        fact = Revised(id=id, **{"at": now, **clearable, **checked})  # type: ignore[arg-type]
+        self._append([fact], embedding="content" in checked)
+        view = self._store.view()
+        return view.lifecycle.state(memory, view.seq).revision_count
+
+    def access(
+        self,
+        ids: str | Iterable[str],
+        session: str | None = None,
+        how: str = "used",
+        *,
+        recall: str | None = None,
+    ) -> int:
+        """Say that memories were read; returns the seq of the event."""
+        wanted = (ids,) if isinstance(ids, str) else tuple(ids)
+        if not wanted:
+            raise InvalidInput("access needs at least one memory id")
+        for memory_id in wanted:
+            self._visible(memory_id)
+        fact = Accessed(
+            ids=tuple(dict.fromkeys(wanted)),
+            at=self._store.clock(),
+            session=validate.optional_identifier(session, "session"),
+            how=validate.access_kind(how),
+            recall=None if recall is None else self._recall_seq(recall),
+        )
+        return self._append([fact])[-1]
+
+    def forget(self, id: str, reason: str = "") -> int:  # noqa: A002
+        """Soft delete: the memory no longer answers; `restore` undoes it. Returns the seq."""
+        self._visible(id)
+        return self._append([Forgotten(id=id, reason=validate.text(reason, "reason"))])[-1]
+
+    def restore(self, id: str, reason: str = "") -> int:  # noqa: A002
+        """Bring back a forgotten, pruned or superseded memory, in its newest version."""
+        memo = self.get(id)
+        if memo.visible:
+            raise InvalidInput(f"memory {id!r} is not forgotten; there is nothing to restore")
+        return self._append([Restored(id=id, reason=validate.text(reason, "reason"))])[-1]
+
+    # --- ask -------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        formula: str | Path | Formula | None = None,
+        session: str | None = None,
+        context: Context | Mapping[str, object] | None = None,
+        filters: Filters | Mapping[str, object] | None = None,
+        now: Time | None = None,
+        track: bool = True,
+        record: bool = True,
+        wait: bool = True,
+    ) -> Answer:
+        """Rank at the head, record the recall, return the answer.
+
+        `track` counts the hits as accessed; `record=False` writes nothing at all; `wait=False` answers by
+        words alone, and says so, while a model is still loading.
+        """
+        recipe = _formula(formula) if formula else self._formula
+        clock = self._store.clock()
+        moment = clock if now is None else parse_time(now, now=clock, what="now")
+        question, degraded = pose(
+            query, now=moment, k=k, embedding=self._embedding, session=session, context=context, filters=filters, wait=wait
+        )  # fmt: skip
+        view = self._store.view()
+        ranking = ask(self._store, question, view, recipe)
+        recall_id = None
+        if record:
+            recalled = Recalled(
+                question=question,
+                basis=ranking.basis,
+                formula=recipe.digest,
+                ids=ranking.ids,
+                scores=ranking.scores,
+                degraded=degraded,
+            )
+            recall_id = self._record(recalled, recipe, in_force=not formula, track=track)
+        return answer(self._store, question, ranking, recall_id=recall_id, degraded=degraded)
+
+    def _record(self, recalled: Recalled, recipe: Formula, *, in_force: bool, track: bool) -> str:
+        """Append what was returned, the formula if the log lacks it, and the accesses if they count."""
+        engine = self._store.projections.engine
+        facts: list[AnyFact] = []
+        adopt = in_force and engine.formula_in_force(self._store.log.head) != recipe.digest
+        if adopt or recipe.digest not in engine.formulas:
+            facts.append(
+                FormulaAdopted(name=recipe.name, digest=recipe.digest, text=recipe.text, in_force=adopt)
+            )
+        recall_index = len(facts)
+        facts.append(recalled)
+        if track and recalled.ids:
+            facts.append(
+                Accessed(
+                    ids=recalled.ids,
+                    at=recalled.question.now,
+                    session=recalled.question.session,
+                    how="returned",
+                )
+            )
+        seqs = self._store.append(facts, actor=self._actor, durability="unsafe")
+        return f"r{seqs[recall_index]}"
+
+    def get(self, id: str, at: When | None = None) -> Memo:  # noqa: A002
+        """A memory's content and whole state, now or as of a moment."""
+        view = self._store.view() if at is None else self._store.view(self._store.resolve(at)[0])
+        return reading.memo(self._store, view, id)
+
+    def history(self, id: str) -> list[Happening]:  # noqa: A002
+        """Every event that touched a memory, oldest first."""
+        return reading.happenings(self._store, self._store.view(), id)
+
+    def memories(
+        self, filters: Filters | Mapping[str, object] | None = None, at: When | None = None
+    ) -> list[Memo]:
+        """All visible memories that pass the filters."""
+        if at is not None:
+            return self.at(at).memories(filters)
+        return reading.memos(self._store, self._store.view(), filters, now=self._store.clock())
+
+    def at(self, when: When) -> PastView:
+        """The store as it was: a read-only view with that moment's corpus, state, formula and clock."""
+        seq, moment = self._store.resolve(when)
+        return PastView(
+            self._store, self._store.view(seq), self._embedding, now=moment, fallback=self._formula
+        )
+
+    def verify(self, *, independent: bool = False, progress: Progress | None = None) -> VerifyReport:
+        """Rank every recorded recall again and compare ids, order and scores bit for bit."""
+        self._store.catch_up()
+        return verify(self._store.log, self._store.projections, independent=independent, progress=progress)
+
+    def status(self) -> Status:
+        """Health and sizes."""
+        self._store.catch_up()
+        return status_of(self._store, self._embedding, self._formula)
+
+    def warm(self) -> None:
+        """Start loading the model in the background."""
+        if self._embedding.embedder:
+            self._embedding.embedder.warm()
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    def _append(self, facts: Sequence[AnyFact], *, embedding: bool = False) -> list[int]:
+        """Append durably; the first vectors of a store bring the adoption of their embedder along."""
+        ids: list[EventId | None] = [None] * len(facts)
+        batch = list(facts)
+        if embedding and self._embedding.embedder and self._embedding.adopted is None:
+            adoption = self._embedding.adoption()
+            batch.insert(0, adoption)
+            ids.insert(0, adoption_event_id(adoption))
+        seqs = self._store.append(batch, actor=self._actor, ids=ids)
+        self._store.catch_up()
+        if len(batch) > len(facts):
+            self._embedding = Embedding(
+                self._embedding.embedder, self._store.projections.engine.embedder(self._store.log.head)
+            )
+        return seqs
+
+    def _visible(self, memory_id: str) -> int:
+        """The number of a memory that exists and is not hidden."""
+        memo = self.get(validate.identifier(memory_id))
+        if not memo.visible:
+            raise InvalidInput(f"memory {memory_id!r} is {memo.hidden_because}; restore it first")
+        return self._store.projections.documents.ids.find(memory_id)
+
+    def _recall_seq(self, recall: str) -> int:
+        digits = recall[1:] if recall.startswith("r") else ""
+        if not digits.isdecimal() or not isinstance(self._recalled(int(digits)), Recalled):
+            raise InvalidInput(f"{recall!r} is not the id of a recorded recall")
+        return int(digits)
+
+    def _recalled(self, seq: int) -> object:
+        return self._store.event(seq).fact if 0 < seq <= self._store.catch_up() else None
+
+
+_REMEMBER = set(Ingested.__struct_fields__) - {"vector", "embedder", "trust"}
+_CLEARABLE = {
+    "priority", "project", "session", "source", "valid_from", "valid_to", "expires_at", "importance_tag", "key",
+}  # fmt: skip
+_TIMES = {"at", "valid_from", "valid_to", "expires_at"}
+
+
+def _check(name: str, value: object, now: int) -> object:
+    """One argument of remember or revise, as the event stores it."""
+    match name:
+        case "content":
+            return validate.content(value)
+        case "importance":
+            return validate.number(value, "importance", low=0.0, high=1.0)
+        case "priority":
+            return validate.whole(value, "priority", low=1, high=5)
+        case "tags" | "entities":
+            return validate.labels(value, name)
+        case _ if name in _TIMES:
+            if not isinstance(value, (str, int, float, datetime)):
+                raise InvalidInput(f"{name} {value!r} is not a time")
+            return parse_time(value, now=now, what=name)
+        case _:
+            return validate.identifier(value, name)
+
+
+def _formula(given: str | Path | Formula) -> Formula:
+    return given if isinstance(given, Formula) else formulas.load(given)
+
+
+def _in_force(store: Store) -> Formula:
+    """The formula that the store's log put in force last, or the default."""
+    engine = store.projections.engine
+    digest = engine.formula_in_force(store.log.head)
+    return (
+        formulas.load(DEFAULT_FORMULA) if digest is None else formulas.from_canonical(engine.formulas[digest])
+    )
+
+
+__all__ = ["Memory", "UnknownMemory"]

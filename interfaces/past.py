@@ -1,0 +1,74 @@
+"""The store as it was at one seq: recall, get, memories. It writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+from recollect import reading
+from recollect.answers import Answer, Memo
+from recollect.asking import answer, ask, pose
+from recollect.embedding import Embedding
+from recollect.events.facts import Context, Filters
+from recollect.projections.view import View
+from recollect.query import formula as formulas
+from recollect.query.formula import Formula
+from recollect.store import Store
+from recollect.when import parse_time
+
+
+class PastView:
+    """Everything is that moment's: corpus statistics, lifecycle, formula in force, and clock."""
+
+    def __init__(
+        self, store: Store, view: View, embedding: Embedding, *, now: int, fallback: Formula
+    ) -> None:
+        self._store = store
+        self._view = view
+        self._embedding = embedding
+        self._now = now
+        self._fallback = fallback
+
+    @property
+    def seq(self) -> int:
+        return self._view.seq
+
+    @property
+    def formula(self) -> Formula:
+        """The formula in force then; today's default if none had been adopted yet."""
+        digest = self._view.engine.formula_in_force(self.seq)
+        return (
+            self._fallback if digest is None else formulas.from_canonical(self._view.engine.formulas[digest])
+        )
+
+    def recall(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        formula: str | Path | Formula | None = None,
+        session: str | None = None,
+        context: Context | Mapping[str, object] | None = None,
+        filters: Filters | Mapping[str, object] | None = None,
+        now: str | datetime | float | None = None,
+        track: bool = True,  # noqa: ARG002 (the same arguments as a live recall; nothing is written)
+        record: bool = True,  # noqa: ARG002
+        wait: bool = True,
+    ) -> Answer:
+        """The answer that this question would have had then."""
+        moment = self._now if now is None else parse_time(now, now=self._now, what="now")
+        recipe = self.formula
+        if formula:
+            recipe = formula if isinstance(formula, Formula) else formulas.load(formula)
+        question, degraded = pose(
+            query, now=moment, k=k, embedding=self._embedding, session=session, context=context, filters=filters, wait=wait
+        )  # fmt: skip
+        ranking = ask(self._store, question, self._view, recipe)
+        return answer(self._store, question, ranking, recall_id=None, degraded=degraded)
+
+    def get(self, id: str) -> Memo:  # noqa: A002 (the word callers know)
+        return reading.memo(self._store, self._view, id)
+
+    def memories(self, filters: Filters | Mapping[str, object] | None = None) -> list[Memo]:
+        return reading.memos(self._store, self._view, filters, now=self._now)

@@ -1,0 +1,71 @@
+"""Looking at memories without ranking them: one memory's state, its history, all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from recollect.answers import Happening, Memo
+from recollect.asking import content_of_row, options
+from recollect.events.errors import UnknownMemory
+from recollect.events.facts import Filters
+from recollect.projections.view import View
+from recollect.store import Store
+from recollect.summary import summarize
+from recollect.when import iso
+
+
+def memo(store: Store, view: View, memory_id: str) -> Memo:
+    """A memory at a view, visible or not; it must have been born by then."""
+    memory = view.documents.ids.find(memory_id)
+    row = -1 if memory < 0 else view.documents.newest_row(memory, view.seq)
+    if row < 0:
+        raise UnknownMemory(memory_id, at=view.seq)
+    return _memo(store, view, memory, row)
+
+
+def _memo(store: Store, view: View, memory: int, row: int) -> Memo:
+    state = view.lifecycle.state(memory, view.seq)
+    visible = bool(view.documents.alive(np.array([row]), view.seq)[0])
+    return Memo(
+        id=view.documents.ids.values[memory],
+        at=view.seq,
+        content=content_of_row(store, row),
+        state=state,
+        visible=visible,
+        hidden_because=None if visible else state.hidden,
+    )
+
+
+def memos(
+    store: Store, view: View, filters: Filters | Mapping[str, object] | None, *, now: int
+) -> list[Memo]:
+    """All visible memories that pass the filters, in order of birth."""
+    documents = view.documents
+    rows = np.arange(documents.rows_born(view.seq), dtype=np.int32)
+    rows = rows[documents.alive(rows, view.seq)]
+    memories = documents.memory_of[rows]
+    wanted = view.lifecycle.admissible(
+        memories, seq=view.seq, now=now, filters=options(Filters, filters, now=now)
+    )
+    return [_memo(store, view, int(documents.memory_of[row]), int(row)) for row in rows[wanted]]
+
+
+def happenings(store: Store, view: View, memory_id: str) -> list[Happening]:
+    """Every event that touched a memory, oldest first."""
+    memory = view.documents.ids.find(memory_id)
+    if memory < 0 or view.documents.newest_row(memory, view.seq) < 0:
+        raise UnknownMemory(memory_id, at=view.seq)
+    return [happening(store, seq) for seq in view.lifecycle.history(memory) if seq <= view.seq]
+
+
+def happening(store: Store, seq: int) -> Happening:
+    recorded = store.event(seq)
+    return Happening(
+        seq=seq,
+        at=iso(recorded.at),
+        type=recorded.type,
+        actor=recorded.actor,
+        summary=summarize(recorded.fact),
+    )

@@ -1,0 +1,192 @@
+"""A store: one log, the projections over it, and the caches beside it.
+
+    <store>/log/                  the only thing that is written for good
+    <store>/cache/checkpoints/    the projections' arrays; may be deleted at any time
+    <store>/cache/shards/         built HNSW indexes; may be deleted at any time
+
+Every read first catches up with what other processes appended. Facts go in through `append` and come back
+through the fold, so what this process shows is what any process would show.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from recollect.events.envelope import EventId, Recorded, draft
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import AnyFact, ShardSealed
+from recollect.events.log import Clock, Durability, Log
+from recollect.events.memory_log import MemoryLog
+from recollect.events.segment_log import SegmentLog
+from recollect.projections import checkpoints
+from recollect.projections.sealing import Sealer, seal_event_id
+from recollect.projections.view import Projections, View
+from recollect.query.formula import Formula
+from recollect.when import When, iso, parse_seq, parse_time
+
+Progress = Callable[[int, int], None]
+
+_CHECKPOINT_EVERY = 2_000
+_PROGRESS_EVERY = 5_000
+
+
+def system_clock() -> int:
+    return time.time_ns() // 1_000
+
+
+class Store:
+    """The engine room behind `Memory`."""
+
+    def __init__(
+        self,
+        log: Log,
+        *,
+        folder: Path | None,
+        clock: Clock,
+        analyzers: Sequence[str],
+        progress: Progress | None = None,
+    ) -> None:
+        self.log = log
+        self.folder = folder
+        self.clock = clock
+        self._lock = threading.RLock()
+        self.projections = self._new_projections(analyzers)
+        self._checkpoint_seq = 0
+        self._load_checkpoint()
+        self.catch_up(progress)
+        self.sealer = Sealer(self.projections.vectors, publish=self._publish_shard)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        clock: Clock = system_clock,
+        analyzers: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> Store:
+        """The store in a directory, made if it is not there; ":memory:" keeps nothing."""
+        if str(path) == ":memory:":
+            return cls(MemoryLog(clock=clock), folder=None, clock=clock, analyzers=analyzers)
+        folder = Path(path).expanduser()
+        if folder.exists() and not folder.is_dir():
+            raise InvalidInput(f"{folder} is a file; a store is a directory")
+        log = SegmentLog.open(folder / "log", clock=clock)
+        return cls(log, folder=folder, clock=clock, analyzers=analyzers, progress=progress)
+
+    # --- writing ---------------------------------------------------------------------------------
+
+    def append(
+        self,
+        facts: Sequence[AnyFact],
+        *,
+        actor: str = "",
+        expect: int | None = None,
+        durability: Durability = "durable",
+        ids: Sequence[EventId | None] | None = None,
+    ) -> list[int]:
+        """One atomic batch; its seqs."""
+        drafts = [
+            draft(fact, actor=actor, event_id=event_id)
+            for fact, event_id in zip(facts, ids or [None] * len(facts), strict=True)
+        ]
+        return self.log.append(drafts, expect=expect, durability=durability)
+
+    def _publish_shard(self, fact: ShardSealed) -> None:
+        self.append([fact], actor="recollect", ids=[seal_event_id(fact)])
+        self.catch_up()
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def catch_up(self, progress: Progress | None = None) -> int:
+        """Fold what the log holds beyond the projections' position; returns the head."""
+        with self._lock:
+            head = self.log.refresh()
+            apply, start = self.projections.apply, self.projections.position
+            for recorded in self.log.read(start, head):
+                apply(recorded)
+                if progress and recorded.seq % _PROGRESS_EVERY == 0:
+                    progress(recorded.seq - start, head - start)
+            return head
+
+    def require(self, formula: Formula) -> None:
+        """Make sure that the indexes which a formula reads exist."""
+        with self._lock:
+            for analyzer in formula.analyzers:
+                if analyzer not in self.projections.lexicals:
+                    self.projections.index(analyzer, self.log.read(0, self.projections.position))
+
+    def view(self, at: int | None = None) -> View:
+        """The view at a seq (default: the head after catching up)."""
+        head = self.catch_up()
+        if at is not None and not 0 <= at <= head:
+            raise InvalidInput(f"@{at} is not in this log, which ends at @{head}")
+        seq = head if at is None else at
+        return self.projections.at(seq, self.log.time_of(seq))
+
+    def resolve(self, when: When) -> tuple[int, int]:
+        """The seq that a moment means, and the clock to ask with there."""
+        seq = parse_seq(when)
+        if seq is not None:
+            return seq, self.log.time_of(self.view(seq).seq)
+        assert not isinstance(when, int)
+        moment = parse_time(when, now=self.clock())
+        self.catch_up()
+        return self.log.seq_at(moment), moment
+
+    def event(self, seq: int) -> Recorded:
+        return self.log.get(seq)
+
+    # --- caches ----------------------------------------------------------------------------------
+
+    @property
+    def cache(self) -> Path | None:
+        return None if self.folder is None else self.folder / "cache"
+
+    def _new_projections(self, analyzers: Sequence[str]) -> Projections:
+        return Projections(analyzers, shard_dir=None if self.cache is None else self.cache / "shards")
+
+    def _load_checkpoint(self) -> None:
+        """Start from the newest checkpoint that belongs to this log and these projections."""
+        if self.cache is None:
+            return
+        key = checkpoints.key_of(self.projections.versions())
+        for path in checkpoints.paths(self.cache / "checkpoints"):
+            found = checkpoints.load(path, key=key)
+            if found and found.seq <= self.log.head and self.log.chain_at(found.seq) == found.chain:
+                self.projections.load(found.state, position=found.seq)
+                self._checkpoint_seq = found.seq
+                return
+
+    def checkpoint(self) -> Path | None:
+        """Save the projections; None for a store in memory."""
+        if self.cache is None:
+            return None
+        with self._lock:
+            seq = self.projections.position
+            key = checkpoints.key_of(self.projections.versions())
+            path = checkpoints.save(
+                self.cache / "checkpoints",
+                key=key,
+                seq=seq,
+                chain=self.log.chain_at(seq),
+                state=self.projections.dump(),
+            )
+            self._checkpoint_seq = seq
+            return path
+
+    @property
+    def checkpoint_age_events(self) -> int:
+        return self.projections.position - self._checkpoint_seq
+
+    def close(self) -> None:
+        self.sealer.stop()
+        if self.checkpoint_age_events >= _CHECKPOINT_EVERY:
+            self.checkpoint()
+        self.log.close()
+
+    def describe_moment(self, seq: int) -> str:
+        return f"@{seq} ({iso(self.log.time_of(seq))})"

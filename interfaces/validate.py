@@ -1,0 +1,93 @@
+"""Checks at the edge: what a caller gives, before anything is written. Refusals name the value and the way out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Literal, get_args
+
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import AccessKind, Verdict
+
+CONTENT_BYTES_MAX = 1_000_000
+QUERY_CHARACTERS_MAX = 1_000_000
+ID_CHARACTERS_MAX = 256
+K_MAX = 10_000
+
+
+def text(value: object, what: str, *, characters_max: int = 1_000) -> str:
+    """A string that UTF-8 can hold."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{what} must be text, not {type(value).__name__} ({value!r})")
+    if len(value) > characters_max:
+        raise InvalidInput(f"{what} has {len(value):,} characters; at most {characters_max:,} are taken")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"{what} holds a lone surrogate (U+{ord(value[error.start]):04X}) at character {error.start}, "
+            f"which is not valid Unicode text; decode it properly or remove it"
+        ) from None
+    return value
+
+
+def content(value: object) -> str:
+    checked = text(value, "content", characters_max=CONTENT_BYTES_MAX)
+    if not checked.strip():
+        raise InvalidInput("content is empty; a memory needs a text")
+    if len(checked.encode()) > CONTENT_BYTES_MAX:
+        raise InvalidInput(
+            f"content takes {len(checked.encode()):,} bytes; at most {CONTENT_BYTES_MAX:,} are taken: split it"
+        )
+    return checked
+
+
+def identifier(value: object, what: str = "id") -> str:
+    checked = text(value, what, characters_max=ID_CHARACTERS_MAX)
+    if not checked.strip() or checked != checked.strip():
+        raise InvalidInput(f"{what} {checked!r} is empty or has space around it")
+    return checked
+
+
+def optional_identifier(value: object, what: str) -> str | None:
+    return None if value is None else identifier(value, what)
+
+
+def number(value: object, what: str, *, low: float, high: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InvalidInput(f"{what} must be a number, not {value!r}")
+    if math.isnan(value) or not low <= value <= high:
+        raise InvalidInput(f"{what} is {value!r}; it must be from {low:g} to {high:g}")
+    return float(value)
+
+
+def whole(value: object, what: str, *, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise InvalidInput(f"{what} is {value!r}; it must be a whole number from {low} to {high}")
+    return value
+
+
+def labels(values: object, what: str) -> tuple[str, ...]:
+    """Tags, entities: texts without repeats, in the given order."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidInput(f"{what} must be a list of texts, not {values!r}")
+    return tuple(dict.fromkeys(identifier(value, f"{what} entry") for value in values))
+
+
+def access_kind(value: object) -> AccessKind:
+    return _one_of(value, "how", get_args(AccessKind))  # type: ignore[return-value]
+
+
+def verdict(value: object) -> Verdict:
+    return _one_of(value, "verdict", get_args(Verdict))  # type: ignore[return-value]
+
+
+def _one_of(value: object, what: str, allowed: tuple[str, ...]) -> str:
+    if value not in allowed:
+        raise InvalidInput(f"{what} is {value!r}; it must be one of {', '.join(allowed)}")
+    return str(value)
+
+
+def order(earlier: int | None, later: int | None, names: Literal["valid_from and valid_to"]) -> None:
+    if earlier is not None and later is not None and earlier >= later:
+        raise InvalidInput(f"{names} are in the wrong order: the first must come before the second")

@@ -1,0 +1,81 @@
+"""Moments as people write them: a seq (`@1234`), ISO 8601 (naive means UTC), or `2 days ago`."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from recollect.events.errors import InvalidInput
+
+When = int | str | datetime
+
+_AGO = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(second|minute|hour|day|week|month|year)s?\s+ago\s*", re.IGNORECASE)
+_SECONDS = {
+    "second": 1,
+    "minute": 60,
+    "hour": 3600,
+    "day": 86_400,
+    "week": 604_800,
+    "month": 2_592_000,  # 30 days
+    "year": 31_536_000,  # 365 days
+}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROS_MAX = 253_402_300_799_999_999  # the end of the year 9999
+
+
+def micros(moment: datetime) -> int:
+    """Whole microseconds since 1970; a naive datetime is taken as UTC."""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    delta = moment - _EPOCH
+    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+
+
+def to_datetime(moment: int) -> datetime:
+    return datetime.fromtimestamp(moment // 1_000_000, UTC).replace(microsecond=moment % 1_000_000)
+
+
+def iso(moment: int) -> str:
+    """A moment in µs as ISO 8601 in UTC."""
+    return to_datetime(moment).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def parse_time(when: str | datetime | float, *, now: int, what: str = "time") -> int:
+    """A moment in µs from a datetime, ISO 8601, `2 days ago`, `now`, or seconds since 1970."""
+    if isinstance(when, datetime):
+        return micros(when)
+    if isinstance(when, (int, float)) and not isinstance(when, bool):
+        return _from_seconds(when, what)
+    if isinstance(when, str):
+        text = when.strip()
+        if text.lower() == "now":
+            return now
+        if ago := _AGO.fullmatch(text):
+            return now - round(float(ago[1]) * _SECONDS[ago[2].lower()] * 1_000_000)
+        try:
+            return micros(datetime.fromisoformat(text))
+        except ValueError:
+            pass
+    raise InvalidInput(
+        f"{what} {when!r} is not a time; write it as 2026-11-01T12:00:00+00:00, 2026-11-01 or '2 days ago'"
+    )
+
+
+def _from_seconds(seconds: float, what: str) -> int:
+    if not 0 <= seconds * 1_000_000 <= _MICROS_MAX:
+        raise InvalidInput(f"{what} {seconds!r} is not a number of seconds since 1970")
+    return round(seconds * 1_000_000)
+
+
+def parse_seq(when: When) -> int | None:
+    """The seq that `when` names (an int, or `@1234`), or None if it is a time."""
+    if isinstance(when, bool):
+        raise InvalidInput(f"{when!r} is neither a time nor a seq")
+    if isinstance(when, int):
+        return when
+    if isinstance(when, str) and when.strip().startswith("@"):
+        digits = when.strip()[1:]
+        if not digits.isdecimal():
+            raise InvalidInput(f"{when!r} is not a seq; write it as @1234")
+        return int(digits)
+    return None

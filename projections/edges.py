@@ -1,0 +1,159 @@
+"""edges: typed weighted directed edges between memories, each with the seqs it was added and removed at.
+
+An edge exists at S iff added <= S < removed. The same (a, b, kind) again ends the old edge and adds one with
+the new weight, so the past keeps the old weight. Which edges leave or enter a memory is answered from lists
+that are brought up to date when they are asked, so neither folding nor loading pays for them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Literal
+
+import numpy as np
+
+from recollect.projections.columns import (
+    NEVER,
+    BoolArray,
+    Column,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    Interner,
+    State,
+    Table,
+    state_array,
+    state_bytes,
+)
+
+Direction = Literal["both", "out", "in"]
+
+_EdgeKey = tuple[int, int]
+
+
+class EdgeTable:
+    def __init__(self) -> None:
+        self.kinds = Interner()
+        self._edges = Table([("a", "i"), ("b", "i"), ("kind", "i"), ("weight", "d"), ("added", "q")])
+        self._removed: Column[np.int64] = Column(np.int64)
+        self._living: dict[_EdgeKey, dict[int, int]] | None = {}
+        self._leaving: dict[int, array[int]] = {}
+        self._entering: dict[int, array[int]] = {}
+        self._listed = 0
+
+    def __len__(self) -> int:
+        return len(self._edges)
+
+    # --- folding ---------------------------------------------------------------------------------
+
+    def link(self, a: int, b: int, kind: str, weight: float, seq: int) -> None:
+        number = self.kinds.number(kind)
+        edges = self._alive().setdefault((a, b), {})
+        if number in edges:
+            self._removed[edges[number]] = seq
+        edges[number] = self._edges.append(a, b, number, weight, seq)
+        self._removed.append(NEVER)
+
+    def unlink(self, a: int, b: int, kind: str | None, seq: int) -> None:
+        edges = self._alive().get((a, b), {})
+        numbers = list(edges) if kind is None else [self.kinds.find(kind)]
+        for number in numbers:
+            if number in edges:
+                self._removed[edges.pop(number)] = seq
+
+    def _alive(self) -> dict[_EdgeKey, dict[int, int]]:
+        """The edges that exist now, by their ends and kind."""
+        if self._living is None:
+            self._living = {}
+            living = np.flatnonzero(self._removed.array == NEVER)
+            records = self._edges.array[living]
+            for edge, a, b, kind in zip(
+                living.tolist(), *(records[name].tolist() for name in ("a", "b", "kind")), strict=True
+            ):
+                self._living.setdefault((a, b), {})[kind] = edge
+        return self._living
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    @property
+    def a(self) -> Int32Array:
+        return self._edges.array["a"]
+
+    @property
+    def b(self) -> Int32Array:
+        return self._edges.array["b"]
+
+    @property
+    def kind(self) -> Int32Array:
+        return self._edges.array["kind"]
+
+    @property
+    def weight(self) -> FloatArray:
+        return self._edges.array["weight"]
+
+    @property
+    def added(self) -> IntArray:
+        return self._edges.array["added"]
+
+    @property
+    def removed(self) -> IntArray:
+        return self._removed.array
+
+    def of(self, memories: list[int], direction: Direction) -> tuple[IntArray, IntArray]:
+        """All edges ever at these memories: edge numbers, and for each the memory it was found at.
+
+        A loop from a memory to itself is found once.
+        """
+        self._catch_up()
+        edges, found_at = array("i"), array("i")
+        for memory in memories:
+            leaving = self._leaving.get(memory) if direction != "in" else None
+            entering = self._entering.get(memory) if direction != "out" else None
+            for listed in (leaving, entering):
+                if listed is not None:
+                    edges.extend(listed)
+                    found_at.extend((memory,) * len(listed))
+        numbers, owners = np.array(edges, dtype=np.int64), np.array(found_at, dtype=np.int64)
+        if direction == "both" and len(numbers):
+            once = np.ones(len(numbers), dtype=np.bool_)
+            loops = np.flatnonzero(self.a[numbers] == self.b[numbers])
+            _, first = np.unique(numbers[loops], return_index=True)
+            once[np.setdiff1d(loops, loops[first])] = False
+            numbers, owners = numbers[once], owners[once]
+        return numbers, owners
+
+    def standing(
+        self, edges: IntArray, seq: int, *, kinds: tuple[str, ...] | None, min_weight: float
+    ) -> BoolArray:
+        """Which of these edges exist at `seq`, are of these kinds (None: any) and weigh enough."""
+        if not len(edges):
+            return np.zeros(0, dtype=np.bool_)
+        mask = (self.added[edges] <= seq) & (self.removed[edges] > seq) & (self.weight[edges] >= min_weight)
+        if kinds is not None:
+            mask &= np.isin(self.kind[edges], [self.kinds.find(kind) for kind in kinds])
+        return mask
+
+    def _catch_up(self) -> None:
+        records = self._edges.array[self._listed :]
+        for edge, a, b in zip(
+            range(self._listed, len(self._edges)), records["a"].tolist(), records["b"].tolist(), strict=True
+        ):
+            self._leaving.setdefault(a, array("i")).append(edge)
+            self._entering.setdefault(b, array("i")).append(edge)
+        self._listed = len(self._edges)
+
+    # --- checkpoints -----------------------------------------------------------------------------
+
+    def dump(self) -> State:
+        return {
+            "edges": self._edges.array,
+            "removed": self._removed.array,
+            "edge_kinds": self.kinds.dump(),
+        }
+
+    def load(self, state: State) -> None:
+        self._edges.load(state_array(state, "edges"))
+        self._removed.load(state_array(state, "removed"))
+        self.kinds = Interner.load(state_bytes(state, "edge_kinds"))
+        self._living = None
+        self._leaving, self._entering, self._listed = {}, {}, 0

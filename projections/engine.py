@@ -1,0 +1,163 @@
+"""engine: what the engine itself changed, so that the past is ranked with the past's machinery.
+
+Reads      formula.adopted, embedder.adopted, dream.began, dream.ended, recall.answered
+State      formulas by digest with their canonical text, which formula and embedder were in force from which
+           seq on, the seqs of all recorded recalls, and the dreams
+Invariant  every list is in seq order, so "at seq" is a bisection
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import assert_never
+
+import msgspec
+import numpy as np
+
+from recollect.events.envelope import Recorded
+from recollect.events.facts import (
+    Accessed,
+    Clustered,
+    Consolidated,
+    Downscaled,
+    DreamBegan,
+    DreamEnded,
+    EmbedderAdopted,
+    Erased,
+    Forgotten,
+    FormulaAdopted,
+    Ingested,
+    Linked,
+    Placed,
+    Promoted,
+    Pruned,
+    Rated,
+    Recalled,
+    Recovered,
+    Redacted,
+    Reembedded,
+    Restored,
+    Revised,
+    ShardSealed,
+    Stabilized,
+    Superseded,
+    Unknown,
+    Unlinked,
+)
+from recollect.projections.columns import Column, IntArray, State, state_array, state_bytes
+
+
+class Adoption(msgspec.Struct, array_like=True):
+    """A formula or embedder that came into force at `seq`."""
+
+    seq: int
+    label: str
+    dimensions: int = 0
+    probe: bytes = b""
+
+
+class Dream(msgspec.Struct, array_like=True):
+    """One finished dream; `undone_at` is the seq from which it no longer counts (0: never)."""
+
+    id: str
+    began: int
+    ended: int
+    undone_at: int = 0
+
+
+class _Memo(msgspec.Struct, array_like=True):
+    formulas: dict[str, str]
+    formulas_in_force: list[Adoption]
+    embedders: list[Adoption]
+    dreams: list[Dream]
+    began: dict[str, tuple[int, str]]
+    unknown: dict[str, int]
+
+
+class Engine:
+    name = "engine"
+    version = 1
+
+    def __init__(self) -> None:
+        self.formulas: dict[str, str] = {}
+        self.unknown: dict[str, int] = {}
+        self.dreams: list[Dream] = []
+        self._in_force: list[Adoption] = []
+        self._embedders: list[Adoption] = []
+        self._began: dict[str, tuple[int, str]] = {}
+        self._recalls: Column[np.int64] = Column(np.int64)
+
+    def apply(self, recorded: Recorded) -> None:
+        match recorded.fact:
+            case Recalled():
+                self._recalls.append(recorded.seq)
+            case FormulaAdopted(digest=digest, text=text, in_force=in_force):
+                self.formulas[digest] = text
+                if in_force:
+                    self._in_force.append(Adoption(recorded.seq, digest))
+            case EmbedderAdopted(name=name, dimensions=dimensions, probe=probe):
+                self._embedders.append(Adoption(recorded.seq, name, dimensions, probe))
+            case DreamBegan(dream=dream, undoes=undoes):
+                self._began[dream] = (recorded.seq, undoes or "")
+            case DreamEnded(dream=dream):
+                self._end_dream(dream, recorded.seq)
+            case Unknown(type=type_, version=version):
+                label = f"{type_} v{version}"
+                self.unknown[label] = self.unknown.get(label, 0) + 1
+            case (
+                Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
+                | Accessed() | Rated() | Linked() | Unlinked() | Clustered() | Consolidated() | Downscaled()
+                | Stabilized() | Pruned() | Placed() | Promoted() | ShardSealed() | Recovered() | Redacted()
+            ):  # fmt: skip
+                pass
+            case _:
+                assert_never(recorded.fact)
+
+    def _end_dream(self, dream: str, seq: int) -> None:
+        began, undoes = self._began.pop(dream, (seq, ""))
+        if not undoes:
+            self.dreams.append(Dream(dream, began, seq))
+            return
+        for earlier in self.dreams:
+            if earlier.id == undoes and not earlier.undone_at:
+                earlier.undone_at = seq
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    @property
+    def recalls(self) -> IntArray:
+        """Seqs of all recorded recalls."""
+        return self._recalls.array
+
+    def formula_in_force(self, seq: int) -> str | None:
+        """The digest of the formula that was the store's default at `seq`."""
+        adoption = _latest(self._in_force, seq)
+        return adoption.label if adoption else None
+
+    def embedder(self, seq: int) -> Adoption | None:
+        """The embedder that the store had at `seq`."""
+        return _latest(self._embedders, seq)
+
+    def last_dream(self, seq: int) -> int:
+        """The seq at which the last dream that still counts at `seq` ended; 0 if there was none."""
+        for dream in reversed(self.dreams):
+            if dream.ended <= seq and not 0 < dream.undone_at <= seq:
+                return dream.ended
+        return 0
+
+    # --- checkpoints -----------------------------------------------------------------------------
+
+    def dump(self) -> State:
+        memo = _Memo(self.formulas, self._in_force, self._embedders, self.dreams, self._began, self.unknown)
+        return {"memo": msgspec.msgpack.encode(memo), "recalls": self._recalls.array}
+
+    def load(self, state: State) -> None:
+        memo = msgspec.msgpack.decode(state_bytes(state, "memo"), type=_Memo)
+        self.formulas, self.unknown, self.dreams = memo.formulas, memo.unknown, memo.dreams
+        self._in_force, self._embedders, self._began = memo.formulas_in_force, memo.embedders, memo.began
+        self._recalls.load(state_array(state, "recalls"))
+
+
+def _latest(adoptions: list[Adoption], seq: int) -> Adoption | None:
+    index = bisect_right(adoptions, seq, key=lambda adoption: adoption.seq)
+    return adoptions[index - 1] if index else None

@@ -1,0 +1,126 @@
+"""The forward index: the terms of every row, in the order of its text.
+
+State      the vocabulary (terms 0, 1, 2, … by first appearance), the term numbers of all rows end to end
+           (`tokens`), and where each row begins in them (`offsets`, one more than there are rows)
+Invariant  rows only ever join at the end; a row that repeats another's text repeats its numbers
+
+Folding must be cheap, so numbers first gather in a plain list; `settle` moves them into the arrays, and
+whoever reads the arrays calls it before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recollect.projections.analyzers import Analyzer
+from recollect.projections.columns import (
+    Column,
+    Int32Array,
+    IntArray,
+    State,
+    dump_strings,
+    load_strings,
+    state_array,
+    state_bytes,
+)
+
+
+class Vocabulary(dict[str, int]):
+    """Terms numbered on first look-up by `[]`; `get` never numbers one."""
+
+    def __init__(self, terms: list[str]) -> None:
+        super().__init__(zip(terms, range(len(terms)), strict=True))
+        self.terms = terms
+
+    def __missing__(self, term: str) -> int:
+        self[term] = number = len(self.terms)
+        self.terms.append(term)
+        return number
+
+
+class ForwardIndex:
+    def __init__(self, analyze: Analyzer) -> None:
+        self.analyze = analyze
+        self.rows = 0
+        self.size = 0
+        self._tokens: Column[np.int32] = Column(np.int32)
+        self._offsets: Column[np.int64] = Column(np.int64)
+        self._offsets.append(0)
+        self._lengths: Column[np.int32] = Column(np.int32)
+        self._loose_tokens: list[int] = []
+        self._loose_lengths: list[int] = []
+        self._adopt(Vocabulary([]))
+
+    def _adopt(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self._number = vocabulary.__getitem__
+
+    # --- folding ---------------------------------------------------------------------------------
+
+    def add(self, text: str) -> None:
+        terms = self.analyze(text)
+        self._loose_tokens.extend(map(self._number, terms))
+        self._loose_lengths.append(len(terms))
+        self.size += len(terms)
+        self.rows += 1
+
+    def copy(self, row: int) -> None:
+        """A new row with the terms of an old one; -1 copies nothing."""
+        self.settle()
+        tokens = self.tokens_of(row) if row >= 0 else self.tokens[:0]
+        self._loose_lengths.append(len(tokens))
+        self._tokens.extend(tokens)
+        self.size += len(tokens)
+        self.rows += 1
+        self.settle()
+
+    def settle(self) -> None:
+        """Move what gathered in the lists into the arrays."""
+        if not self._loose_lengths:
+            return
+        lengths = np.array(self._loose_lengths, dtype=np.int64)
+        self._offsets.extend(self._offsets.array[-1] + np.cumsum(lengths))
+        self._lengths.extend(lengths)
+        self._tokens.extend(np.array(self._loose_tokens, dtype=np.int32))
+        self._loose_tokens.clear()
+        self._loose_lengths.clear()
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    @property
+    def tokens(self) -> Int32Array:
+        return self._tokens.array
+
+    @property
+    def offsets(self) -> IntArray:
+        """Where each row begins; also the total length of all rows before it."""
+        return self._offsets.array
+
+    @property
+    def lengths(self) -> Int32Array:
+        return self._lengths.array
+
+    def tokens_of(self, row: int) -> Int32Array:
+        return self.tokens[self._offsets[row] : self._offsets[row + 1]]
+
+    def tokens_of_many(self, rows: Int32Array) -> Int32Array:
+        """The tokens of these rows, end to end."""
+        lengths = self.lengths[rows].astype(np.int64)
+        ends = np.cumsum(lengths)
+        shifts = np.repeat(self.offsets[rows] - (ends - lengths), lengths)
+        return self.tokens[shifts + np.arange(len(shifts))]
+
+    # --- checkpoints -----------------------------------------------------------------------------
+
+    def dump(self) -> State:
+        self.settle()
+        return {"terms": dump_strings(self.vocabulary.terms), "tokens": self.tokens, "offsets": self.offsets}
+
+    def load(self, state: State) -> None:
+        self._adopt(Vocabulary(load_strings(state_bytes(state, "terms"))))
+        self._tokens.load(state_array(state, "tokens"))
+        self._offsets.load(state_array(state, "offsets"))
+        self._lengths.load(np.diff(self.offsets).astype(np.int32))
+        self.rows, self.size = len(self.lengths), len(self.tokens)
+        self._loose_tokens.clear()
+        self._loose_lengths.clear()

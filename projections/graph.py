@@ -1,0 +1,291 @@
+"""graph: how memories hang together at any position: edges (`edges`) and clusters (`clusters`).
+
+Reads      Linked, Unlinked, Clustered
+State      edges with the seqs they were added and removed at; one assignment to clusters after the other
+Invariant  the answer for a seq is a pure function of the events up to that seq
+
+Events about ids that do not exist change nothing. Whether a memory at the end of an edge may be shown is
+decided elsewhere: `expand` takes that as `admit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import assert_never
+
+import msgspec
+import numpy as np
+
+from recollect.events.envelope import Recorded
+from recollect.events.facts import (
+    Accessed,
+    Clustered,
+    Consolidated,
+    Downscaled,
+    DreamBegan,
+    DreamEnded,
+    EmbedderAdopted,
+    Erased,
+    Forgotten,
+    FormulaAdopted,
+    GridVector,
+    Ingested,
+    Linked,
+    Placed,
+    Promoted,
+    Pruned,
+    Rated,
+    Recalled,
+    Recovered,
+    Redacted,
+    Reembedded,
+    Restored,
+    Revised,
+    ShardSealed,
+    Stabilized,
+    Superseded,
+    Unknown,
+    Unlinked,
+)
+from recollect.projections.clusters import ClusterAt, Clusters
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray, State
+from recollect.projections.documents import Documents
+from recollect.projections.edges import Direction, EdgeTable
+
+__all__ = ["ClusterAt", "Direction", "Edge", "Graph", "Neighbours", "Reached"]
+
+Admit = Callable[[IntArray], BoolArray]
+
+
+class Edge(msgspec.Struct, frozen=True, kw_only=True):
+    """An edge from memory a to memory b; `added` is the seq that gave it this weight."""
+
+    a: int
+    b: int
+    kind: str
+    weight: float
+    added: int
+
+    def other(self, memory: int) -> int:
+        """The end that is not `memory`."""
+        return self.b if memory == self.a else self.a
+
+
+class Neighbours(msgspec.Struct, frozen=True, kw_only=True):
+    """Edges at some memories, as columns: `memory` is the other end of an edge found at `of`."""
+
+    of: IntArray
+    memory: IntArray
+    kind: Int32Array
+    weight: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+
+class Reached(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory that was reached: in how many hops, over which last edge, and from where.
+
+    `path_weight` is the product of the weights on the way.
+    """
+
+    memory: int
+    hop: int
+    via: int
+    kind: str
+    weight: float
+    path_weight: float
+
+
+class Graph:
+    name = "graph"
+    version = 1
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        self._edges = EdgeTable()
+        self._clusters = Clusters()
+
+    # --- folding ---------------------------------------------------------------------------------
+
+    def apply(self, recorded: Recorded) -> None:
+        """Fold one event that the documents have folded already."""
+        match recorded.fact:
+            case Linked(a=a, b=b, kind=kind, weight=weight):
+                ends = self._documents.ids.find(a), self._documents.ids.find(b)
+                if min(ends) >= 0:
+                    self._edges.link(*ends, kind, weight, recorded.seq)
+            case Unlinked(a=a, b=b, kind=maybe_kind):
+                self._edges.unlink(
+                    self._documents.ids.find(a), self._documents.ids.find(b), maybe_kind, recorded.seq
+                )
+            case Clustered() as clustered:
+                self._clusters.assign(clustered, recorded.seq, self._documents.ids)
+            case (
+                Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
+                | Accessed() | Recalled() | Rated() | DreamBegan() | Consolidated() | Downscaled()
+                | Stabilized() | Pruned() | Placed() | Promoted() | DreamEnded() | FormulaAdopted()
+                | EmbedderAdopted() | ShardSealed() | Recovered() | Unknown() | Redacted()
+            ):  # fmt: skip
+                pass
+            case _:
+                assert_never(recorded.fact)
+
+    # --- edges -----------------------------------------------------------------------------------
+
+    def edges_of(
+        self,
+        memory: int,
+        seq: int,
+        *,
+        direction: Direction = "both",
+        kinds: Iterable[str] | None = None,
+        min_weight: float = 0.0,
+    ) -> list[Edge]:
+        """The edges at one memory: heaviest first, then by kind, then by the numbers of their ends."""
+        edges, _ = self._standing([memory], seq, direction, kinds, min_weight)
+        table, names = self._edges, self._edges.kinds.values
+        found = [
+            Edge(a=a, b=b, kind=names[kind], weight=weight, added=added)
+            for a, b, kind, weight, added in zip(
+                table.a[edges].tolist(),
+                table.b[edges].tolist(),
+                table.kind[edges].tolist(),
+                table.weight[edges].tolist(),
+                table.added[edges].tolist(),
+                strict=True,
+            )
+        ]
+        return sorted(found, key=lambda edge: (-edge.weight, edge.kind, edge.a, edge.b))
+
+    def neighbours(
+        self,
+        memories: IntArray | Int32Array,
+        seq: int,
+        *,
+        direction: Direction = "both",
+        kinds: Iterable[str] | None = None,
+        min_weight: float = 0.0,
+    ) -> Neighbours:
+        """The edges at these memories as columns, by memory in the order given, then by age."""
+        edges, of = self._standing(memories.tolist(), seq, direction, kinds, min_weight)
+        a, b = self._edges.a[edges].astype(np.int64), self._edges.b[edges].astype(np.int64)
+        return Neighbours(
+            of=of,
+            memory=np.where(a == of, b, a),
+            kind=self._edges.kind[edges],
+            weight=self._edges.weight[edges],
+        )
+
+    def kind_name(self, number: int) -> str:
+        """The name of a kind of edge, by its number in `Neighbours.kind`."""
+        return self._edges.kinds.values[number]
+
+    def degrees(
+        self, memories: IntArray | Int32Array, seq: int, *, direction: Direction = "both"
+    ) -> IntArray:
+        """How many edges each of these memories has."""
+        wanted = memories.tolist()
+        _, of = self._standing(list(dict.fromkeys(wanted)), seq, direction, None, -np.inf)
+        counts = np.bincount(of, minlength=max(wanted, default=-1) + 1)
+        return counts[memories]
+
+    def expand(
+        self,
+        seeds: Iterable[int],
+        seq: int,
+        hops: int,
+        *,
+        direction: Direction = "both",
+        kinds: Iterable[str] | None = None,
+        min_weight: float = 0.0,
+        admit: Admit | None = None,
+    ) -> list[Reached]:
+        """The memories within `hops` edges of the seeds, without the seeds: breadth first.
+
+        Each is given once, with the fewest hops and, among those, the heaviest way (then the kind's name,
+        then the lower number it comes from). Nearest come first, then the heaviest way, then the lower
+        number. What `admit` refuses is neither reached nor passed through.
+        """
+        wanted = None if kinds is None else tuple(kinds)
+        way = dict.fromkeys(seeds, 1.0)
+        frontier, reached = sorted(way), list[Reached]()
+        for hop in range(1, hops + 1):
+            edges, of = self._standing(frontier, seq, direction, wanted, min_weight)
+            best = self._best_steps(edges, of, way, hop)
+            found = sorted(_admitted(best, admit), key=lambda step: (-step.path_weight, step.memory))
+            way.update((step.memory, step.path_weight) for step in found)
+            reached += found
+            frontier = [step.memory for step in found]
+        return reached
+
+    def _best_steps(
+        self, edges: IntArray, of: IntArray, way: dict[int, float], hop: int
+    ) -> dict[int, Reached]:
+        """The best edge to each memory that no way leads to yet."""
+        a, b = self._edges.a[edges].tolist(), self._edges.b[edges].tolist()
+        kinds, weights = self._edges.kind[edges].tolist(), self._edges.weight[edges].tolist()
+        best: dict[int, Reached] = {}
+        for start, one, two, kind, weight in zip(of.tolist(), a, b, kinds, weights, strict=True):
+            memory = two if start == one else one
+            if memory in way:
+                continue
+            step = Reached(
+                memory=memory,
+                hop=hop,
+                via=start,
+                kind=self._edges.kinds.values[kind],
+                weight=weight,
+                path_weight=way[start] * weight,
+            )
+            if memory not in best or _goodness(step) < _goodness(best[memory]):
+                best[memory] = step
+        return best
+
+    def _standing(
+        self,
+        memories: list[int],
+        seq: int,
+        direction: Direction,
+        kinds: Iterable[str] | None,
+        min_weight: float,
+    ) -> tuple[IntArray, IntArray]:
+        edges, of = self._edges.of(memories, direction)
+        mask = self._edges.standing(
+            edges, seq, kinds=None if kinds is None else tuple(kinds), min_weight=min_weight
+        )
+        return edges[mask], of[mask]
+
+    # --- clusters --------------------------------------------------------------------------------
+
+    def cluster_of(self, memories: IntArray | Int32Array, seq: int) -> Int32Array:
+        """The cluster number of each memory at `seq`; -1 where it has none."""
+        return self._clusters.of(memories, seq)
+
+    def clusters_at(self, seq: int) -> list[ClusterAt]:
+        """All clusters of the assignment in force at `seq`, in the order of the event."""
+        return self._clusters.at(seq)
+
+    def centroid(self, cluster: int) -> GridVector:
+        """The centroid of a cluster, by its number."""
+        return self._clusters.centroid(cluster)
+
+    # --- checkpoints -----------------------------------------------------------------------------
+
+    def dump(self) -> State:
+        return {**self._edges.dump(), **self._clusters.dump()}
+
+    def load(self, state: State) -> None:
+        self._edges.load(state)
+        self._clusters.load(state)
+
+
+def _goodness(step: Reached) -> tuple[float, str, int]:
+    return -step.path_weight, step.kind, step.via
+
+
+def _admitted(best: dict[int, Reached], admit: Admit | None) -> list[Reached]:
+    if admit is None or not best:
+        return list(best.values())
+    admitted = admit(np.array(list(best), dtype=np.int64))
+    return [step for step, may in zip(best.values(), admitted.tolist(), strict=True) if may]

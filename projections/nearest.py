@@ -1,0 +1,179 @@
+"""One search for the nearest vectors: exact over ranges of slots, through shards, and merged into one order.
+
+Whichever way a row is found, its dot product is exact. What is found depends on the question, on what is visible
+and on the shards in use, and on nothing else: how wide a shard is searched is counted, never timed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from recollect.events import grid
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import ShardSealed
+from recollect.events.grid import GridArray
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
+from recollect.projections.documents import Documents
+from recollect.projections.rounding import round12
+from recollect.projections.shards import Builder, Shard
+from recollect.projections.space import Float32Array, Space
+
+Admit = Callable[[Int32Array], BoolArray]
+
+TAIL = "tail"
+# Cosines that may become equal when they are rounded to 12 digits are closer than this.
+_ROUNDING = 1e-11
+
+
+class VectorHits(NamedTuple):
+    """Rows by (-cosine, memory id); `sources` says where each was found: "tail", or a shard's digest."""
+
+    rows: Int32Array
+    dots: IntArray
+    cosines: FloatArray
+    sources: list[str]
+
+
+NO_HITS = VectorHits(np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.float64), [])
+
+
+class Sealed(NamedTuple):
+    """A shard: the seq from which it is used, its embedder's number, and the slots [first, end) it covers."""
+
+    seq: int
+    fact: ShardSealed
+    number: int
+    first: int
+    end: int
+
+
+class Part(NamedTuple):
+    """Visible slots from one source, with their dot products."""
+
+    slots: IntArray
+    dots: IntArray
+    source: str
+
+
+def standing(sealed: Sequence[Sealed]) -> list[Sealed]:
+    """The shards in use after these were sealed one after another, in order of their slots.
+
+    A shard replaces those that it covers. One that shares only a part of its slots with another in use, or lies
+    within one (two processes sealed at once), is not used.
+    """
+    used: list[Sealed] = []
+    for new in sealed:
+        rest = [old for old in used if not (new.first <= old.first and old.end <= new.end)]
+        if all(old.end <= new.first or new.end <= old.first for old in rest):
+            used = sorted([*rest, new], key=lambda one: one.first)
+    return used
+
+
+def check_query(query: GridArray, space: Space) -> int:
+    """The query's squared norm; refuses one that cannot be compared exactly with the vectors of `space`."""
+    if query.shape != (space.dimensions,):
+        raise InvalidInput(
+            f"the query has shape {query.shape}, but the store's vectors have {space.dimensions} dimensions; "
+            f"embed the question with the store's own embedder"
+        )
+    norm2 = grid.norm2(query)
+    if not 0 < norm2 <= grid.NORM2_MAX:
+        raise InvalidInput(
+            f"the query's squared norm is {norm2}, not within 1 and {grid.NORM2_MAX}; "
+            f"pass it through recollect.events.grid.quantize"
+        )
+    return norm2
+
+
+class Search:
+    """A question on its way: `top` rows of `space` alive at `at` that `admit` lets through."""
+
+    def __init__(
+        self, space: Space, documents: Documents, query: GridArray, *, at: int, top: int, admit: Admit | None
+    ) -> None:
+        self._space = space
+        self._documents = documents
+        self._query = query
+        self._norm2 = check_query(query, space)
+        self._floats: Float32Array = query.astype(np.float32)
+        self._at = at
+        self._top = top
+        self._admit = admit
+        self.end = space.slots_before(documents.rows_born(at))
+
+    def visible(self, rows: Int32Array) -> BoolArray:
+        seen = self._documents.alive(rows, self._at)
+        if self._admit is not None:
+            seen[seen] = self._admit(rows[seen])
+        return seen
+
+    def scan(self, first: int, end: int) -> Part:
+        """Every visible row in slots [first, end)."""
+        if first >= end:
+            return Part(np.empty(0, np.int64), np.empty(0, np.int64), TAIL)
+        seen = self.visible(self._space.rows.array[first:end])
+        dots = self._space.scan(self._floats, first, end)
+        return Part(np.flatnonzero(seen) + first, dots[seen].astype(np.int64), TAIL)
+
+    def scan_whole(self) -> Part:
+        """Every visible row, in integer arithmetic: 32 bits hold partial sums of at most 2**24."""
+        whole = self._query.astype(np.int32)
+        blocks = [block.astype(np.int32) @ whole for block in self._space.blocks(0, self.end)]
+        dots = np.concatenate([np.empty(0, np.int32), *blocks])
+        seen = self.visible(self._space.rows.array[: self.end])
+        return Part(np.flatnonzero(seen), dots[seen].astype(np.int64), TAIL)
+
+    def through(self, sealed: Sealed, shard: Callable[[], Shard]) -> Part:
+        """The shard's nearest visible rows; wider when too few are visible, at last by looking at each."""
+        widths = Builder.parse(sealed.fact.builder).widths(self._top)
+        for width in widths:
+            # Where the graph would have to give half of its rows, looking at all of them is faster.
+            if 2 * width > sealed.fact.count:
+                break
+            found = shard().nearest(self._floats, width)
+            if found is None:
+                break
+            seen = self.visible(found.rows)
+            visible = int(np.count_nonzero(seen))
+            if visible >= self._top:
+                slots = np.searchsorted(self._space.rows.array, found.rows[seen])
+                return Part(slots, found.dots[seen], sealed.fact.digest)
+            if visible * widths[-1] < self._top * width:
+                break
+        return self._each(sealed)
+
+    def _each(self, sealed: Sealed) -> Part:
+        seen = self.visible(self._space.rows.array[sealed.first : sealed.end])
+        slots = np.flatnonzero(seen) + sealed.first
+        return Part(slots, self._space.dots(self._floats, slots).astype(np.int64), sealed.fact.digest)
+
+    def merge(self, parts: Sequence[Part]) -> VectorHits:
+        """The best of all parts, in their total order."""
+        slots = np.concatenate([part.slots for part in parts])
+        dots = np.concatenate([part.dots for part in parts])
+        part_of = np.repeat(np.arange(len(parts)), [len(part.slots) for part in parts])
+        exact = grid.cosines(dots, self._norm2, self._space.norms2.array[slots])
+        near = best(exact, self._top)
+        rows = self._space.rows.array[slots[near]]
+        ids = self._documents.ids.values
+        memories = self._documents.memory_of[rows].tolist()
+        rounded = [round12(value) for value in exact[near].tolist()]
+        order = sorted(range(len(rounded)), key=lambda place: (-rounded[place], ids[memories[place]]))[
+            : self._top
+        ]
+        places = near[order]
+        cosines = np.array([rounded[place] for place in order], dtype=np.float64)
+        sources = [parts[number].source for number in part_of[places].tolist()]
+        return VectorHits(rows[order], dots[places], cosines, sources)
+
+
+def best(cosines: FloatArray, top: int) -> npt.NDArray[np.intp]:
+    """Where the `top` largest stand, with all that may be equal to the last of them after rounding."""
+    if len(cosines) <= top:
+        return np.arange(len(cosines))
+    last = len(cosines) - top
+    return np.flatnonzero(cosines >= np.partition(cosines, last)[last] - _ROUNDING)

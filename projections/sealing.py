@@ -1,0 +1,145 @@
+"""Sealing: which block of vectors gets its shard next, and the thread that builds it.
+
+Vectors that no shard covers are scanned exactly by every search; shards cost about the same each, whatever their
+size. `plan` therefore seals whole blocks as soon as they are complete, all of them at once after a bulk load, and
+takes in the shards before them as long as those are not larger than what has been gathered (a binary counter
+that may count in big steps). A row is built again O(log rows) times, and there are O(log rows) shards.
+
+What a seal says depends on its block alone, so two processes that seal the same block say the same, under the
+same event id, and the log keeps one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from recollect.events.envelope import EventId, encode
+from recollect.events.facts import ShardSealed
+from recollect.projections.shards import Builder, BuildStopped, Progress, build_shard
+from recollect.projections.vectors import Vectors
+
+Publish = Callable[[ShardSealed], None]
+
+
+class SealPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """A block is `block` vectors; shards grow up to `shard_max` vectors; what is not larger than `ratio` times
+    the vectors to be sealed is sealed again with them."""
+
+    block: int = 4_096
+    ratio: float = 2.0
+    shard_max: int = 262_144
+
+
+class SealPlan(NamedTuple):
+    """Slots [first, end) are to become one shard."""
+
+    first: int
+    end: int
+
+
+def plan(sealed: Sequence[tuple[int, int]], slots: int, policy: SealPolicy) -> SealPlan | None:
+    """What to seal next, given the slot ranges of the shards in use (ascending) and the number of slots."""
+    first = sealed[-1][1] if sealed else 0
+    end = first + min((slots - first) // policy.block * policy.block, policy.shard_max)
+    if end <= first:
+        return None
+    for start, stop in reversed(sealed):
+        if stop != first or stop - start > policy.ratio * (end - first) or end - start > policy.shard_max:
+            break
+        first = start
+    return SealPlan(first, end)
+
+
+def seal_event_id(fact: ShardSealed) -> EventId:
+    """The same 16 bytes for the same seal, whoever made it."""
+    return hashlib.sha256(encode(fact)).digest()[:16]
+
+
+class Sealer:
+    """Builds what `plan` asks for and publishes it; the publisher appends the fact and folds it.
+
+    `step` does one plan and says what it published; `start` runs steps in a daemon thread, which looks again
+    after `poll_seconds` or when it is woken. An error ends the thread and stays in `last_error`.
+    """
+
+    def __init__(
+        self,
+        vectors: Vectors,
+        publish: Publish,
+        *,
+        builder: Builder | None = None,
+        policy: SealPolicy | None = None,
+        poll_seconds: float = 1.0,
+        progress: Progress | None = None,
+    ) -> None:
+        self._vectors = vectors
+        self._publish = publish
+        self._builder = builder or Builder()
+        self._policy = policy or SealPolicy()
+        self._poll_seconds = poll_seconds
+        self._progress = progress
+        self._published: tuple[int, int, int] | None = None
+        self._stop = threading.Event()
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.last_error: BaseException | None = None
+
+    def step(self) -> ShardSealed | None:
+        """Seal one block now; None if nothing is due, or what is due was published and is not folded yet."""
+        due = plan(*self._vectors.layout(), self._policy)
+        block = None if due is None else self._vectors.block(due.first, due.end)
+        if block is None or block == self._published:
+            return None
+        fact = self._build(*block)
+        self._publish(fact)
+        self._published = block
+        return fact
+
+    def _build(self, first_row: int, end_row: int, basis: int) -> ShardSealed:
+        source = self._vectors.shard_rows(first_row, end_row, basis)
+        shard = build_shard(source, self._builder, progress=self._progress, stop=self._stop)
+        return ShardSealed(
+            first_row=first_row,
+            end_row=end_row,
+            basis=basis,
+            count=len(source.rows),
+            digest=self._vectors.shards.add(shard),
+            builder=self._builder.name,
+        )
+
+    def start(self) -> None:
+        """Seal in the background until `stop`."""
+        if self._thread is None or not self._thread.is_alive():
+            self._stop.clear()
+            self.last_error = None
+            self._thread = threading.Thread(target=self._run, name="recollect-sealer", daemon=True)
+            self._thread.start()
+
+    def wake(self) -> None:
+        """Look for work now."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """End the thread; a build under way is given up after its current slice."""
+        self._stop.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        self._stop.clear()
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.is_set():
+                self._wake.clear()
+                if self.step() is None:
+                    self._wake.wait(self._poll_seconds)
+        except BuildStopped:
+            return
+        except Exception as error:  # noqa: BLE001 - kept for whoever asks, the thread has no caller
+            self.last_error = error

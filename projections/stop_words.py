@@ -1,0 +1,23 @@
+"""English words that carry no subject, and what an apostrophe leaves of the shortened ones (don't: don, t).
+
+Part of the analyzer `english/1`: this list never changes; another list is another analyzer.
+"""
+
+from __future__ import annotations
+
+_WORDS = """
+a about above after again against all am an and any are as at
+be because been before being below between both but by
+can could did do does doing down during each few for from further
+had has have having he her here hers herself him himself his how
+i if in into is it its itself just me more most my myself
+no nor not now of off on once only or other our ours ourselves out over own
+same she should so some such
+than that the their theirs them themselves then there these they this those through to too
+under until up us very was we were what when where which while who whom why will with would
+you your yours yourself yourselves
+ain aren couldn d didn doesn don hadn hasn haven isn ll m mustn needn re s shan shouldn t ve
+wasn weren won wouldn
+"""
+
+STOP_WORDS = frozenset(_WORDS.split())

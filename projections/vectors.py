@@ -1,0 +1,278 @@
+"""vectors: the nearest rows to a query, at any seq.
+
+Reads      the rows that documents gives birth to; EmbedderAdopted, ShardSealed
+State      the vectors of each embedder, who was adopted when, which shards were sealed when
+Invariant  vectors of two embedders never meet: a search at S sees only rows of the embedder in force at S
+
+A search at S uses the shards sealed at or before S and scans the other rows exactly, so what it finds is a
+function of the log up to S. Every cosine is exact whichever way its row was found.
+A row without a vector, or with one of other dimensions or off the grid, keeps its number and is never found.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from pathlib import Path
+from typing import NamedTuple, assert_never
+
+import msgspec
+import numpy as np
+
+from recollect.events import grid
+from recollect.events.envelope import Recorded
+from recollect.events.facts import (
+    Accessed,
+    Clustered,
+    Consolidated,
+    Downscaled,
+    DreamBegan,
+    DreamEnded,
+    EmbedderAdopted,
+    Erased,
+    Forgotten,
+    FormulaAdopted,
+    Ingested,
+    Linked,
+    Placed,
+    Promoted,
+    Pruned,
+    Rated,
+    Recalled,
+    Recovered,
+    Redacted,
+    Reembedded,
+    Restored,
+    Revised,
+    ShardSealed,
+    Stabilized,
+    Superseded,
+    Unknown,
+    Unlinked,
+)
+from recollect.events.grid import GridArray
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray, State, state_bytes
+from recollect.projections.documents import Documents, NewRow
+from recollect.projections.embeddings import Embeddings
+from recollect.projections.nearest import (
+    NO_HITS,
+    Admit,
+    Sealed,
+    Search,
+    VectorHits,
+    check_query,
+    standing,
+)
+from recollect.projections.rounding import round12
+from recollect.projections.shards import Progress, Shard, ShardCache
+from recollect.projections.space import Float32Array, Space
+
+
+class ShardRows(NamedTuple):
+    """What a shard is built from: its rows and where their vectors stand."""
+
+    rows: Int32Array
+    slots: IntArray
+    space: Space
+
+    @property
+    def dimensions(self) -> int:
+        return self.space.dimensions
+
+    def points(self, first: int, end: int) -> Float32Array:
+        return self.space.gather(self.slots[first:end])
+
+
+class Vectors:
+    name = "vectors"
+    version = 1
+
+    def __init__(
+        self, documents: Documents, *, shard_dir: Path | None = None, progress: Progress | None = None
+    ) -> None:
+        """`progress` hears of shards that are built again because their file is gone: (rows done, rows)."""
+        self.shards = ShardCache(shard_dir)
+        self.seq = 0
+        self._documents = documents
+        self._progress = progress
+        self._embeddings = Embeddings(documents)
+        self._sealed: list[Sealed] = []
+        self._layouts: dict[tuple[int, int], list[Sealed]] = {}
+
+    # --- folding ---------------------------------------------------------------------------------
+
+    def add(self, new: NewRow) -> None:
+        """Take the vector of a row that was just born."""
+        self._embeddings.add(new)
+
+    def apply(self, recorded: Recorded) -> None:
+        """Fold one event, after `add` for each of its rows."""
+        match recorded.fact:
+            case EmbedderAdopted() as adopted:
+                self._embeddings.adopt(adopted, recorded.seq)
+                self._settle(recorded.seq)
+            case ShardSealed() as sealed:
+                self._seal(sealed, recorded.seq)
+            case (
+                Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
+                | Accessed() | Recalled() | Rated() | Linked() | Unlinked() | Clustered() | DreamBegan()
+                | Consolidated() | Downscaled() | Stabilized() | Pruned() | Placed() | Promoted()
+                | DreamEnded() | FormulaAdopted() | Recovered() | Unknown() | Redacted()
+            ):  # fmt: skip
+                pass
+            case _:
+                assert_never(recorded.fact)
+        self.seq = recorded.seq
+
+    def _seal(self, fact: ShardSealed, seq: int) -> None:
+        """Use the shard from here on, unless it speaks of rows that were not born at its basis."""
+        self._embeddings.flush()
+        if not fact.first_row < fact.end_row <= self._documents.rows_born(min(fact.basis, seq - 1)):
+            return
+        number = self._embeddings.number_at(fact.basis)
+        space = self._embeddings.space(number)
+        first, end = space.slots_before(fact.first_row), space.slots_before(fact.end_row)
+        self._sealed.append(Sealed(seq, fact, number, first, end))
+        self._settle(seq)
+
+    def _settle(self, seq: int) -> None:
+        """Keep in memory what searches at the head need."""
+        in_use = self._in_use(seq)
+        self.shards.pin(sealed.fact.digest for sealed in in_use)
+        self._embeddings.space_at(seq).widen_from(max((sealed.end for sealed in in_use), default=0))
+
+    # --- shards ------------------------------------------------------------------------------------
+
+    def _in_use(self, at: int) -> list[Sealed]:
+        """The shards that a search at `at` uses, in order of their slots."""
+        number = self._embeddings.number_at(at)
+        known = bisect_right(self._sealed, at, key=lambda sealed: sealed.seq)
+        layout = self._layouts.get((number, known))
+        if layout is None:
+            layout = standing([sealed for sealed in self._sealed[:known] if sealed.number == number])
+            self._layouts[number, known] = layout
+        return layout
+
+    def shards_at(self, at: int) -> list[ShardSealed]:
+        """The shards that a search at `at` uses, in order of their rows."""
+        return [sealed.fact for sealed in self._in_use(at)]
+
+    def unsealed_rows(self, at: int) -> int:
+        """How many vectors, of living rows or dead, a search at `at` scans one by one."""
+        self._embeddings.flush()
+        born = self._embeddings.space_at(at).slots_before(self._documents.rows_born(at))
+        return born - sum(sealed.end - sealed.first for sealed in self._in_use(at))
+
+    def layout(self) -> tuple[list[tuple[int, int]], int]:
+        """At the head: the slots [first, end) of every shard in use, and how many slots there are."""
+        self._embeddings.flush()
+        seq = self.seq
+        ranges = [(sealed.first, sealed.end) for sealed in self._in_use(seq)]
+        return ranges, len(self._embeddings.space_at(seq))
+
+    def block(self, first: int, end: int) -> tuple[int, int, int]:
+        """Slots [first, end) of the embedder in force as (first_row, end_row, basis).
+
+        The basis is the seq at which the block's last row was born: whoever seals it finds the same.
+        """
+        rows = self._embeddings.space_at(self.seq).rows
+        first_row, last_row = int(rows[first]), int(rows[end - 1])
+        return first_row, last_row + 1, int(self._documents.born[last_row])
+
+    def shard_rows(self, first_row: int, end_row: int, basis: int) -> ShardRows:
+        """Rows in [first_row, end_row) alive at `basis` that have a vector of the embedder in force there."""
+        self._embeddings.flush()
+        space = self._embeddings.space_at(basis)
+        slots = np.arange(space.slots_before(first_row), space.slots_before(end_row))
+        rows = space.rows.array[slots]
+        alive = self._documents.alive(rows, basis)
+        return ShardRows(rows[alive], slots[alive], space)
+
+    def _shard(self, fact: ShardSealed) -> Shard:
+        return self.shards.get(
+            fact, lambda: self.shard_rows(fact.first_row, fact.end_row, fact.basis), self._progress
+        )
+
+    def warm(self) -> None:
+        """Load the shards that searches at the head use."""
+        for sealed in self._in_use(self.seq):
+            self._shard(sealed.fact)
+
+    # --- searching ---------------------------------------------------------------------------------
+
+    def search(self, query: GridArray, *, at: int, top: int, admit: Admit | None = None) -> VectorHits:
+        """The `top` nearest rows alive at `at` that `admit` lets through."""
+        search = self._begin(query, at, top, admit)
+        if search is None:
+            return NO_HITS
+        parts, done = [], 0
+        for sealed in self._in_use(at):
+            parts.append(search.scan(done, sealed.first))
+            parts.append(search.through(sealed, lambda fact=sealed.fact: self._shard(fact)))  # type: ignore[misc]
+            done = sealed.end
+        parts.append(search.scan(done, search.end))
+        return search.merge(parts)
+
+    def exact(self, query: GridArray, *, at: int, top: int, admit: Admit | None = None) -> VectorHits:
+        """The same without shards and without floating point: every row is looked at."""
+        search = self._begin(query, at, top, admit)
+        return NO_HITS if search is None else search.merge([search.scan_whole()])
+
+    def _begin(self, query: GridArray, at: int, top: int, admit: Admit | None) -> Search | None:
+        self._embeddings.flush()
+        space = self._embeddings.space_at(at)
+        if len(space) == 0 or top <= 0:
+            return None
+        return Search(space, self._documents, query, at=at, top=top, admit=admit)
+
+    # --- single vectors ----------------------------------------------------------------------------
+
+    def vector(self, row: int) -> GridArray | None:
+        """The row's vector, whatever its embedder; None if it has none."""
+        return self._embeddings.vector(row)
+
+    def comparable(self, rows: Int32Array | IntArray, *, at: int) -> BoolArray:
+        """Which of these rows have a vector of the embedder in force at `at`."""
+        return self._embeddings.belong(rows, at)
+
+    def dots(self, query: GridArray, rows: Int32Array | IntArray, *, at: int) -> IntArray:
+        """Dot products with the vectors of these rows; 0 where a row is not comparable."""
+        found = np.zeros(len(rows), dtype=np.int64)
+        able = self.comparable(rows, at=at)
+        if able.any():
+            space = self._embeddings.space_at(at)
+            check_query(query, space)
+            slots = self._embeddings.slots_of(rows[able])
+            found[able] = space.dots(query.astype(np.float32), slots)
+        return found
+
+    def cosines(self, query: GridArray, rows: Int32Array | IntArray, *, at: int) -> FloatArray:
+        """Rounded cosines with the vectors of these rows; 0 where a row is not comparable."""
+        found = np.zeros(len(rows), dtype=np.float64)
+        dots = self.dots(query, rows, at=at)
+        able = self.comparable(rows, at=at)
+        norms2 = self._embeddings.space_at(at).norms2.array[self._embeddings.slots_of(rows[able])]
+        exact = grid.cosines(dots[able], grid.norm2(query), norms2)
+        found[able] = [round12(value) for value in exact.tolist()]
+        return found
+
+    def similarity(self, row_a: int, row_b: int) -> float | None:
+        """The rounded cosine of two rows; None unless both have a vector of one embedder."""
+        a, b = self.vector(row_a), self.vector(row_b)
+        if a is None or b is None or self._embeddings.number_of(row_a) != self._embeddings.number_of(row_b):
+            return None
+        return round12(grid.cosine_of(a, b))
+
+    # --- checkpoints -------------------------------------------------------------------------------
+
+    def dump(self) -> State:
+        seals = msgspec.msgpack.encode((self.seq, self._sealed))
+        return {"seals": seals, **self._embeddings.dump()}
+
+    def load(self, state: State) -> None:
+        """Take over a checkpoint; the matrices stay where they are, for example in a mapped file."""
+        self._embeddings.load(state)
+        self.seq, self._sealed = msgspec.msgpack.decode(
+            state_bytes(state, "seals"), type=tuple[int, list[Sealed]]
+        )
+        self._layouts.clear()
+        self._settle(self.seq)

@@ -1,0 +1,105 @@
+"""All projections folded together, and the view of them at one seq: what the query layer reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from recollect.events.envelope import Recorded
+from recollect.projections.analyzers import ANALYZERS
+from recollect.projections.channels import LexicalChannel, VectorChannel
+from recollect.projections.columns import State
+from recollect.projections.documents import Documents
+from recollect.projections.engine import Engine
+from recollect.projections.graph import Graph
+from recollect.projections.lexical import Lexical
+from recollect.projections.lifecycle import Lifecycle
+from recollect.projections.vectors import Vectors
+
+
+class Projections:
+    """The folds over one log, up to `position`. A lexical index exists per analyzer in use."""
+
+    def __init__(self, analyzers: Iterable[str] = (), *, shard_dir: Path | None = None) -> None:
+        self.position = 0
+        self.documents = Documents()
+        self.lexicals = {name: Lexical(self.documents, name) for name in analyzers}
+        self.vectors = Vectors(self.documents, shard_dir=shard_dir)
+        self.lifecycle = Lifecycle(self.documents)
+        self.graph = Graph(self.documents)
+        self.engine = Engine()
+
+    def apply(self, recorded: Recorded) -> None:
+        """Fold the event at position + 1."""
+        assert recorded.seq == self.position + 1, (recorded.seq, self.position)
+        for new in self.documents.apply(recorded):
+            for lexical in self.lexicals.values():
+                lexical.add(new)
+            self.vectors.add(new)
+        self.vectors.apply(recorded)
+        self.lifecycle.apply(recorded)
+        self.graph.apply(recorded)
+        self.engine.apply(recorded)
+        self.position = recorded.seq
+
+    def index(self, analyzer: str, events: Iterable[Recorded]) -> None:
+        """Add the lexical index of another analyzer, from the events up to `position`."""
+        assert analyzer in ANALYZERS
+        documents, lexical = Documents(), Lexical(self.documents, analyzer)
+        for recorded in events:
+            for new in documents.apply(recorded):
+                lexical.add(new)
+        assert documents.rows == self.documents.rows
+        self.lexicals[analyzer] = lexical
+
+    def at(self, seq: int, time: int) -> View:
+        """The view at `seq` <= position; `time` is when that event was recorded."""
+        assert 0 <= seq <= self.position
+        return View(self, seq, time)
+
+    def _parts(self) -> list[Documents | Vectors | Lifecycle | Graph | Engine | Lexical]:
+        return [
+            self.documents,
+            self.vectors,
+            self.lifecycle,
+            self.graph,
+            self.engine,
+            *self.lexicals.values(),
+        ]
+
+    def versions(self) -> dict[str, int]:
+        """Name and version of every projection: a checkpoint of other versions is of no use."""
+        return {part.name: part.version for part in self._parts()}
+
+    def dump(self) -> State:
+        return {f"{part.name}/{key}": value for part in self._parts() for key, value in part.dump().items()}
+
+    def load(self, state: State, *, position: int) -> None:
+        for part in self._parts():
+            prefix = part.name + "/"
+            part.load({k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)})
+        self.position = position
+
+
+class View:
+    """The projections as of one seq. Reading it changes nothing."""
+
+    __slots__ = ("documents", "engine", "graph", "lifecycle", "projections", "seq", "time")
+
+    def __init__(self, projections: Projections, seq: int, time: int) -> None:
+        self.projections = projections
+        self.seq = seq
+        self.time = time
+        self.documents = projections.documents
+        self.lifecycle = projections.lifecycle
+        self.graph = projections.graph
+        self.engine = projections.engine
+
+    def lexical(self, analyzer: str) -> LexicalChannel:
+        """The channel that finds memories by words."""
+        return self.projections.lexicals[analyzer]
+
+    @property
+    def vectors(self) -> VectorChannel:
+        """The channel that finds memories by meaning."""
+        return self.projections.vectors

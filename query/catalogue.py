@@ -1,0 +1,58 @@
+"""The catalogue of factors: the signature of a factor is its schema.
+
+Positional parameters name the inputs it reads (see `scene.INPUTS`); keyword-only parameters are what a
+formula may set, with their bounds and defaults. Adding a factor is one function in `factors/` and one line
+here. A factor's behaviour never changes under its name: another behaviour is another name.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import get_type_hints
+
+import msgspec
+
+from recollect.projections.columns import FloatArray
+from recollect.query.factors.depth_weight import depth_weight
+from recollect.query.factors.recency_boost import recency_boost
+from recollect.query.factors.session_spread import session_spread
+from recollect.query.factors.stability import stability
+from recollect.query.factors.strength import strength
+
+Factor = Callable[..., FloatArray]
+Parameter = float | int | bool | str | dict[str, float] | list[float]
+
+FACTORS: dict[str, Factor] = {
+    function.__name__: function
+    for function in (recency_boost, strength, depth_weight, session_spread, stability)
+}
+
+
+@cache
+def inputs_of(name: str) -> tuple[str, ...]:
+    """The inputs that a factor reads, in order."""
+    parameters = inspect.signature(FACTORS[name]).parameters.values()
+    return tuple(p.name for p in parameters if p.kind is not p.KEYWORD_ONLY)
+
+
+@cache
+def _schema(name: str) -> type[msgspec.Struct]:
+    hints = get_type_hints(FACTORS[name], include_extras=True)
+    fields = [
+        (p.name, hints[p.name], p.default)
+        for p in inspect.signature(FACTORS[name]).parameters.values()
+        if p.kind is p.KEYWORD_ONLY
+    ]
+    return msgspec.defstruct(name, fields, frozen=True, kw_only=True, forbid_unknown_fields=True)
+
+
+def complete(name: str, given: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    """The parameters of a factor with every default filled in; msgspec.ValidationError if one is wrong."""
+    return msgspec.to_builtins(msgspec.convert(dict(given), _schema(name)))  # type: ignore[no-any-return]
+
+
+def describe(name: str) -> str:
+    """The first line of a factor's docstring."""
+    return (inspect.getdoc(FACTORS[name]) or "").split("\n", 1)[0]

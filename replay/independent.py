@@ -1,0 +1,147 @@
+"""A second opinion: the same formulas over channels that share no code with the engine's.
+
+Words are scored by rank-bm25's classes over the corpus rebuilt from the events, vectors by a plain scan in
+64-bit integers. Where the two implementations differ, `reason` says in which channel and how.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from recollect.events.facts import Question, Recalled
+from recollect.events.grid import GridArray, cosine, from_bytes
+from recollect.events.log import Log
+from recollect.projections.analyzers import ANALYZERS
+from recollect.projections.bm25 import Bm25
+from recollect.projections.columns import FloatArray, Int32Array
+from recollect.projections.lexical import Admit, LexicalHits
+from recollect.projections.nearest import VectorHits
+from recollect.projections.rounding import round12
+from recollect.projections.view import Projections, View
+from recollect.query.formula import Formula
+from recollect.query.ranking import Ranking, rank
+from recollect.query.scene import Scene
+from recollect.query.stages.retrieve import Retrieve
+from recollect.replay.corpus import Corpus
+from recollect.replay.reference_bm25 import reference_scores
+
+
+class IndependentViews:
+    """Views for recalls in the order of their basis; going back starts the corpus again."""
+
+    def __init__(self, log: Log, projections: Projections) -> None:
+        self._log = log
+        self._projections = projections
+        self._corpus = Corpus()
+
+    def rank(self, recalled: Recalled, formula: Formula) -> Ranking:
+        return rank(recalled.question, self._view(recalled.basis), formula)
+
+    def _view(self, seq: int) -> IndependentView:
+        if seq < self._corpus.seq:
+            self._corpus = Corpus()
+        self._corpus.advance(self._log.read(self._corpus.seq, seq))
+        return IndependentView(self._projections, seq, self._log.time_of(seq), self._corpus)
+
+    def reason(self, recalled: Recalled, formula: Formula) -> str:
+        """Which channel the two implementations disagree on."""
+        ours = self._projections.at(recalled.basis, self._log.time_of(recalled.basis))
+        theirs = self._view(recalled.basis)
+        for stage in formula.stages:
+            if isinstance(stage, Retrieve) and stage.enabled:
+                mine = _found(stage, recalled.question, ours)
+                other = _found(stage, recalled.question, theirs)
+                if mine != other:
+                    missed = len(set(other) - set(mine))
+                    return (
+                        f"the {stage.column} channel differs: {missed} of its {len(other)} candidates are not "
+                        f"among ours" + (" (HNSW is approximate)" if stage.channel == "vector" else "")
+                    )
+        return "the channels agree; a later stage differs"
+
+
+def _found(stage: Retrieve, question: Question, view: View) -> list[int]:
+    rows, _ = stage.search(Scene(question, view))
+    return [int(row) for row in rows]
+
+
+class IndependentView(View):
+    """A view whose lexical and vector channels are the plain ones."""
+
+    __slots__ = ("_corpus", "_ids", "_rows")
+
+    def __init__(self, projections: Projections, seq: int, time: int, corpus: Corpus) -> None:
+        super().__init__(projections, seq, time)
+        self._corpus = corpus
+        self._ids = sorted(corpus.alive)
+        numbers = np.array([self.documents.ids.find(id_) for id_ in self._ids], dtype=np.int64)
+        self._rows = self.documents.rows_of(numbers, seq)
+
+    def lexical(self, analyzer: str) -> PlainLexical:
+        return PlainLexical(self._ids, [self._corpus.texts[id_] for id_ in self._ids], self._rows, analyzer)
+
+    @property
+    def vectors(self) -> PlainVectors:
+        return PlainVectors(self._ids, [self._corpus.vectors[id_] for id_ in self._ids], self._rows)
+
+
+@lru_cache(maxsize=200_000)
+def _tokens(analyzer: str, text: str) -> list[str]:
+    return ANALYZERS[analyzer](text)
+
+
+class PlainLexical:
+    def __init__(self, ids: list[str], texts: list[str], rows: Int32Array, analyzer: str) -> None:
+        self._ids = ids
+        self._rows = rows
+        self._analyzer = analyzer
+        self._corpus = [_tokens(analyzer, text) for text in texts]
+
+    def search(self, query: str, *, at: int, bm25: Bm25, top: int, admit: Admit | None = None) -> LexicalHits:
+        del at  # the corpus is already the one of that seq
+        terms = ANALYZERS[self._analyzer](query)
+        wanted = set(terms)
+        scores = reference_scores(self._corpus, terms, bm25)
+        found = [i for i, tokens in enumerate(self._corpus) if wanted.intersection(tokens)]
+        return LexicalHits(*_best(self._ids, self._rows, found, scores, top, admit))
+
+
+class PlainVectors:
+    def __init__(self, ids: list[str], vectors: list[bytes | None], rows: Int32Array) -> None:
+        self._ids = ids
+        self._rows = rows
+        self._vectors = vectors
+
+    def search(self, query: GridArray, *, at: int, top: int, admit: Admit | None = None) -> VectorHits:
+        del at
+        wide = np.asarray(query, dtype=np.int64)
+        norm2 = int(wide @ wide)
+        dots = np.zeros(len(self._ids), dtype=np.int64)
+        cosines = np.zeros(len(self._ids))
+        found = []
+        for i, vector in enumerate(self._vectors):
+            if vector is None or len(vector) != 2 * len(wide):
+                continue
+            other = from_bytes(vector).astype(np.int64)
+            dots[i] = wide @ other
+            cosines[i] = cosine(int(dots[i]), norm2, int(other @ other))
+            found.append(i)
+        rows, best = _best(self._ids, self._rows, found, cosines, top, admit)
+        place = {int(row): i for i, row in enumerate(self._rows.tolist())}
+        return VectorHits(
+            rows, np.array([dots[place[row]] for row in rows.tolist()], np.int64), best, ["scan"] * len(rows)
+        )
+
+
+def _best(
+    ids: list[str], rows: Int32Array, found: list[int], scores: FloatArray, top: int, admit: Admit | None
+) -> tuple[Int32Array, FloatArray]:
+    """The best of those found, by (score rounded to 12 digits, id)."""
+    if admit is not None and found:
+        admitted = admit(rows[found])
+        found = [i for i, yes in zip(found, admitted.tolist(), strict=True) if yes]
+    order = sorted((-round12(float(scores[i])), ids[i], i) for i in found)[:top]
+    picked = [i for _, _, i in order]
+    return rows[picked].astype(np.int32), np.array([-score for score, _, _ in order])

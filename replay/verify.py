@@ -1,0 +1,121 @@
+"""verify: every recorded recall ranked again at its own basis, formula and clock, and compared bit for bit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import msgspec
+
+from recollect.events.facts import Recalled
+from recollect.events.log import Log
+from recollect.projections.view import Projections
+from recollect.query.formula import Formula, from_canonical
+from recollect.query.ranking import Ranking, rank
+from recollect.replay.independent import IndependentViews
+
+Progress = Callable[[int, int], None]
+
+INDEPENDENT_TOLERANCE = 1e-9
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """One recall that came out otherwise: at which rank first, what was recorded and what was replayed."""
+
+    recall: str
+    rank: int
+    recorded: tuple[str, float] | None
+    replayed: tuple[str, float] | None
+    reason: str
+
+
+class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
+    """`exact` is true if every recall checked gave the same ids, order and scores, bit for bit.
+
+    In an independent verification the scores may differ by a relative 1e-9: the second implementation adds
+    the same numbers in another order.
+    """
+
+    exact: bool
+    checked: int
+    differences: tuple[Difference, ...]
+    independent: bool = False
+
+
+def verify(
+    log: Log, projections: Projections, *, independent: bool = False, progress: Progress | None = None
+) -> VerifyReport:
+    seqs = projections.engine.recalls.tolist()
+    second = IndependentViews(log, projections) if independent else None
+    differences = []
+    for done, seq in enumerate(seqs, 1):
+        recalled = log.get(seq).fact
+        if isinstance(recalled, Recalled):
+            difference = _check(log, projections, seq, recalled, second)
+            if difference:
+                differences.append(difference)
+        if progress:
+            progress(done, len(seqs))
+    return VerifyReport(
+        exact=not differences, checked=len(seqs), differences=tuple(differences), independent=independent
+    )
+
+
+def replay(log: Log, projections: Projections, recalled: Recalled) -> Ranking:
+    """The ranking of a recorded recall, once more."""
+    formula = formula_of(log, projections, recalled)
+    return rank(recalled.question, projections.at(recalled.basis, log.time_of(recalled.basis)), formula)
+
+
+def formula_of(log: Log, projections: Projections, recalled: Recalled) -> Formula:
+    formula = from_canonical(projections.engine.formulas[recalled.formula])
+    for analyzer in formula.analyzers:
+        if analyzer not in projections.lexicals:
+            projections.index(analyzer, log.read(0, projections.position))
+    return formula
+
+
+def _check(
+    log: Log, projections: Projections, seq: int, recalled: Recalled, second: IndependentViews | None
+) -> Difference | None:
+    if recalled.formula not in projections.engine.formulas:
+        return Difference(
+            recall=f"r{seq}",
+            rank=0,
+            recorded=None,
+            replayed=None,
+            reason=f"the log does not hold the formula {recalled.formula}",
+        )
+    recall = f"r{seq}"
+    if second is None:
+        again = replay(log, projections, recalled)
+        return _first_difference(recall, recalled, again, "the replay differs from what was recorded")
+    formula = formula_of(log, projections, recalled)
+    again = second.rank(recalled, formula)
+    if _agree(recalled, again):
+        return None
+    return _first_difference(recall, recalled, again, second.reason(recalled, formula))
+
+
+def _agree(recalled: Recalled, again: Ranking) -> bool:
+    """Same ids in the same order, and scores that differ by no more than another order of operations does."""
+    return recalled.ids == again.ids and all(
+        math.isclose(a, b, rel_tol=INDEPENDENT_TOLERANCE)
+        for a, b in zip(recalled.scores, again.scores, strict=True)
+    )
+
+
+def _first_difference(recall: str, recalled: Recalled, again: Ranking, reason: str) -> Difference | None:
+    before = list(zip(recalled.ids, recalled.scores, strict=True))
+    after = list(zip(again.ids, again.scores, strict=True))
+    if before == after:
+        return None
+    position = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), None)
+    index = min(len(before), len(after)) if position is None else position
+    return Difference(
+        recall=recall,
+        rank=index + 1,
+        recorded=before[index] if index < len(before) else None,
+        replayed=after[index] if index < len(after) else None,
+        reason=reason,
+    )

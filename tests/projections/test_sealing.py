@@ -1,0 +1,198 @@
+"""Sealing: which blocks become shards, that a seal says the same whoever makes it, and the thread that makes them."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.events.envelope import Recorded
+from recollect.events.facts import AnyFact, Forgotten, Ingested, ShardSealed
+from recollect.events.grid import quantize, to_bytes
+from recollect.projections.documents import Documents
+from recollect.projections.sealing import Sealer, SealPlan, SealPolicy, plan, seal_event_id
+from recollect.projections.shards import Builder
+from recollect.projections.vectors import Vectors
+
+POLICY = SealPolicy(block=10, ratio=2.0, shard_max=1_000)
+TINY = Builder(M=4, ef_construction=16, seed=1, ef_per_top=1, ef_min=2)
+WAIT_SECONDS = 20.0
+
+
+class Log:
+    """Events folded as they come, and a note of every seal."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.documents = Documents()
+        self.vectors = Vectors(self.documents, shard_dir=folder)
+        self.seals: list[ShardSealed] = []
+        self.sealed = threading.Event()
+
+    def tell(self, fact: AnyFact) -> None:
+        recorded = Recorded(self.vectors.seq + 1, 0, b"", "", "", 1, b"", fact)
+        for new in self.documents.apply(recorded):
+            self.vectors.add(new)
+        self.vectors.apply(recorded)
+
+    def publish(self, fact: ShardSealed) -> None:
+        self.seals.append(fact)
+        self.tell(fact)
+        self.sealed.set()
+
+    def ingest(self, first: int, end: int) -> None:
+        for n in range(first, end):
+            vector = to_bytes(quantize([1.0, n % 7, n % 11]))
+            self.tell(Ingested(id=f"m{n}", content="", at=0, vector=vector))
+
+
+def layout_after(growth: list[int], policy: SealPolicy = POLICY) -> tuple[list[tuple[int, int]], int]:
+    """The shards after the store grew to these sizes one after another, and how many vectors were built."""
+    sealed: list[tuple[int, int]] = []
+    built = 0
+    for slots in growth:
+        while (due := plan(sealed, slots, policy)) is not None:
+            sealed = [*(one for one in sealed if one[1] <= due.first), tuple(due)]
+            built += due.end - due.first
+    return sealed, built
+
+
+def test_nothing_is_due_before_a_block_is_complete():
+    assert plan([], 9, POLICY) is None
+    assert plan([(0, 10)], 19, POLICY) is None
+
+
+def test_a_complete_block_is_due():
+    assert plan([], 10, POLICY) == SealPlan(0, 10)
+
+
+def test_a_bulk_load_becomes_one_shard():
+    assert plan([], 238, POLICY) == SealPlan(0, 230)
+
+
+def test_smaller_neighbours_are_taken_in_and_larger_ones_are_not():
+    assert plan([(0, 100), (100, 120)], 130, POLICY) == SealPlan(100, 130)
+    assert plan([(0, 60), (60, 80)], 90, POLICY) == SealPlan(0, 90)
+    assert plan([(0, 100)], 110, POLICY) == SealPlan(100, 110)
+
+
+def test_no_shard_grows_beyond_the_largest_size():
+    assert plan([], 5_000, POLICY) == SealPlan(0, 1_000)
+    assert plan([(0, 990)], 1_490, POLICY) == SealPlan(990, 1_490)
+
+
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=40))
+def test_every_whole_block_is_sealed_once_without_gaps(steps):
+    growth = np.cumsum(steps).tolist()
+    sealed, _ = layout_after(growth)
+    starts, ends = [start for start, _ in sealed], [end for _, end in sealed]
+    assert starts == [0, *ends[:-1]][: len(starts)]
+    assert growth[-1] - (ends[-1] if ends else 0) < POLICY.block
+    assert all(end - start <= POLICY.shard_max for start, end in sealed)
+
+
+def test_a_hundred_thousand_rows_one_by_one_end_in_few_shards_and_few_rebuilds():
+    policy = SealPolicy()
+    growth = list(range(0, 100_001, policy.block))
+    assert max(len(layout_after(growth[:n], policy)[0]) for n in range(len(growth))) <= 3
+    assert layout_after(growth, policy)[1] <= 3.5 * 100_000
+
+
+def test_a_hundred_thousand_rows_at_once_are_built_once():
+    assert layout_after([100_000], SealPolicy()) == ([(0, 24 * 4_096)], 24 * 4_096)
+
+
+def test_two_processes_say_the_same_of_the_same_block():
+    one, two = Log(), Log()
+    for log in (one, two):
+        log.ingest(0, 25)
+    two.tell(Forgotten(id="m3"))
+    two.ingest(25, 29)
+    facts = [Sealer(log.vectors, log.publish, builder=TINY, policy=POLICY).step() for log in (one, two)]
+    assert facts[0] is not None
+    assert facts[0] == facts[1]
+    assert (facts[0].first_row, facts[0].end_row, facts[0].basis, facts[0].count) == (0, 20, 20, 20)
+
+
+def test_a_seal_leaves_out_rows_that_died_before_its_block_was_complete():
+    log = Log()
+    log.ingest(0, 5)
+    log.tell(Forgotten(id="m2"))
+    log.ingest(5, 10)
+    fact = Sealer(log.vectors, log.publish, builder=TINY, policy=POLICY).step()
+    assert fact is not None
+    assert (fact.end_row, fact.basis, fact.count) == (10, 11, 9)
+
+
+def test_the_event_id_follows_from_the_seal():
+    fact = ShardSealed(first_row=0, end_row=5, basis=5, count=5, digest="d", builder="b")
+    other = ShardSealed(first_row=0, end_row=5, basis=5, count=5, digest="e", builder="b")
+    assert len(seal_event_id(fact)) == 16
+    assert seal_event_id(fact) == seal_event_id(fact)
+    assert seal_event_id(fact) != seal_event_id(other)
+
+
+def test_what_was_published_is_not_built_again_before_it_is_folded():
+    log, published = Log(), list[ShardSealed]()
+    log.ingest(0, 10)
+    sealer = Sealer(log.vectors, published.append, builder=TINY, policy=POLICY)
+    assert sealer.step() is not None
+    assert sealer.step() is None
+    log.ingest(10, 20)
+    assert sealer.step() is not None
+    assert [fact.end_row for fact in published] == [10, 20]
+
+
+def test_the_thread_seals_what_is_due_when_it_is_woken(tmp_path):
+    log = Log(tmp_path)
+    sealer = Sealer(log.vectors, log.publish, builder=TINY, policy=POLICY, poll_seconds=1000.0)
+    sealer.start()
+    log.ingest(0, 30)
+    sealer.wake()
+    assert log.sealed.wait(WAIT_SECONDS)
+    sealer.stop()
+    assert sealer.last_error is None
+    assert log.seals[0].first_row == 0
+    assert {path.stem for path in tmp_path.iterdir()} == {fact.digest for fact in log.seals}
+
+
+def test_stopping_gives_up_a_build_and_publishes_nothing(monkeypatch):
+    monkeypatch.setattr("recollect.projections.shards._SLICE_ROWS", 1)
+    log = Log()
+    log.ingest(0, 200)
+    begun, seen = threading.Event(), list[int]()
+
+    def progress(done: int, rows: int) -> None:
+        seen.append(done)
+        begun.set()
+        stopping.wait(WAIT_SECONDS)
+
+    stopping = threading.Event()
+    sealer = Sealer(log.vectors, log.publish, builder=TINY, policy=POLICY, progress=progress)
+    sealer.start()
+    assert begun.wait(WAIT_SECONDS)
+    threading.Timer(0.05, stopping.set).start()
+    sealer.stop()
+    assert log.seals == []
+    assert sealer.last_error is None
+    assert len(seen) < 200
+
+
+def test_an_error_ends_the_thread_and_stays_to_be_seen():
+    log = Log()
+    log.ingest(0, 10)
+    failed = OSError("disk full")
+
+    def publish(fact: ShardSealed) -> None:
+        raise failed
+
+    sealer = Sealer(log.vectors, publish, builder=TINY, policy=POLICY)
+    with pytest.raises(OSError, match="disk full"):
+        sealer.step()
+    sealer.start()
+    assert sealer._thread is not None
+    sealer._thread.join(WAIT_SECONDS)
+    assert sealer.last_error is failed

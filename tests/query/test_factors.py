@@ -1,0 +1,81 @@
+"""Each factor against its document's own arithmetic."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.query.catalogue import FACTORS, complete, describe, inputs_of
+from recollect.query.factors.depth_weight import depth_weight
+from recollect.query.factors.recency_boost import recency_boost
+from recollect.query.factors.session_spread import session_spread
+from recollect.query.factors.stability import stability
+from recollect.query.factors.strength import strength
+from recollect.query.scene import INPUTS
+
+
+def values(*numbers: float) -> np.ndarray:
+    return np.array(numbers, dtype=np.float64)
+
+
+def test_a_new_memory_gets_the_whole_recency_boost_and_an_old_one_none():
+    assert recency_boost(values(0.0, 30.0, 3000.0)).tolist() == [
+        1.0 + 0.3 * math.exp(-0.0 / 30.0),
+        1.0 + 0.3 * math.exp(-30.0 / 30.0),
+        1.0 + 0.3 * math.exp(-3000.0 / 30.0),
+    ]
+
+
+def test_strength_is_a_plain_multiplier():
+    assert strength(values(1.0, 0.95, 0.01)).tolist() == [1.0, 0.95, 0.01]
+
+
+def test_depth_weights_are_0_8_and_1_and_1_2():
+    assert depth_weight(values(1, 2, 3)).tolist() == [0.8, 1.0, 1.2]
+
+
+def test_a_spread_of_1_3_and_7_sessions_weighs_1_2_and_3():
+    assert session_spread(values(1)).tolist() == [1.0]
+    assert session_spread(values(3, 7)) == pytest.approx([2.0, 3.0], abs=1e-15)
+    assert session_spread(values(5)).tolist() == [math.log(1 + 5) / math.log(2)]
+
+
+def test_stability_compares_ebbinghaus_retention_with_that_of_stability_1():
+    t, S = 10.0, 4.0
+    expected = 1.0 + 0.3 * (math.exp(-t / (30.0 * S)) - math.exp(-t / 30.0))
+    assert stability(values(t), values(S)).tolist() == [expected]
+
+
+def test_nothing_is_retained_at_stability_0():
+    assert stability(values(15.0), values(0.0)).tolist() == [1.0 + 0.3 * (0.0 - math.exp(-15.0 / 30.0))]
+
+
+@given(st.floats(0, 1e5), st.floats(0, 1e5))
+def test_stability_is_neutral_at_1_and_bounded(idle_days: float, S: float):
+    assert stability(values(idle_days), values(1.0)).tolist() == [1.0]
+    (factor,) = stability(values(idle_days), values(S)).tolist()
+    assert 1.0 - 0.3 <= factor <= 1.0 + 0.3
+
+
+def test_every_lifecycle_factor_is_exactly_1_for_a_memory_that_never_dreamt():
+    neutral = {
+        "strength": 1.0,
+        "depth_score": 2.0,
+        "session_spread": 1.0,
+        "stability": 1.0,
+        "idle_days": 77.0,
+    }
+    for name in ("strength", "depth_weight", "session_spread", "stability"):
+        inputs = [values(neutral[column]) for column in inputs_of(name)]
+        assert FACTORS[name](*inputs).tolist() == [1.0], name
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_every_factor_reads_inputs_that_exist_and_says_what_it_is(name: str):
+    assert set(inputs_of(name)) <= set(INPUTS)
+    assert describe(name).endswith(".")
+    assert complete(name, {}) == complete(name, complete(name, {}))
