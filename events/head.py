@@ -117,6 +117,9 @@ class HeadFile:
         fields = _SLOT.pack(_MAGIC, 0, counter, *position, 0, 0)[:-4]
         slot = fields + crc32(fields).to_bytes(4, "little")
         self._disk.write(self._descriptor, slot, old * _SLOT_STRIDE)
+        at = old * _SLOT_STRIDE
+        seen = self._seen.ljust(at, b"\0")
+        self._seen = seen[:at] + slot + seen[at + len(slot) :]
         self._counters[old] = counter
         self.witnessed = max(self.witnessed, position.durable)
 

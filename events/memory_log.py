@@ -55,7 +55,8 @@ class MemoryLog:
             fresh = [entry for entry in entries if entry.id not in self._seqs]
             if fresh and expect is not None and expect != self.head:
                 raise HeadMoved(expected=expect, actual=self.head)
-            self._write(fresh)
+            if fresh:
+                self._write(fresh)
             return [self._seqs[entry.id] for entry in entries]
 
     def _write(self, entries: Sequence[Entry]) -> None:

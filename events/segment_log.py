@@ -155,22 +155,22 @@ class SegmentLog:
     def _writing(self) -> Iterator[None]:
         """Hold the writer lock, caught up; an error of the disk ends this writer."""
         self._refuse_unless_writable()
-        with self._lock.held(), self._mutex:
-            self._refuse_unless_writable()
-            self._wrote = True
-            try:
+        try:
+            with self._lock.held(), self._mutex:
+                self._wrote = True
+                self._refuse_unless_writable()
                 self._writer.catch_up()
                 self._refuse_unless_writable()
                 yield
-            except OSError as error:
-                self._failure = LogFailed(
-                    f"{self._path} could not be written: {error}; this writer stops here. "
-                    f"Open the log again to find out what is on disk"
-                )
-                raise self._failure from error
-            finally:
-                with self._synced:
-                    self._synced.notify_all()
+        except OSError as error:
+            self._failure = LogFailed(
+                f"{self._path} could not be written: {error}; this writer stops here. "
+                f"Open the log again to find out what is on disk"
+            )
+            raise self._failure from error
+        finally:
+            with self._synced:
+                self._synced.notify_all()
 
     def _refuse_unless_writable(self) -> None:
         if self._closed:

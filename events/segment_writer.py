@@ -140,8 +140,8 @@ class SegmentWriter:
 
     def _write(self, entries: Sequence[Entry]) -> int:
         """One batch behind the last one; returns its first seq."""
-        segment = self._growing()
         first, at = self._segments.tail + 1, max(self._clock(), self._segments.last_at)
+        segment = self._growing(at)
         batch = encode_batch(
             entries, first_seq=first, durable_seq=self.durable, at=at, chain=segment.chain, seed=segment.header.seed
         )  # fmt: skip
@@ -193,7 +193,7 @@ class SegmentWriter:
 
     # --- segments --------------------------------------------------------------------------------
 
-    def _growing(self) -> Segment:
+    def _growing(self, at: int) -> Segment:
         """The segment that takes the next batch; the last one is sealed when it is full."""
         last = self._segments.last
         if last is not None and not last.sealed and last.end < self._segment_bytes:
@@ -202,15 +202,15 @@ class SegmentWriter:
             self.sync()
             last.seal()
             self.mark()
-        return self._create_segment(last)
+        return self._create_segment(last, at)
 
-    def _create_segment(self, before: Segment | None) -> Segment:
+    def _create_segment(self, before: Segment | None, at: int) -> Segment:
         name = SegmentName(self._segments.tail + 1, int.from_bytes(os.urandom(4), "little"))
         header = SegmentHeader(
             seed=name.seed,
             store_id=os.urandom(16) if before is None else before.header.store_id,
             first_seq=name.first_seq,
-            created_at=max(0, self._clock()),
+            created_at=at,
             before_end=0 if before is None else before.end,
             before_chain=self._segments.chain,
         )

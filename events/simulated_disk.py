@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -115,6 +116,14 @@ def _overlay_some(content: bytearray, offset: int, data: bytes, rng: Random) -> 
         start = stop
 
 
+def _walk(directory: _Directory, path: Path) -> Iterator[tuple[Path, bytes]]:
+    for name, node in directory.entries.items():
+        if isinstance(node, _Directory):
+            yield from _walk(node, path / name)
+        else:
+            yield path / name, bytes(node.content)
+
+
 class SimulatedDisk:
     """`Disk` in memory. Paths are looked up from one root; locks are held per descriptor."""
 
@@ -127,6 +136,21 @@ class SimulatedDisk:
         self._error: int | None = None
         self._dead = False
         self.operations = 0
+
+    @classmethod
+    def holding(cls, files: Mapping[Path, bytes]) -> SimulatedDisk:
+        """A disk with these files on it, durably."""
+        disk = cls()
+        for path, content in files.items():
+            disk.make_directories(path.parent)
+            directory = disk._directory(path.parent)
+            directory.change({path.name: _File(bytearray(content), content)})
+            directory.sync()
+        return disk
+
+    def files(self) -> dict[Path, bytes]:
+        """Every file as a running program sees it."""
+        return dict(_walk(self._root, Path("/")))
 
     # --- accidents -------------------------------------------------------------------------------
 

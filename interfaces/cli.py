@@ -194,7 +194,7 @@ def revise(memory_id: str, text: str | None, store: str, embedder: str, as_json:
 @click.option("--no-track", is_flag=True, help="The hits do not count as accessed.")
 @click.option("--no-record", is_flag=True, help="Write nothing.")
 @_common
-def recall(  # noqa: PLR0917 (click passes options by name)
+def recall(
     query: str, k: int, formula: str | None, session: str | None, project: str | None, tags: tuple[str, ...],
     kinds: tuple[str, ...], when: str | None, now: str | None, no_track: bool, no_record: bool, store: str,
     embedder: str, as_json: bool,

@@ -85,5 +85,5 @@ def _load_model(weights: Path) -> SentenceTransformer:
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415 (takes seconds: only when needed)
     from transformers.utils import logging  # noqa: PLC0415
 
-    logging.disable_progress_bar()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     return SentenceTransformer(str(weights), device="cpu")

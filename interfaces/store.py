@@ -56,6 +56,8 @@ class Store:
         self.projections = self._new_projections(analyzers)
         self._checkpoint_seq = 0
         self._load_checkpoint()
+        for analyzer in analyzers:
+            self._index(analyzer)
         self.catch_up(progress)
         self.sealer = Sealer(self.projections.vectors, publish=self._publish_shard)
 
@@ -116,8 +118,11 @@ class Store:
         """Make sure that the indexes which a formula reads exist."""
         with self._lock:
             for analyzer in formula.analyzers:
-                if analyzer not in self.projections.lexicals:
-                    self.projections.index(analyzer, self.log.read(0, self.projections.position))
+                self._index(analyzer)
+
+    def _index(self, analyzer: str) -> None:
+        if analyzer not in self.projections.lexicals:
+            self.projections.index(analyzer, self.log.read(0, self.projections.position))
 
     def view(self, at: int | None = None) -> View:
         """The view at a seq (default: the head after catching up)."""

@@ -43,7 +43,7 @@ def shorten(text: str, characters: int = _TEXT_MAX) -> str:
     return line if len(line) <= characters else line[: characters - 1] + "…"
 
 
-def summarize(fact: AnyFact | Unknown | Redacted) -> str:  # noqa: PLR0911 (one line per kind of event)
+def summarize(fact: AnyFact | Unknown | Redacted) -> str:  # noqa: PLR0911, PLR0912 (one line per kind of event)
     """What happened, in one line."""
     match fact:
         case Ingested(id=id_, content=content):

@@ -17,14 +17,11 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
 from recollect.events.errors import InvalidInput
 from recollect.projections.columns import FloatArray, Int32Array
 
 Variant = Literal["fts5", "okapi", "plus", "l", "lucene"]
-Frequencies = Int32Array | npt.NDArray[np.float64]
 
 OF_THE_VARIANT = -math.inf  # stands for the variant's own default until the parameters are built
 
@@ -67,7 +64,7 @@ DEFAULTS: dict[Variant, Defaults] = {
 }
 
 Idf = Callable[[int, int, Bm25, Callable[[], float]], float]
-Weight = Callable[[Frequencies, FloatArray, Bm25], FloatArray]
+Weight = Callable[[Int32Array, FloatArray, Bm25], FloatArray]
 
 
 # --- how telling a term is -------------------------------------------------------------------------
@@ -107,23 +104,23 @@ def lucene_idf(df: int, N: int, _bm25: Bm25, _average: Callable[[], float]) -> f
 # --- what a term does for a row ---------------------------------------------------------------------
 
 
-def okapi_weight(tf: Frequencies, L: FloatArray, bm25: Bm25) -> FloatArray:
+def okapi_weight(tf: Int32Array, L: FloatArray, bm25: Bm25) -> FloatArray:
     """tf (k1 + 1) / (tf + k1 (1 - b + b L)): SQLite's bm25() and BM25Okapi."""
     return tf * (bm25.k1 + 1.0) / (tf + bm25.k1 * (1.0 - bm25.b + bm25.b * L))
 
 
-def plus_weight(tf: Frequencies, L: FloatArray, bm25: Bm25) -> FloatArray:
+def plus_weight(tf: Int32Array, L: FloatArray, bm25: Bm25) -> FloatArray:
     """delta + tf (k1 + 1) / (k1 (1 - b + b L) + tf): BM25Plus, which gives delta for an absent term too."""
     return bm25.delta + tf * (bm25.k1 + 1.0) / (bm25.k1 * (1.0 - bm25.b + bm25.b * L) + tf)
 
 
-def l_weight(tf: Frequencies, L: FloatArray, bm25: Bm25) -> FloatArray:
+def l_weight(tf: Int32Array, L: FloatArray, bm25: Bm25) -> FloatArray:
     """tf (k1 + 1) (c + delta) / (k1 + c + delta) with c = tf / (1 - b + b L): BM25L as rank_bm25 has it."""
     c = tf / (1.0 - bm25.b + bm25.b * L)
     return tf * (bm25.k1 + 1.0) * (c + bm25.delta) / (bm25.k1 + c + bm25.delta)
 
 
-def lucene_weight(tf: Frequencies, L: FloatArray, bm25: Bm25) -> FloatArray:
+def lucene_weight(tf: Int32Array, L: FloatArray, bm25: Bm25) -> FloatArray:
     """tf / (tf + k1 (1 - b + b L)): without the factor k1 + 1, which changes no order."""
     return tf / (tf + bm25.k1 * (1.0 - bm25.b + bm25.b * L))
 

@@ -10,7 +10,7 @@ decided elsewhere: `expand` takes that as `admit`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import assert_never
 
 import msgspec
@@ -48,13 +48,12 @@ from recollect.events.facts import (
     Unlinked,
 )
 from recollect.projections.clusters import ClusterAt, Clusters
-from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray, State
+from recollect.projections.columns import FloatArray, Int32Array, IntArray, State
 from recollect.projections.documents import Documents
 from recollect.projections.edges import Direction, EdgeTable
+from recollect.projections.expansion import Admit, Reached, best_steps
 
 __all__ = ["ClusterAt", "Direction", "Edge", "Graph", "Neighbours", "Reached"]
-
-Admit = Callable[[IntArray], BoolArray]
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,20 +80,6 @@ class Neighbours(msgspec.Struct, frozen=True, kw_only=True):
 
     def __len__(self) -> int:
         return len(self.of)
-
-
-class Reached(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory that was reached: in how many hops, over which last edge, and from where.
-
-    `path_weight` is the product of the weights on the way.
-    """
-
-    memory: int
-    hop: int
-    via: int
-    kind: str
-    weight: float
-    path_weight: float
 
 
 class Graph:
@@ -207,40 +192,16 @@ class Graph:
         then the lower number it comes from). Nearest come first, then the heaviest way, then the lower
         number. What `admit` refuses is neither reached nor passed through.
         """
-        wanted = None if kinds is None else tuple(kinds)
-        way = dict.fromkeys(seeds, 1.0)
+        chosen = None if kinds is None else tuple(kinds)
+        way = dict.fromkeys(map(int, seeds), 1.0)
         frontier, reached = sorted(way), list[Reached]()
         for hop in range(1, hops + 1):
-            edges, of = self._standing(frontier, seq, direction, wanted, min_weight)
-            best = self._best_steps(edges, of, way, hop)
-            found = sorted(_admitted(best, admit), key=lambda step: (-step.path_weight, step.memory))
+            edges, of = self._standing(frontier, seq, direction, chosen, min_weight)
+            found = best_steps(self._edges, edges, of, way=way, hop=hop, admit=admit)
             way.update((step.memory, step.path_weight) for step in found)
             reached += found
             frontier = [step.memory for step in found]
         return reached
-
-    def _best_steps(
-        self, edges: IntArray, of: IntArray, way: dict[int, float], hop: int
-    ) -> dict[int, Reached]:
-        """The best edge to each memory that no way leads to yet."""
-        a, b = self._edges.a[edges].tolist(), self._edges.b[edges].tolist()
-        kinds, weights = self._edges.kind[edges].tolist(), self._edges.weight[edges].tolist()
-        best: dict[int, Reached] = {}
-        for start, one, two, kind, weight in zip(of.tolist(), a, b, kinds, weights, strict=True):
-            memory = two if start == one else one
-            if memory in way:
-                continue
-            step = Reached(
-                memory=memory,
-                hop=hop,
-                via=start,
-                kind=self._edges.kinds.values[kind],
-                weight=weight,
-                path_weight=way[start] * weight,
-            )
-            if memory not in best or _goodness(step) < _goodness(best[memory]):
-                best[memory] = step
-        return best
 
     def _standing(
         self,
@@ -278,14 +239,3 @@ class Graph:
     def load(self, state: State) -> None:
         self._edges.load(state)
         self._clusters.load(state)
-
-
-def _goodness(step: Reached) -> tuple[float, str, int]:
-    return -step.path_weight, step.kind, step.via
-
-
-def _admitted(best: dict[int, Reached], admit: Admit | None) -> list[Reached]:
-    if admit is None or not best:
-        return list(best.values())
-    admitted = admit(np.array(list(best), dtype=np.int64))
-    return [step for step, may in zip(best.values(), admitted.tolist(), strict=True) if may]

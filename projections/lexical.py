@@ -7,11 +7,10 @@ Invariant  an answer at seq S depends on the events up to S alone: neither on la
 
 Postings only grow. Rows are numbered by birth, so what was born by S is a prefix of every list, and what had
 died by S is one comparison: N, df, lengths and visibility are those of S, at the price of a live query.
+Reading settles what was added since and uses scratch space of its own: one thread at a time.
 """
 
 from __future__ import annotations
-
-import math
 
 import msgspec
 import numpy as np
@@ -44,7 +43,10 @@ class CorpusStatistics(msgspec.Struct, frozen=True):
 
 
 class TermDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """One term of the query and what it did for one row. Contributions sum to the score before rounding."""
+    """One term of the query and what it did for one row.
+
+    The contributions to a row that matches, added in order, are its score before rounding.
+    """
 
     term: str
     tf: int
@@ -77,7 +79,7 @@ class Lexical:
         self._frequencies = DocumentFrequencies(self._forward)
         self._dead_lengths: Column[np.int64] = Column(np.int64)
         self._dead_lengths.append(0)
-        self._spare_sums: list[FloatArray] = []
+        self._sums: FloatArray = np.zeros(0)
 
     # --- folding ---------------------------------------------------------------------------------
 
@@ -111,21 +113,19 @@ class Lexical:
 
         A row that `admit` rejects is never returned but counts in the statistics all the same.
         """
-        matches, _ = self._match(query, at, bm25)
-        sums = self._borrow_sums()
-        hits = matches.best(top, sums, self._ids_of, admit)
-        self._spare_sums.append(sums)
-        return hits
+        matches = self._match(query, at, bm25)
+        if len(self._sums) < self._forward.rows:
+            self._sums = np.zeros(self._forward.rows * 5 // 4)
+        return matches.best(top, self._sums, self._ids_of, admit)
 
     def score_rows(self, query: str, rows: Int32Array | IntArray, *, at: int, bm25: Bm25) -> FloatArray:
         """The scores that `search` gives to these rows; 0.0 for a row that does not match or is not alive."""
-        matches, _ = self._match(query, at, bm25)
-        return matches.scores(rows.astype(np.int64))
+        return self._match(query, at, bm25).scores(rows.astype(np.int64))
 
     def explain(self, query: str, row: int, *, at: int, bm25: Bm25) -> tuple[TermDetail, ...]:
         """Every term of the query in order, absent ones too, with the numbers behind its contribution."""
-        matches, terms = self._match(query, at, bm25)
-        if not terms:
+        matches = self._match(query, at, bm25)
+        if not matches.terms:
             return ()
         corpus = self.statistics(at)
         rows = np.array([row], dtype=np.int64)
@@ -143,21 +143,24 @@ class Lexical:
                 contribution=contribution,
             )
             for term, tf, contribution in zip(
-                terms, tfs[:, 0].tolist(), contributions[:, 0].tolist(), strict=True
+                matches.terms, tfs[:, 0].tolist(), contributions[:, 0].tolist(), strict=True
             )
         )
 
     # --- one query at one seq --------------------------------------------------------------------
 
-    def _match(self, query: str, at: int, bm25: Bm25) -> tuple[Matches, list[TermMatch]]:
+    def _match(self, query: str, at: int, bm25: Bm25) -> Matches:
         corpus = self.statistics(at)
         words = self._forward.analyze(query)
         found = self._living_postings(words, at)
         idfs = {word: self._idf(len(postings.rows), corpus, at, bm25) for word, postings in found.items()}
-        terms = [_term_match(word, idfs[word], found[word]) for word in words]
-        average_length = _average_length(corpus)
-        lengths = self._forward.lengths
-        return Matches(terms, lengths=lengths, average_length=average_length, bm25=bm25), terms
+        terms = {word: _term_match(word, idfs[word], postings) for word, postings in found.items()}
+        return Matches(
+            [terms[word] for word in words],
+            lengths=self._forward.lengths,
+            average_length=_average_length(corpus),
+            bm25=bm25,
+        )
 
     def _living_postings(self, words: list[str], at: int) -> dict[str, TermPostings]:
         """The postings of each different word, without the rows that are not alive at `at`."""
@@ -190,14 +193,6 @@ class Lexical:
             total = self._dead_lengths[len(self._dead_lengths) - 1]
             self._dead_lengths.extend(total + np.cumsum(self._forward.lengths[fresh], dtype=np.int64))
 
-    def _borrow_sums(self) -> FloatArray:
-        """A zero per row; taken from and given back to a stack, so that threads never share one."""
-        try:
-            sums = self._spare_sums.pop()
-        except IndexError:
-            sums = np.zeros(0)
-        return sums if len(sums) >= self._forward.rows else np.zeros(self._forward.rows * 5 // 4)
-
     # --- checkpoints -----------------------------------------------------------------------------
 
     def dump(self) -> State:
@@ -213,7 +208,7 @@ class Lexical:
 
 
 def _average_length(corpus: CorpusStatistics) -> float:
-    return corpus.total_length / corpus.N if corpus.N else math.nan
+    return corpus.total_length / corpus.N if corpus.N else 0.0
 
 
 def _without_dead(postings: TermPostings, died: IntArray, at: int) -> TermPostings:

@@ -54,27 +54,30 @@ class Matches:
     def __init__(
         self, terms: list[TermMatch], *, lengths: Int32Array, average_length: float, bm25: Bm25
     ) -> None:
-        self._terms = terms
+        self.terms = terms
         self._lengths = lengths
         self._average_length = average_length
         self._bm25 = bm25
         self._weight = VARIANTS[bm25.variant][1]
+        self._absent = absent_weight(bm25)
 
     # --- canonical scores ------------------------------------------------------------------------
 
     def frequencies(self, rows: IntArray) -> Int32Array:
         """tf, one line per term of the query, one column per row."""
-        return np.stack([term.tfs_in(rows) for term in self._terms])
+        return np.stack([term.tfs_in(rows) for term in self.terms])
 
     def contributions(self, tfs: Int32Array, rows: IntArray) -> FloatArray:
         """What each term of the query gives to each of these rows, in the shape of `tfs`."""
-        idfs = np.array([[term.idf] for term in self._terms])
-        return idfs * self._weight(tfs, self._relative_lengths(rows), self._bm25)
+        idfs = np.array([[term.idf] for term in self.terms])
+        with np.errstate(divide="ignore", invalid="ignore"):  # only where the term is absent
+            weights = self._weight(tfs, self._relative_lengths(rows), self._bm25)
+        return idfs * np.where(tfs > 0, weights, self._absent)
 
     def scores(self, rows: IntArray) -> FloatArray:
         """The rounded score of each of these rows; 0.0 where no term matches."""
         total: FloatArray = np.zeros(len(rows))
-        if not self._terms:
+        if not self.terms:
             return total
         tfs = self.frequencies(rows)
         for contribution in self.contributions(tfs, rows):
@@ -88,7 +91,7 @@ class Matches:
 
     def best(self, top: int, sums: FloatArray, ids_of: IdsOf, admit: Admit | None) -> LexicalHits:
         """The `top` best rows that `admit` lets pass. `sums` is room for one zero per row, left as it was."""
-        lists = list({term.term: term.rows for term in self._terms if term.df}.values())
+        lists = list({term.term: term.rows for term in self.terms if term.df}.values())
         if top <= 0 or not lists:
             return LexicalHits(np.empty(0, dtype=np.int32), np.empty(0))
         quick = self._quick_sums(lists, sums)
@@ -97,9 +100,9 @@ class Matches:
 
     def _quick_sums(self, lists: list[IntArray], sums: FloatArray) -> list[FloatArray]:
         """For each list of rows their scores, less what absent terms give, which is the same for every row."""
-        for term in self._terms:
+        for term in self.terms:
             L = self._relative_lengths(term.rows)
-            surplus = self._weight(term.tfs, L, self._bm25) - absent_weight(self._bm25)
+            surplus = self._weight(term.tfs, L, self._bm25) - self._absent
             np.add.at(sums, term.rows, term.idf * surplus)
         quick = [sums.take(rows) for rows in lists]
         for rows in lists:
@@ -133,7 +136,7 @@ class Matches:
         """Low enough to keep every quick sum whose canonical score may round to no less than this one's."""
         if score == -np.inf:
             return score
-        base = sum(term.idf for term in self._terms) * absent_weight(self._bm25)
+        base = sum(term.idf for term in self.terms) * self._absent
         return score - 2.0 * ROUNDING_MARGIN * (abs(score) + base)
 
     def _first(self, top: int, rows: IntArray, ids_of: IdsOf) -> LexicalHits:

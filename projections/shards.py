@@ -18,6 +18,7 @@ import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -78,13 +79,14 @@ class Builder(msgspec.Struct, frozen=True, kw_only=True):
         built = f"M{self.M}/efc{self.ef_construction}/seed{self.seed}"
         return f"hnswlib-0.8/ip/{built}/ef{self.ef_per_top}x{self.ef_min}/1"
 
-    @classmethod
-    def parse(cls, name: str) -> Builder:
+    @staticmethod
+    @cache
+    def parse(name: str) -> Builder:
         match = _NAME.fullmatch(name)
         if match is None:
             raise UnknownBuilder(name)
         M, ef_construction, seed, ef_per_top, ef_min = map(int, match.groups())
-        return cls(M=M, ef_construction=ef_construction, seed=seed, ef_per_top=ef_per_top, ef_min=ef_min)
+        return Builder(M=M, ef_construction=ef_construction, seed=seed, ef_per_top=ef_per_top, ef_min=ef_min)
 
     def widths(self, top: int) -> tuple[int, ...]:
         """How many rows a search asks for, first and when too few of them were visible."""

@@ -124,9 +124,11 @@ class Vectors:
         self.seq = recorded.seq
 
     def _seal(self, fact: ShardSealed, seq: int) -> None:
-        """Use the shard from here on, unless it speaks of rows that were not born at its basis."""
-        self._embeddings.flush()
-        if not fact.first_row < fact.end_row <= self._documents.rows_born(min(fact.basis, seq - 1)):
+        """Use the shard from here on, unless the log does not hold its rows (any more: some may be erased)."""
+        born = self._documents.rows_born(min(fact.basis, seq - 1))
+        if not fact.first_row < fact.end_row <= born:
+            return
+        if len(self.shard_rows(fact.first_row, fact.end_row, fact.basis).rows) != fact.count:
             return
         number = self._embeddings.number_at(fact.basis)
         space = self._embeddings.space(number)

@@ -17,6 +17,9 @@ from recollect.projections.lifecycle import Lifecycle
 from recollect.projections.vectors import Vectors
 
 
+_LEXICAL = "lexical:"
+
+
 class Projections:
     """The folds over one log, up to `position`. A lexical index exists per analyzer in use."""
 
@@ -57,27 +60,32 @@ class Projections:
         assert 0 <= seq <= self.position
         return View(self, seq, time)
 
-    def _parts(self) -> list[Documents | Vectors | Lifecycle | Graph | Engine | Lexical]:
-        return [
-            self.documents,
-            self.vectors,
-            self.lifecycle,
-            self.graph,
-            self.engine,
-            *self.lexicals.values(),
-        ]
+    def _parts(self) -> list[Documents | Vectors | Lifecycle | Graph | Engine]:
+        return [self.documents, self.vectors, self.lifecycle, self.graph, self.engine]
 
     def versions(self) -> dict[str, int]:
         """Name and version of every projection: a checkpoint of other versions is of no use."""
-        return {part.name: part.version for part in self._parts()}
+        return {part.name: part.version for part in (*self._parts(), Lexical)}
 
     def dump(self) -> State:
-        return {f"{part.name}/{key}": value for part in self._parts() for key, value in part.dump().items()}
+        parts = {part.name: part.dump() for part in self._parts()}
+        parts |= {_LEXICAL + analyzer: lexical.dump() for analyzer, lexical in self.lexicals.items()}
+        return {f"{name}|{key}": value for name, part in parts.items() for key, value in part.items()}
 
     def load(self, state: State, *, position: int) -> None:
+        """Take over a checkpoint, with the lexical indexes that it holds."""
+        parts: dict[str, State] = {}
+        for label, value in state.items():
+            name, _, key = label.partition("|")
+            parts.setdefault(name, {})[key] = value
         for part in self._parts():
-            prefix = part.name + "/"
-            part.load({k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)})
+            part.load(parts[part.name])
+        self.lexicals = {}
+        for name in parts:
+            if name.startswith(_LEXICAL):
+                analyzer = name.removeprefix(_LEXICAL)
+                lexical = self.lexicals[analyzer] = Lexical(self.documents, analyzer)
+                lexical.load(parts[name])
         self.position = position
 
 

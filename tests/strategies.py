@@ -75,7 +75,9 @@ sources = st.none() | st.sampled_from(("cli", "web"))
 kinds = st.sampled_from(("note", "decision", "session", "Bug"))
 tag_sets = st.lists(st.sampled_from(("red", "green", "blue", "")), max_size=3).map(tuple)
 shares = st.integers(0, 10).map(lambda tenths: tenths / 10)
-texts = st.lists(st.sampled_from(["tea", "cup", "blue", "the", "moon", "42", "naïve"]), max_size=6).map(" ".join)
+texts = st.lists(st.sampled_from(["tea", "cup", "blue", "the", "moon", "42", "naïve"]), max_size=6).map(
+    " ".join
+)
 marks = st.none() | st.just("Explicit")
 grid_vectors = (
     st.lists(st.integers(-9, 9), min_size=DIMENSIONS, max_size=DIMENSIONS)
@@ -294,8 +296,10 @@ def logs(
     shards: SearchStrategy[ShardSealed] | None = None,
 ) -> list[Recorded]:
     """A whole log: seqs 1, 2, 3, …, times that never decrease, and references to earlier events made real."""
-    drawn = draw(st.lists(facts(shards=shards), min_size=min_size, max_size=max_size))
-    steps = draw(st.lists(st.integers(0, 2), min_size=len(drawn), max_size=len(drawn)))
+    # Drawn first, since lists left to themselves are mostly short.
+    size = draw(st.integers(min_size, max_size))
+    drawn = draw(st.lists(facts(shards=shards), min_size=size, max_size=size))
+    steps = draw(st.lists(st.integers(0, 2), min_size=size, max_size=size))
     return log_of(*_with_real_references(drawn), steps=steps)
 
 
@@ -304,18 +308,18 @@ def _with_real_references(drawn: Sequence[AnyRecorded]) -> list[AnyRecorded]:
     texts_of: dict[str, tuple[int, ...]] = {}
     real: list[AnyRecorded] = []
     for seq, fact in enumerate(drawn, start=1):
+        real.append(fact)
         if isinstance(fact, Downscaled):
             back = fact.undoes
             undoes = downscales[-back] if back is not None and back <= len(downscales) else None
-            fact = msgspec.structs.replace(fact, undoes=undoes)
+            real[-1] = msgspec.structs.replace(fact, undoes=undoes)
             downscales.append(seq)
         elif isinstance(fact, Ingested | Revised):
             texts_of[fact.id] = (*texts_of.get(fact.id, ()), seq)
         elif isinstance(fact, Erased):
-            fact = msgspec.structs.replace(fact, seqs=texts_of.get(fact.id, ()))
+            real[-1] = msgspec.structs.replace(fact, seqs=texts_of.get(fact.id, ()))
         elif isinstance(fact, Recalled | DreamBegan):
-            fact = msgspec.structs.replace(fact, basis=seq - 1)
-        real.append(fact)
+            real[-1] = msgspec.structs.replace(fact, basis=seq - 1)
     return real
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import DAY, log_of, logs
 
@@ -294,6 +294,7 @@ def test_the_state_at_a_seq_is_that_of_the_log_up_to_it(log):
         assert whole.states(recorded.seq) == prefix.states(recorded.seq)
 
 
+@settings(max_examples=40)
 @given(logs())
 def test_the_provenance_at_a_seq_is_that_of_the_log_up_to_it(log):
     whole, prefix = Folded(log), Folded()
@@ -325,6 +326,7 @@ def test_many_memories_at_once_have_the_values_of_each_alone(log):
         assert columns.members(columns.tags)[memory] == state.tags
 
 
+@settings(max_examples=60)
 @given(logs())
 def test_a_memory_is_visible_exactly_while_it_has_a_living_row(log):
     folded = Folded(log)

@@ -27,7 +27,7 @@ from recollect.events.facts import (
 from recollect.events.grid import GRID, GridArray, quantize, to_bytes
 from recollect.projections.columns import BoolArray, Int32Array, State
 from recollect.projections.documents import Documents
-from recollect.projections.nearest import VectorHits
+from recollect.projections.nearest import VectorHits, best
 from recollect.projections.rounding import round12
 from recollect.projections.sealing import Sealer, SealPolicy
 from recollect.projections.shards import Builder
@@ -316,8 +316,9 @@ def test_a_bigger_shard_replaces_those_it_covers_from_its_seq_on():
     assert store.vectors.unsealed_rows(len(store.facts)) == 0
 
 
-def seal_of(first: int, end: int, *, basis: int) -> ShardSealed:
-    return ShardSealed(first_row=first, end_row=end, basis=basis, count=0, digest="", builder=TINY.name)
+def seal_of(first: int, end: int, *, basis: int, count: int | None = None) -> ShardSealed:
+    count = end - first if count is None else count
+    return ShardSealed(first_row=first, end_row=end, basis=basis, count=count, digest="", builder=TINY.name)
 
 
 def test_a_shard_that_overlaps_or_lies_within_another_is_not_used():
@@ -330,6 +331,18 @@ def test_a_shard_of_rows_that_were_not_born_is_not_used():
     store = folded([memory(f"m{n}", [1, n]) for n in range(4)])
     at = store.tell(seal_of(0, 4, basis=3), seal_of(0, 5, basis=99))
     assert store.vectors.shards_at(at) == []
+
+
+def test_a_shard_of_which_rows_were_erased_is_not_used():
+    store = folded([memory(f"m{n}", [1, n]) for n in range(4)])
+    at = store.tell(seal_of(0, 4, basis=4, count=5))
+    assert store.vectors.shards_at(at) == []
+    assert len(store.vectors.search(EAST, at=at, top=9).rows) == 4
+
+
+def test_no_cosine_that_rounding_may_make_equal_to_the_last_is_cut():
+    cosines = np.array([0.5, 0.9, 0.5 + 1e-13, 0.4])
+    assert best(cosines, 2).tolist() == [0, 1, 2]
 
 
 # --- laws --------------------------------------------------------------------------------------------
