@@ -27,6 +27,7 @@ is a witness.
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
@@ -50,7 +51,7 @@ class Position(NamedTuple):
 
 
 class HeadFile:
-    """Written only under the writer lock; read without one."""
+    """Written only under the writer lock; read without it, by any thread."""
 
     def __init__(self, disk: Disk, path: Path) -> None:
         self._disk = disk
@@ -59,6 +60,7 @@ class HeadFile:
         self._seen = b""
         self._published: Position | None = None
         self._counters = [0, 0, 0, 0]
+        self._guard = threading.Lock()
         self.witnessed = 0
 
     def create(self) -> None:
@@ -69,22 +71,25 @@ class HeadFile:
 
     def published(self) -> Position | None:
         """The latest publication; None if there is none that can be read."""
-        if self._descriptor is None and not self._opened(write=False):
-            return None
-        assert self._descriptor is not None
-        data = self._disk.read(self._descriptor, _FILE_BYTES, 0)
-        if data != self._seen:
-            self._take(data)
-        return self._published
+        with self._guard:
+            if self._descriptor is None and not self._opened(write=False):
+                return None
+            assert self._descriptor is not None
+            data = self._disk.read(self._descriptor, _FILE_BYTES, 0)
+            if data != self._seen:
+                self._take(data)
+            return self._published
 
     def publish(self, position: Position) -> None:
         """Let readers see this much from now on."""
-        self._write(_PUBLICATIONS, position)
-        self._published = position
+        with self._guard:
+            self._write(_PUBLICATIONS, position)
+            self._published = position
 
     def mark(self, position: Position) -> None:
         """Put down for recovery what is durable."""
-        self._write(_MARKS, position)
+        with self._guard:
+            self._write(_MARKS, position)
         assert self._descriptor is not None
         self._disk.sync(self._descriptor)
 

@@ -36,7 +36,7 @@ from recollect.events.segment_format import (
     encode_footer,
     footer_digest,
 )
-from recollect.events.segment_index import SegmentIndex
+from recollect.events.segment_index import SegmentIndex, TypeCounts
 
 Erasing = Callable[[], frozenset[int]]
 
@@ -177,7 +177,8 @@ class Segment:
     @property
     def index(self) -> SegmentIndex:
         if self._index is None:
-            self._index = self.stored_index() or self._walked_index()
+            stored = self.stored_index()
+            self._index = stored if stored is not None else self._walked_index()
         return self._index
 
     def stored_index(self) -> SegmentIndex | None:
@@ -201,6 +202,12 @@ class Segment:
         for offset, header, type_ in walked.whole:
             index.add(offset, header.at, header.id, type_, header.version)
         return index
+
+    def types(self) -> TypeCounts:
+        """How many events of which type and version; an index read only for this is not kept."""
+        index = self._index if self._index is not None else self.stored_index()
+        index = index if index is not None else self.index
+        return index.types
 
     def find(self, ids: Sequence[bytes], id_min: bytes, id_max: bytes) -> dict[bytes, int]:
         """The seqs of those ids that are here; `id_min` and `id_max` are the ends of `ids`."""

@@ -30,8 +30,8 @@ from recollect.events.batch import prepare
 from recollect.events.disk import Disk, RealDisk
 from recollect.events.envelope import Draft, Recorded
 from recollect.events.erasure import Intent
-from recollect.events.errors import InvalidInput, LogFailed, LogReadOnly
-from recollect.events.head import HeadFile
+from recollect.events.errors import InvalidInput, LogFailed, LogReadOnly, RecollectError
+from recollect.events.head import HeadFile, Position
 from recollect.events.log import Clock, Durability, LogStatus
 from recollect.events.recovery import QUARANTINE, find_damage, show_until_damage
 from recollect.events.segment_writer import SegmentWriter
@@ -93,19 +93,20 @@ class SegmentLog:
             lock_timeout_s=lock_timeout_s,
             read_only=read_only,
         )
-        if read_only:
-            log._start_reading()
-        else:
-            log._start_writing()
+        try:
+            log._start_reading() if read_only else log._start_writing()
+        except OSError as error:
+            log._release()
+            raise LogFailed(f"{path} cannot be opened: {error}; nothing was acknowledged") from error
+        except RecollectError:
+            log._release()
+            raise
         return log
 
     def _start_writing(self) -> None:
-        try:
-            self._disk.make_directories(self._path)
-            with self._lock.held(), self._mutex:
-                self._writer.start()
-        except OSError as error:
-            raise LogFailed(f"{self._path} cannot be opened: {error}; nothing was acknowledged") from error
+        self._disk.make_directories(self._path)
+        with self._lock.held(), self._mutex:
+            self._writer.start()
 
     def _start_reading(self) -> None:
         if not self._disk.names(self._path):
@@ -113,7 +114,7 @@ class SegmentLog:
         published = self._head.published()
         if not self._lock.nobody_writes() and published is not None:
             self._segments.follow(published.visible)
-            self._writer.visible = min(published.visible, self._segments.tail)
+            self._show(published)
             return
         stop = self._segments.follow()
         last = self._segments.last
@@ -124,7 +125,12 @@ class SegmentLog:
         )  # fmt: skip
         if self._writer.damage is not None:
             show_until_damage(self._segments, stop)
-        self._writer.visible = self._segments.tail
+        self._writer.visible = self._writer.durable = self._segments.tail
+
+    def _show(self, published: Position) -> None:
+        tail = self._segments.tail
+        self._writer.visible = max(self.head, min(published.visible, tail))
+        self._writer.durable = max(self._writer.durable, min(published.durable, tail))
 
     # --- writing ---------------------------------------------------------------------------------
 
@@ -173,8 +179,7 @@ class SegmentLog:
                 self._synced.notify_all()
 
     def _refuse_unless_writable(self) -> None:
-        if self._closed:
-            raise InvalidInput(f"the log {self._path} is closed; open it again")
+        self._readable()
         if self._read_only:
             raise LogReadOnly(f"{self._path} was opened for reading; open it without read_only to write")
         if self._failure is not None:
@@ -209,14 +214,20 @@ class SegmentLog:
     def head(self) -> int:
         return self._writer.visible
 
+    def _readable(self) -> Segments:
+        if self._closed:
+            raise InvalidInput(f"the log {self._path} is closed; open it again")
+        return self._segments
+
     def refresh(self) -> int:
         """One small read when nothing changed."""
+        self._readable()
         published = self._head.published()
         if published is None or published.visible <= self.head or self._failure or self._writer.damage:
             return self.head
         with self._mutex:
             stop = self._segments.follow(published.visible)
-            self._writer.visible = max(self.head, min(published.visible, self._segments.tail))
+            self._show(published)
             if stop is not None and self.head < published.visible:
                 self._writer.damage = find_damage(
                     self._disk, self._path, self._segments, stop, witnessed=self._head.witnessed
@@ -225,26 +236,26 @@ class SegmentLog:
 
     def read(self, after: int = 0, upto: int | None = None) -> Iterator[Recorded]:
         head = self.head
-        return self._segments.records(max(0, after), head if upto is None else min(upto, head))
+        return self._readable().records(max(0, after), head if upto is None else min(upto, head))
 
     def get(self, seq: int) -> Recorded:
         check_seq(seq, low=1, head=self.head)
-        return self._segments.record(seq)
+        return self._readable().record(seq)
 
     def time_of(self, seq: int) -> int:
         check_seq(seq, low=0, head=self.head)
-        return self._segments.time_of(seq)
+        return self._readable().time_of(seq)
 
     def seq_at(self, at: int) -> int:
-        return self._segments.seq_at(at, self.head)
+        return self._readable().seq_at(at, self.head)
 
     def chain_at(self, seq: int) -> bytes:
         check_seq(seq, low=0, head=self.head)
-        return self._segments.chain_at(seq)
+        return self._readable().chain_at(seq)
 
     def verify_chain(self) -> list[Finding]:
         """Everything that is not as it was written; see `verification`."""
-        findings = verify_segments(self._segments)
+        findings = verify_segments(self._readable())
         damage = self._writer.damage
         if damage is not None and not any(finding.seq == damage.seq for finding in findings):
             findings.append(
@@ -254,8 +265,8 @@ class SegmentLog:
 
     def status(self) -> LogStatus:
         unknown: dict[str, int] = {}
-        for segment in self._segments:
-            for (type_, version), count in segment.index.types.items():
+        for segment in self._readable():
+            for (type_, version), count in segment.types().items():
                 if version > VERSIONS.get(type_, 0):
                     unknown[type_] = unknown.get(type_, 0) + count
         return LogStatus(
@@ -283,10 +294,13 @@ class SegmentLog:
                     self._writer.mark()
                     self._writer.keep_index()
         finally:
-            self._closed = True
-            self._segments.close()
-            self._head.close()
-            self._lock.close()
+            self._release()
+
+    def _release(self) -> None:
+        self._closed = True
+        self._segments.close()
+        self._head.close()
+        self._lock.close()
 
     def __enter__(self) -> Self:
         return self

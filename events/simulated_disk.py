@@ -168,6 +168,10 @@ class SimulatedDisk:
         """Let the n-th operation from now fail once; ENOSPC lets half of a write through."""
         self._fail_at, self._error = self.operations + operation, error
 
+    def repair(self) -> None:
+        """No accident is planned any more, and a cut program's disk answers another program of the same boot."""
+        self._fail_at, self._dead = None, False
+
     def _step(self) -> int:
         """Count an operation; the errno it has to fail with, or 0."""
         if self._dead:

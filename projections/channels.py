@@ -6,6 +6,7 @@ from typing import Protocol
 
 from recollect.events.grid import GridArray
 from recollect.projections.bm25 import Bm25
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array
 from recollect.projections.lexical import Admit, LexicalHits
 from recollect.projections.nearest import VectorHits
 
@@ -15,6 +16,16 @@ class LexicalChannel(Protocol):
         self, query: str, *, at: int, bm25: Bm25, top: int, admit: Admit | None = None
     ) -> LexicalHits: ...
 
+    def score_rows(self, query: str, rows: Int32Array, *, at: int, bm25: Bm25) -> FloatArray: ...
+
+    def terms_of(self, row: int) -> list[str]: ...
+
 
 class VectorChannel(Protocol):
     def search(self, query: GridArray, *, at: int, top: int, admit: Admit | None = None) -> VectorHits: ...
+
+    def cosines(self, query: GridArray, rows: Int32Array, *, at: int) -> FloatArray: ...
+
+    def comparable(self, rows: Int32Array, *, at: int) -> BoolArray: ...
+
+    def similarity(self, row_a: int, row_b: int) -> float | None: ...

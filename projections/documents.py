@@ -77,7 +77,7 @@ class Documents:
 
     def __init__(self) -> None:
         self.ids = Interner()
-        self._rows = Versions([("source", "q")])
+        self._rows = Versions([("source", "q"), ("bytes", "i")])
         self._erased: set[int] = set()
         self._died: Column[np.int64] = Column(np.int64)
         self._death_seqs: Column[np.int64] = Column(np.int64)
@@ -93,7 +93,8 @@ class Documents:
                 memory = self.ids.number(id_)
                 self._end(memory, seq)
                 self._erased.discard(memory)
-                return [NewRow(self._begin(memory, seq, source=seq), content, -1, vector, -1)]
+                row = self._begin(memory, seq, seq, _utf8_bytes(content))
+                return [NewRow(row, content, -1, vector, -1)]
             case Revised() as revised:
                 return self._revise(revised, seq)
             case Reembedded(vectors=vectors):
@@ -122,8 +123,8 @@ class Documents:
                 assert_never(recorded.fact)
         return []
 
-    def _begin(self, memory: int, seq: int, *, source: int, alive: bool = True) -> int:
-        row = self._rows.append(memory, seq, source)
+    def _begin(self, memory: int, seq: int, source: int, size: int, *, alive: bool = True) -> int:
+        row = self._rows.append(memory, seq, source, size)
         assert row == len(self._died), "one row per memory and event"
         self._died.append(NEVER)
         if not alive:
@@ -150,9 +151,12 @@ class Documents:
             return []
         old = self._rows.latest(memory)
         alive = self._end(memory, seq)
-        source = self.source(old) if revised.content is UNSET else seq
-        row = self._begin(memory, seq, source=source, alive=alive)
-        text, text_of = (None, old) if revised.content is UNSET else (revised.content, -1)
+        if revised.content is UNSET:
+            text, text_of = None, old
+            row = self._begin(memory, seq, *self._text_of(old), alive=alive)
+        else:
+            text, text_of = revised.content, -1
+            row = self._begin(memory, seq, seq, _utf8_bytes(text), alive=alive)
         vector, vector_of = (None, old) if revised.vector is UNSET else (revised.vector, -1)
         return [NewRow(row, text, text_of, vector, vector_of)]
 
@@ -162,14 +166,14 @@ class Documents:
             return []
         old = self._rows.latest(memory)
         alive = self._end(memory, seq)
-        return [NewRow(self._begin(memory, seq, source=self.source(old), alive=alive), None, old, vector, -1)]
+        return [NewRow(self._begin(memory, seq, *self._text_of(old), alive=alive), None, old, vector, -1)]
 
     def _restore(self, memory: int, seq: int) -> list[NewRow]:
         """A new living row, unless the memory is visible or its text was erased for good."""
         old = self._rows.latest(memory) if memory >= 0 else -1
         if old < 0 or memory in self._erased or self._died[old] == NEVER:
             return []
-        return [NewRow(self._begin(memory, seq, source=self.source(old)), None, old, None, old)]
+        return [NewRow(self._begin(memory, seq, *self._text_of(old)), None, old, None, old)]
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -207,7 +211,15 @@ class Documents:
 
     def source(self, row: int) -> int:
         """The seq of the event that holds this row's text."""
-        return int(self._rows.values(row)[0])
+        return self._text_of(row)[0]
+
+    def _text_of(self, row: int) -> tuple[int, int]:
+        source, size = self._rows.values(row)
+        return source, size
+
+    def bytes_of(self, rows: Int32Array | IntArray) -> IntArray:
+        """How many bytes of UTF-8 the text of each row takes."""
+        return self._rows.column("bytes")[rows].astype(np.int64)
 
     def rows_born(self, seq: int) -> int:
         """How many rows were born at or before `seq`: these are the rows 0 … n-1."""
@@ -257,3 +269,7 @@ class Documents:
             ("death_rows", self._death_rows),
         ):
             column.load(state_array(state, name))
+
+
+def _utf8_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -60,19 +60,20 @@ class ForwardIndex:
     def add(self, text: str) -> None:
         terms = self.analyze(text)
         self._loose_tokens.extend(map(self._number, terms))
-        self._loose_lengths.append(len(terms))
-        self.size += len(terms)
-        self.rows += 1
+        self._end_row(len(terms))
 
     def copy(self, row: int) -> None:
         """A new row with the terms of an old one; -1 copies nothing."""
-        self.settle()
-        tokens = self.tokens_of(row) if row >= 0 else self.tokens[:0]
-        self._loose_lengths.append(len(tokens))
-        self._tokens.extend(tokens)
-        self.size += len(tokens)
+        if row >= len(self._lengths):
+            self.settle()
+        tokens = self.tokens_of(row).tolist() if row >= 0 else []
+        self._loose_tokens.extend(tokens)
+        self._end_row(len(tokens))
+
+    def _end_row(self, length: int) -> None:
+        self._loose_lengths.append(length)
+        self.size += length
         self.rows += 1
-        self.settle()
 
     def settle(self) -> None:
         """Move what gathered in the lists into the arrays."""

@@ -2,7 +2,7 @@
 
 Vectors that no shard covers are scanned exactly by every search; shards cost about the same each, whatever their
 size. `plan` therefore seals whole blocks as soon as they are complete, all of them at once after a bulk load, and
-takes in the shards before them as long as those are not larger than what has been gathered (a binary counter
+takes in the shards before them as long as those are at most twice as large as what has been gathered (a counter
 that may count in big steps). A row is built again O(log rows) times, and there are O(log rows) shards.
 
 What a seal says depends on its block alone, so two processes that seal the same block say the same, under the

@@ -12,6 +12,7 @@ A row without a vector, or with one of other dimensions or off the grid, keeps i
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, assert_never
 
@@ -209,7 +210,7 @@ class Vectors:
         parts, done = [], 0
         for sealed in self._in_use(at):
             parts.append(search.scan(done, sealed.first))
-            parts.append(search.through(sealed, lambda fact=sealed.fact: self._shard(fact)))  # type: ignore[misc]
+            parts.append(search.through(sealed, partial(self._shard, sealed.fact)))
             done = sealed.end
         parts.append(search.scan(done, search.end))
         return search.merge(parts)

@@ -1,7 +1,7 @@
 """The catalogue of factors: the signature of a factor is its schema.
 
-Positional parameters name the inputs it reads (see `scene.INPUTS`); keyword-only parameters are what a
-formula may set, with their bounds and defaults. Adding a factor is one function in `factors/` and one line
+Positional parameters name the inputs it reads (see `inputs`); keyword-only parameters with a default are what
+a formula may set, with their bounds; keyword-only parameters without one are dials (see `dials`). Adding a factor is one function in `factors/` and one line
 here. A factor's behaviour never changes under its name: another behaviour is another name.
 """
 
@@ -38,12 +38,19 @@ def inputs_of(name: str) -> tuple[str, ...]:
 
 
 @cache
+def dials_of(name: str) -> tuple[str, ...]:
+    """The dials that a factor reads: its keyword-only parameters without a default."""
+    parameters = inspect.signature(FACTORS[name]).parameters.values()
+    return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty)
+
+
+@cache
 def _schema(name: str) -> type[msgspec.Struct]:
     hints = get_type_hints(FACTORS[name], include_extras=True)
     fields = [
         (p.name, hints[p.name], p.default)
         for p in inspect.signature(FACTORS[name]).parameters.values()
-        if p.kind is p.KEYWORD_ONLY
+        if p.kind is p.KEYWORD_ONLY and p.default is not p.empty
     ]
     return msgspec.defstruct(name, fields, frozen=True, kw_only=True, forbid_unknown_fields=True)
 

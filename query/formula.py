@@ -18,13 +18,33 @@ import msgspec
 from recollect.events.errors import RecollectError
 from recollect.projections.analyzers import ANALYZERS
 from recollect.query import catalogue
+from recollect.query.channels import CHANNELS
+from recollect.query.dials import CLASSIFIERS, Dial
+from recollect.query.stages.abstain import Abstain
+from recollect.query.stages.add import Add
+from recollect.query.stages.cut import Cut
+from recollect.query.stages.deduplicate import Deduplicate
+from recollect.query.stages.expand import Expand
+from recollect.query.stages.filter import Filter
 from recollect.query.stages.fuse import Fuse
+from recollect.query.stages.lexical_stage import LexicalStage
+from recollect.query.stages.measure import Measure
 from recollect.query.stages.multiply import Multiply
+from recollect.query.stages.normalise import Normalise
+from recollect.query.stages.raise_ import Raise
+from recollect.query.stages.rank_by import RankBy
+from recollect.query.stages.rerank import Rerank
 from recollect.query.stages.retrieve import Retrieve
+from recollect.query.stages.shortcut import Shortcut
+from recollect.query.stages.tiebreak import TieBreak
+from recollect.query.stages.weigh import Weigh
 
-AnyStage = Retrieve | Fuse | Multiply
+AnyStage = (
+    Retrieve | Measure | RankBy | Fuse | Weigh | Normalise | Multiply | Add | Raise | Filter | Expand
+    | Rerank | Deduplicate | TieBreak | Abstain | Cut | Shortcut
+)  # fmt: skip
 
-_STAGE_KEYS = {"op", "enabled", "factor", "parameters"}
+_FACTOR_STAGES = {"multiply": Multiply, "add": Add}
 
 
 class InvalidFormula(RecollectError):
@@ -43,6 +63,7 @@ class Formula(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     stages: tuple[AnyStage, ...]
     source: str = ""
     description: str = ""
+    dials: tuple[Dial, ...] = ()
 
     @cached_property
     def text(self) -> str:
@@ -61,7 +82,7 @@ class Formula(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     @property
     def analyzers(self) -> tuple[str, ...]:
         """The text analyzers that its lexical channels read."""
-        found = (s.analyzer for s in self.stages if isinstance(s, Retrieve) and s.channel == "lexical")
+        found = (s.analyzer for s in self.stages if isinstance(s, LexicalStage | Deduplicate))
         return tuple(dict.fromkeys(found))
 
 
@@ -89,24 +110,25 @@ def build(fields: Mapping[str, object], *, origin: str) -> Formula:
         formula = msgspec.convert({**fields, "stages": completed}, Formula)
     except msgspec.ValidationError as error:
         raise InvalidFormula(origin, _readable(str(error))) from None
-    _check_channels(formula, origin)
+    _check(formula, origin)
     return formula
 
 
 def _complete(stage: object, number: int, origin: str) -> object:
     """Move a factor's own keys into `parameters` and fill in their defaults."""
-    if not isinstance(stage, dict) or "factor" not in stage:
+    if not isinstance(stage, dict) or stage.get("op") not in _FACTOR_STAGES or "factor" not in stage:
         return stage
+    own = {"op", *_FACTOR_STAGES[stage["op"]].__struct_fields__}
     name = stage["factor"]
     if name not in catalogue.FACTORS:
         known = ", ".join(sorted(catalogue.FACTORS))
         raise InvalidFormula(origin, f"stage {number} names the factor {name!r}; known factors are {known}")
-    given = {**stage.get("parameters", {}), **{k: v for k, v in stage.items() if k not in _STAGE_KEYS}}
+    given = {**stage.get("parameters", {}), **{k: v for k, v in stage.items() if k not in own}}
     try:
         parameters = catalogue.complete(name, given)
     except msgspec.ValidationError as error:
         raise InvalidFormula(origin, f"stage {number}, factor {name!r}: {error}") from None
-    return {**{k: v for k, v in stage.items() if k in _STAGE_KEYS}, "parameters": parameters}
+    return {**{k: v for k, v in stage.items() if k in own}, "parameters": parameters}
 
 
 def _readable(problem: str) -> str:
@@ -118,30 +140,49 @@ def _readable(problem: str) -> str:
     return f"stage {int(index) + 1}{rest.rstrip('`')}: {head}"
 
 
-def _check_channels(formula: Formula, origin: str) -> None:
-    """Every fused channel must have been retrieved before, and every analyzer must be known."""
-    retrieved: set[str] = set()
+def _check(formula: Formula, origin: str) -> None:
+    """What the types cannot say: names that must be known, labels that lie ahead, ranks that exist."""
+    ranked: set[str] = set()
     for number, stage in enumerate(formula.stages, 1):
+        problem = _problem(stage, formula.stages[number:], ranked)
+        if problem:
+            raise InvalidFormula(origin, f"stage {number} {problem}")
         match stage:
             case Retrieve():
-                if stage.analyzer not in ANALYZERS:
-                    known = ", ".join(ANALYZERS)
-                    raise InvalidFormula(
-                        origin, f"stage {number} names the analyzer {stage.analyzer!r}; known are {known}"
-                    )
-                if stage.column in retrieved:
-                    raise InvalidFormula(
-                        origin, f"stage {number} retrieves {stage.column!r} again; give it another `name`"
-                    )
-                retrieved.add(stage.column)
-            case Fuse(channels=channels):
-                for channel in (*channels, *stage.weights):
-                    if channel not in retrieved:
-                        raise InvalidFormula(
-                            origin, f"stage {number} fuses {channel!r}, which no stage before it retrieves"
-                        )
-            case Multiply():
+                ranked.add(stage.column)
+            case RankBy():
+                ranked.add(stage.name or stage.by)
+            case _:
                 pass
+    for dial in formula.dials:
+        if dial.select == "text" and dial.classifier not in CLASSIFIERS:
+            known = ", ".join(sorted(CLASSIFIERS)) or "none"
+            raise InvalidFormula(
+                origin, f"dial {dial.name!r} names the classifier {dial.classifier!r}; known: {known}"
+            )
+
+
+def _problem(  # noqa: PLR0911 (one line per thing that can be wrong)
+    stage: AnyStage, later: tuple[AnyStage, ...], ranked: set[str]
+) -> str | None:
+    match stage:
+        case Retrieve(channel=channel) if channel not in CHANNELS:
+            return f"names the channel {channel!r}; known are {', '.join(sorted(CHANNELS))}"
+        case Retrieve() if stage.column in ranked:
+            return f"retrieves {stage.column!r} again; give it another `name`"
+        case Fuse(channels=channels, weights=weights):
+            missing = [name for name in (*channels, *weights) if name not in ranked]
+            return f"fuses {missing[0]!r}, which no stage before it retrieves or ranks" if missing else None
+        case Shortcut(to=to) if to not in {ahead.label for ahead in later}:
+            return f"jumps to {to!r}, which is the label of no stage after it"
+        case Rerank(upto=upto, weights=weights) if len(upto) != len(weights):
+            return f"has {len(upto)} bands but {len(weights)} weights"
+        case _:
+            pass
+    analyzer = getattr(stage, "analyzer", None)
+    if analyzer is not None and analyzer not in ANALYZERS:
+        return f"names the analyzer {analyzer!r}; known are {', '.join(ANALYZERS)}"
+    return None
 
 
 def names() -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from recollect.events.facts import Question
@@ -11,39 +10,49 @@ from recollect.projections.view import View
 from recollect.query.formula import Formula
 from recollect.query.scene import Scene
 from recollect.query.sheet import Sheet
+from recollect.query.stages.ordering import best_first
 
 
 class Ranking(NamedTuple):
-    """Ids and scores in order, where they came from, and the sheet that explains them."""
+    """Ids and scores in order, where they came from, and the sheet that explains them.
+
+    `order` has the places of all candidates that are still in, beyond the k that are returned.
+    """
 
     ids: tuple[str, ...]
     scores: tuple[float, ...]
     basis: int
     formula: str
     places: tuple[int, ...]
+    order: tuple[int, ...]
     sheet: Sheet
 
 
 def rank(question: Question, view: View, formula: Formula) -> Ranking:
-    """Apply the formula's stages to an empty sheet; the best k by (score rounded to 12 digits, id)."""
-    sheet = Sheet()
-    scene = Scene(question, view)
-    for stage in formula.stages:
-        if stage.enabled:
-            stage.apply(sheet, scene)
+    """Apply the formula's stages to an empty sheet; the best k by (score to 12 digits, id)."""
+    scene = Scene(question, view, formula.dials)
+    sheet = score(scene, formula)
+    order = best_first(sheet, scene)
+    places = order[: question.k]
     ids = view.documents.ids.values
-    order = sorted(
-        (-round12(score), ids[memory], place)
-        for place, (score, memory, kept) in enumerate(
-            zip(sheet.score.tolist(), sheet.memories.tolist(), sheet.kept.tolist(), strict=True)
-        )
-        if kept and not math.isnan(score)
-    )[: question.k]
     return Ranking(
-        ids=tuple(id_ for _, id_, _ in order),
-        scores=tuple(-score for score, _, _ in order),
+        ids=tuple(ids[memory] for memory in sheet.memories[places].tolist()),
+        scores=tuple(round12(value) for value in sheet.score[places].tolist()),
         basis=view.seq,
         formula=formula.label,
-        places=tuple(place for _, _, place in order),
+        places=tuple(places),
+        order=tuple(order),
         sheet=sheet,
     )
+
+
+def score(scene: Scene, formula: Formula) -> Sheet:
+    """The sheet after all stages; a shortcut skips those before the label that it jumps to."""
+    sheet = Sheet()
+    sheet.facts.update(scene.positions)
+    for number, stage in enumerate(formula.stages):
+        if not stage.enabled or (sheet.jump and stage.label != sheet.jump):
+            continue
+        sheet.jump, sheet.stage = "", number
+        stage.apply(sheet, scene)
+    return sheet

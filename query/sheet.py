@@ -1,8 +1,9 @@
 """The score sheet: candidates × columns. It is the ranking and its explanation at once.
 
-A stage only ever adds to it: candidates (a candidate that a stage drops stays, marked with that stage),
-columns (named after what they hold; NaN where a candidate has no value), and one `Step` that says what the
-stage did to the running score. `score` is NaN until a stage has given a candidate its first score.
+A stage only ever adds to it: candidates (one that a stage drops stays, marked with that stage, the number it
+had and the number it needed), columns (named after what they hold; NaN where a candidate has no value), and
+steps (what a stage read for each candidate, and the score before and after). `score` is NaN until a stage
+has given a candidate its first one.
 """
 
 from __future__ import annotations
@@ -15,27 +16,42 @@ from recollect.projections.columns import BoolArray, FloatArray, Int32Array
 
 KEPT = -1
 
+Reads = dict[str, FloatArray]
+
 
 class Step(NamedTuple):
-    """What one stage did: its label, the columns it wrote, and the score before and after it."""
+    """What one stage did to the score: what it read of each candidate, and the score before and after."""
 
-    label: str
-    columns: tuple[str, ...]
+    stage: int
+    reads: Reads
     before: FloatArray
     after: FloatArray
+
+
+class Order(NamedTuple):
+    """One key of the final order, before the memory id: a column, larger first unless `ascending`."""
+
+    name: str
+    values: FloatArray
+    ascending: bool = False
 
 
 class Sheet:
     def __init__(self) -> None:
         self.memories: Int32Array = np.empty(0, np.int32)
         self.rows: Int32Array = np.empty(0, np.int32)
-        self.columns: dict[str, FloatArray] = {}
+        self.columns: Reads = {}
         self.score: FloatArray = np.empty(0)
         self.dropped_at: Int32Array = np.empty(0, np.int32)
         self.had: FloatArray = np.empty(0)
         self.needed: FloatArray = np.empty(0)
         self.steps: list[Step] = []
         self.facts: dict[str, str] = {}
+        self.order: tuple[Order, ...] = ()
+        self.id_descending = False
+        self.wanted: tuple[int, ...] = ()
+        self.stage = 0
+        self.jump = ""
         self._place: dict[int, int] = {}
 
     def __len__(self) -> int:
@@ -46,9 +62,21 @@ class Sheet:
         """The candidates that no stage has dropped."""
         return np.equal(self.dropped_at, KEPT)
 
+    @property
+    def scored(self) -> BoolArray:
+        """The kept candidates that have a score."""
+        return self.kept & ~np.isnan(self.score)
+
     def place(self, memory: int) -> int:
         """Where a memory stands on the sheet, or -1."""
         return self._place.get(memory, -1)
+
+    def column(self, name: str) -> FloatArray:
+        """A column by name; all NaN if no stage wrote it."""
+        if name == "score":
+            return self.score
+        column = self.columns.get(name)
+        return np.full(len(self), np.nan) if column is None else column
 
     def admit(self, memories: Int32Array, rows: Int32Array) -> Int32Array:
         """Where each of these memories stands, after adding those that are new."""
@@ -62,18 +90,18 @@ class Sheet:
 
     def _grow(self, memories: Int32Array, rows: Int32Array) -> None:
         blank = np.full(len(memories), np.nan)
+
+        def longer(column: FloatArray) -> FloatArray:
+            return np.concatenate((column, blank))
+
         self.memories = np.concatenate((self.memories, memories.astype(np.int32)))
         self.rows = np.concatenate((self.rows, rows.astype(np.int32)))
         self.dropped_at = np.concatenate((self.dropped_at, np.full(len(memories), KEPT, np.int32)))
-        self.score = np.concatenate((self.score, blank))
-        self.had = np.concatenate((self.had, blank))
-        self.needed = np.concatenate((self.needed, blank))
-        self.columns = {name: np.concatenate((column, blank)) for name, column in self.columns.items()}
+        self.score, self.had, self.needed = longer(self.score), longer(self.had), longer(self.needed)
+        self.columns = {name: longer(column) for name, column in self.columns.items()}
         self.steps = [
-            step._replace(
-                before=np.concatenate((step.before, blank)), after=np.concatenate((step.after, blank))
-            )
-            for step in self.steps
+            Step(s.stage, {n: longer(c) for n, c in s.reads.items()}, longer(s.before), longer(s.after))
+            for s in self.steps
         ]
 
     def write(self, name: str, places: Int32Array, values: FloatArray) -> None:
@@ -83,16 +111,14 @@ class Sheet:
             column = self.columns[name] = np.full(len(self), np.nan)
         column[places] = values
 
-    def step(self, label: str, columns: tuple[str, ...], score: FloatArray | None = None) -> None:
-        """Record a stage; with `score` it also becomes the running score."""
-        before = self.score
-        if score is not None:
-            self.score = score
-        self.steps.append(Step(label, columns, before, self.score))
+    def step(self, reads: Reads, score: FloatArray) -> None:
+        """Record what the current stage read, and its new score."""
+        self.steps.append(Step(self.stage, reads, self.score, score))
+        self.score = score
 
-    def drop(self, losers: BoolArray, *, had: FloatArray, needed: float | FloatArray) -> None:
-        """Mark candidates as dropped by the stage that is about to record its step."""
+    def drop(self, losers: BoolArray, *, had: FloatArray, needed: FloatArray) -> None:
+        """Mark kept candidates as dropped by the current stage, with what they had and what they needed."""
         losers = losers & self.kept
-        self.dropped_at[losers] = len(self.steps)
+        self.dropped_at[losers] = self.stage
         self.had[losers] = had[losers]
-        self.needed[losers] = needed if isinstance(needed, float) else needed[losers]
+        self.needed[losers] = needed[losers]

@@ -6,16 +6,17 @@ Words are scored by rank-bm25's classes over the corpus rebuilt from the events,
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
 
 from recollect.events.facts import Question, Recalled
-from recollect.events.grid import GridArray, cosine, from_bytes
+from recollect.events.grid import GridArray, from_bytes, to_bytes
 from recollect.events.log import Log
 from recollect.projections.analyzers import ANALYZERS
 from recollect.projections.bm25 import Bm25
-from recollect.projections.columns import FloatArray, Int32Array
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array
 from recollect.projections.lexical import Admit, LexicalHits
 from recollect.projections.nearest import VectorHits
 from recollect.projections.rounding import round12
@@ -93,6 +94,8 @@ def _tokens(analyzer: str, text: str) -> list[str]:
 
 
 class PlainLexical:
+    """rank-bm25 over the texts of the living memories."""
+
     def __init__(self, ids: list[str], texts: list[str], rows: Int32Array, analyzer: str) -> None:
         self._ids = ids
         self._rows = rows
@@ -107,32 +110,63 @@ class PlainLexical:
         found = [i for i, tokens in enumerate(self._corpus) if wanted.intersection(tokens)]
         return LexicalHits(*_best(self._ids, self._rows, found, scores, top, admit))
 
+    def score_rows(self, query: str, rows: Int32Array, *, at: int, bm25: Bm25) -> FloatArray:
+        hits = self.search(query, at=at, bm25=bm25, top=len(self._ids))
+        scores = dict(zip(hits.rows.tolist(), hits.scores.tolist(), strict=True))
+        return np.array([scores.get(row, 0.0) for row in rows.tolist()])
+
+    def terms_of(self, row: int) -> list[str]:
+        return self._corpus[self._rows.tolist().index(row)]
+
 
 class PlainVectors:
+    """A scan over the vectors of the living memories, one by one, in 64-bit integers."""
+
     def __init__(self, ids: list[str], vectors: list[bytes | None], rows: Int32Array) -> None:
         self._ids = ids
         self._rows = rows
         self._vectors = vectors
 
     def search(self, query: GridArray, *, at: int, top: int, admit: Admit | None = None) -> VectorHits:
-        del at
-        wide = np.asarray(query, dtype=np.int64)
-        norm2 = int(wide @ wide)
-        dots = np.zeros(len(self._ids), dtype=np.int64)
+        del at  # the corpus is already the one of that seq
+        found = [i for i, vector in enumerate(self._vectors) if vector and len(vector) == 2 * len(query)]
         cosines = np.zeros(len(self._ids))
-        found = []
-        for i, vector in enumerate(self._vectors):
-            if vector is None or len(vector) != 2 * len(wide):
-                continue
-            other = from_bytes(vector).astype(np.int64)
-            dots[i] = wide @ other
-            cosines[i] = cosine(int(dots[i]), norm2, int(other @ other))
-            found.append(i)
+        cosines[found] = [_cosine(query, self._vectors[i]) for i in found]
         rows, best = _best(self._ids, self._rows, found, cosines, top, admit)
-        place = {int(row): i for i, row in enumerate(self._rows.tolist())}
-        return VectorHits(
-            rows, np.array([dots[place[row]] for row in rows.tolist()], np.int64), best, ["scan"] * len(rows)
+        dots = np.array([_dot(query, self._vectors[self._place(row)]) for row in rows.tolist()], np.int64)
+        return VectorHits(rows, dots, best, ["scan"] * len(rows))
+
+    def _place(self, row: int) -> int:
+        return self._rows.tolist().index(row)
+
+    def comparable(self, rows: Int32Array, *, at: int) -> BoolArray:
+        del at
+        return np.array(
+            [self._vectors[self._place(row)] is not None for row in rows.tolist()], dtype=np.bool_
         )
+
+    def cosines(self, query: GridArray, rows: Int32Array, *, at: int) -> FloatArray:
+        able = self.comparable(rows, at=at).tolist()
+        values = [
+            round12(_cosine(query, self._vectors[self._place(row)])) if yes else 0.0
+            for row, yes in zip(rows.tolist(), able, strict=True)
+        ]
+        return np.array(values, dtype=np.float64)
+
+    def similarity(self, row_a: int, row_b: int) -> float | None:
+        a, b = self._vectors[self._place(row_a)], self._vectors[self._place(row_b)]
+        return None if a is None or b is None else round12(_cosine(from_bytes(a), b))
+
+
+def _dot(query: GridArray, vector: bytes | None) -> int:
+    assert vector is not None
+    return int(query.astype(np.int64) @ from_bytes(vector).astype(np.int64))
+
+
+def _cosine(query: GridArray, vector: bytes | None) -> float:
+    assert vector is not None
+    other = from_bytes(vector)
+    return _dot(query, vector) / math.sqrt(_dot(query, to_bytes(query)) * _dot(other, vector))
 
 
 def _best(

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from recollect.query.catalogue import FACTORS, Parameter, inputs_of
+from recollect.projections.columns import FloatArray
 from recollect.query.scene import Scene
-from recollect.query.sheet import Sheet
-from recollect.query.stages.stage import Stage
+from recollect.query.sheet import Reads, Sheet
+from recollect.query.stages.factor_stage import FactorStage
 
 
-class Multiply(Stage, frozen=True, kw_only=True, tag="multiply"):
-    """score(d) ← score(d) · factor(d). Keys beside these are the factor's own parameters."""
+class Multiply(FactorStage, frozen=True, kw_only=True, tag="multiply"):
+    """score(d) ← score(d) · factor(d)"""
 
-    factor: str
-    parameters: dict[str, Parameter] = {}
+    @property
+    def title(self) -> str:
+        return f"multiply by {self.factor}"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        inputs = [scene.input(name, sheet.memories) for name in inputs_of(self.factor)]
-        values = FACTORS[self.factor](*inputs, **self.parameters)
-        sheet.columns[self.factor] = values
-        sheet.step(f"multiply {self.factor}", (self.factor,), sheet.score * values)
+    def reads(self, sheet: Sheet, scene: Scene) -> Reads:
+        return {self.factor: self.values(sheet, scene)}
+
+    def combine(self, before: FloatArray, reads: Reads) -> FloatArray:
+        return before * reads[self.factor]

@@ -9,6 +9,7 @@ import threading
 
 import pytest
 from log_samples import StepClock, all_numbers, event_id, note, notes
+
 from recollect.events.envelope import draft, new_event_id
 from recollect.events.errors import EventIdReused, HeadMoved, InvalidInput
 from recollect.events.facts import Forgotten, Ingested, Redacted, Unknown
@@ -40,7 +41,9 @@ class LogContract:
         assert log.head == 0
 
     @pytest.mark.parametrize("durability", DURABILITIES)
-    def test_an_acknowledged_event_is_readable_in_every_durability(self, log: Log, durability: Durability) -> None:
+    def test_an_acknowledged_event_is_readable_in_every_durability(
+        self, log: Log, durability: Durability
+    ) -> None:
         assert log.append(notes(0, 2), durability=durability) == [1, 2]
         assert all_numbers(log) == [0, 1]
 
@@ -93,7 +96,9 @@ class LogContract:
     # --- idempotency ---
 
     @pytest.mark.parametrize("durability", DURABILITIES)
-    def test_a_retry_returns_the_first_seqs_and_writes_nothing(self, log: Log, durability: Durability) -> None:
+    def test_a_retry_returns_the_first_seqs_and_writes_nothing(
+        self, log: Log, durability: Durability
+    ) -> None:
         log.append(notes(0, 3))
         assert log.append(notes(0, 3), durability=durability) == [1, 2, 3]
         assert log.head == 3
@@ -149,7 +154,11 @@ class LogContract:
             done = 0
             while done < 10:
                 try:
-                    log.append([draft(note(0).fact, event_id=new_event_id())], expect=log.refresh(), durability="unsafe")
+                    log.append(
+                        [draft(note(0).fact, event_id=new_event_id())],
+                        expect=log.refresh(),
+                        durability="unsafe",
+                    )
                     done += 1
                 except HeadMoved:
                     continue

@@ -14,6 +14,7 @@ from random import Random
 
 import pytest
 from log_samples import StepClock, all_numbers, notes, numbers
+
 from recollect.events.envelope import Recorded
 from recollect.events.errors import LogDamaged, LogFailed
 from recollect.events.log import Durability
@@ -130,7 +131,9 @@ def test_a_log_cut_at_any_byte_of_its_last_batch_opens_with_the_batches_before()
         cut_disk = SimulatedDisk.holding({**files, name: files[name][:cut]})
         with open_log(cut_disk) as log:
             assert all_numbers(log) == [0, 1, 2, 3]
-            aside = {path.name: data for path, data in cut_disk.files().items() if path.parent.name == QUARANTINE}
+            aside = {
+                path.name: data for path, data in cut_disk.files().items() if path.parent.name == QUARANTINE
+            }
             assert list(aside.values()) == ([files[name][begin:cut]] if cut > begin else [])
             assert log.append(notes(9, 1)) == [6 if cut > begin else 5]
         with open_log(cut_disk) as log:
@@ -180,6 +183,47 @@ def test_a_flip_of_any_bit_is_harmless_or_reported_with_its_seq(bit: int, *, clo
                 assert damage.seq == len(found) + 1, f"{path.name}, byte {at}"
 
 
+def test_a_flip_in_an_earlier_batch_is_damage_by_the_word_of_a_later_one_alone() -> None:
+    """Without a head file the `durable_seq` of the third batch is the only witness for the first two."""
+    disk = written(6, segment_bytes=100_000)
+    with open_log(disk) as log:
+        begin, end = log._segments.of(1).extent(1)[0], log._segments.of(5).extent(5)[0]
+    files, name = without_witness(disk.files()), last_segment(disk)
+    for at in range(begin, end):
+        flipped = bytearray(files[name])
+        flipped[at] ^= 1 << at % 8
+        events, damage = readable(open_log(SimulatedDisk.holding({**files, name: bytes(flipped)})))
+        assert damage is not None, f"byte {at}"
+        assert numbers(events) == list(range(damage.seq - 1)), f"byte {at}"
+        assert damage.seq <= 4
+
+
+class UnsyncableDisk(SimulatedDisk):
+    """Fails to sync while `broken`."""
+
+    broken = False
+
+    def sync(self, descriptor: int) -> None:
+        if self.broken:
+            raise OSError(errno.EIO, "the drive is gone")
+        super().sync(descriptor)
+
+
+@pytest.mark.parametrize("durability", ["durable", "group"])
+def test_a_batch_whose_sync_failed_is_taken_back(durability: Durability) -> None:
+    """Left in the page cache, it would be taken for durable by a second sync that has nothing more to write."""
+    disk = UnsyncableDisk()
+    log = open_log(disk)
+    log.append(notes(0, 1))
+    log.append(notes(1, 1), durability="unsafe")
+    disk.broken = True
+    with pytest.raises(LogFailed, match="the drive is gone"):
+        log.append(notes(2, 2), durability=durability)
+    disk.broken = False
+    assert all_numbers(log) == [0, 1]
+    assert all_numbers(open_log(disk)) == [0, 1]
+
+
 def scenario(disk: SimulatedDisk, history: History) -> None:
     """Every kind of call once."""
     for _ in range(2):
@@ -196,7 +240,9 @@ def scenario(disk: SimulatedDisk, history: History) -> None:
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC], ids=["EIO", "ENOSPC"])
 @pytest.mark.parametrize("power_cut", [True, False], ids=["and-power-cut", "same-boot"])
-def test_any_failing_call_ends_the_writer_and_loses_nothing_acknowledged(error: int, *, power_cut: bool) -> None:
+def test_any_failing_call_ends_the_writer_and_loses_nothing_acknowledged(
+    error: int, *, power_cut: bool
+) -> None:
     operation = 0
     failed = True
     while failed:
@@ -209,6 +255,7 @@ def test_any_failing_call_ends_the_writer_and_loses_nothing_acknowledged(error: 
         except LogFailed:
             pass
         try:
+            disk.repair()
             if power_cut:
                 disk = disk.crash(operation)
             log = open_log(disk)

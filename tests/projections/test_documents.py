@@ -152,7 +152,7 @@ def test_a_memory_has_at_most_one_living_row(log):
 
 @given(logs(), st.integers(0, 30))
 def test_a_checkpoint_and_the_rest_of_the_log_give_what_the_whole_log_gives(log, cut):
-    loaded = Documents()
+    loaded = fold(log)  # what it held before must leave no trace
     loaded.load(copied(fold(log[:cut]).dump()))
     for recorded in log[cut:]:
         loaded.apply(recorded)
@@ -160,3 +160,10 @@ def test_a_checkpoint_and_the_rest_of_the_log_give_what_the_whole_log_gives(log,
     assert {name: bytes(value) for name, value in loaded.dump().items()} == {
         name: bytes(value) for name, value in whole.items()
     }
+
+
+def test_an_erasure_is_remembered_by_a_checkpoint():
+    log = log_of(TEA, Erased(id="tea", seqs=(1,)), Restored(id="tea"))
+    loaded = Documents()
+    loaded.load(copied(fold(log[:2]).dump()))
+    assert loaded.apply(log[2]) == []

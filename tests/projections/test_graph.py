@@ -183,7 +183,8 @@ def test_the_graph_at_a_seq_is_that_of_the_log_up_to_it(log):
 
 @given(logs(), st.integers(0, 30))
 def test_a_checkpoint_and_the_rest_of_the_log_give_what_the_whole_log_gives(log, cut):
-    half, loaded, whole = Folded(log[:cut]), Folded(), Folded(log)
+    half, loaded, whole = Folded(log[:cut]), Folded(log), Folded(log)
+    loaded.everything(len(log), whole.documents.memories)  # what it held before must leave no trace
     loaded.documents.load(copied(half.documents.dump()))
     loaded.graph.load(copied(half.graph.dump()))
     for recorded in log[cut:]:
@@ -191,6 +192,17 @@ def test_a_checkpoint_and_the_rest_of_the_log_give_what_the_whole_log_gives(log,
     for seq in {0, cut, len(log)}:
         memories = whole.documents.memories
         assert loaded.everything(seq, memories) == whole.everything(seq, memories)
+
+
+def test_edges_of_a_checkpoint_can_be_replaced_and_removed():
+    log = log_of(*MEMORIES, link("a", "b", 0.5), link("a", "c"), link("a", "b", 0.9), Unlinked(a="a", b="c"))
+    half, loaded = Folded(log[: FIRST + 1]), Folded()
+    loaded.documents.load(copied(half.documents.dump()))
+    loaded.graph.load(copied(half.graph.dump()))
+    for recorded in log[FIRST + 1 :]:
+        loaded.apply(recorded)
+    assert ends(loaded.graph.edges_of(A, FIRST + 1)) == [(A, C, "related", 1.0), (A, B, "related", 0.5)]
+    assert ends(loaded.graph.edges_of(A, FIRST + 3)) == [(A, B, "related", 0.9)]
 
 
 @given(logs())

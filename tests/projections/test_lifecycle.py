@@ -339,8 +339,8 @@ def test_a_memory_is_visible_exactly_while_it_has_a_living_row(log):
 
 @given(logs(), st.integers(0, 30))
 def test_a_checkpoint_and_the_rest_of_the_log_give_what_the_whole_log_gives(log, cut):
-    loaded, whole = Folded(), Folded(log)
-    loaded.load(Folded(log[:cut]).dump())
+    loaded, whole = Folded(log), Folded(log)
+    loaded.load(Folded(log[:cut]).dump())  # over what it held before
     for recorded in log[cut:]:
         loaded.apply(recorded)
     for seq in {0, cut, len(log)}:

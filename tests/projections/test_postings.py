@@ -82,6 +82,7 @@ def test_a_copied_row_has_the_terms_of_its_original(
 def test_a_row_copied_from_none_is_empty():
     forward, _ = build(["ab"], 8, 2)
     forward.copy(-1)
+    forward.settle()
     assert forward.lengths.tolist() == [2, 0]
 
 

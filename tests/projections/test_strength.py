@@ -137,9 +137,10 @@ def test_a_strength_set_between_two_downscales_meets_only_the_second():
 def test_loaded_downscales_go_on_as_the_dumped_ones(drawn, more, seq):
     whole, events = build(drawn + more)
     half, _ = build(drawn)
-    loaded = Downscales()
+    ones, zeros, untagged = np.ones(1), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)
+    loaded, _ = build([(0.5, 0.5, 0.0, None)] * len(drawn + more))
+    loaded.strengths(ones, zeros, untagged, seq)  # what it held before must leave no trace
     loaded.load("s", {name: array.copy() for name, array in half.dump("s").items()})
     for at, fact in events[len(drawn) :]:
         loaded.append(at, fact)
-    ones, zeros, untagged = np.ones(1), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)
     assert loaded.strengths(ones, zeros, untagged, seq) == whole.strengths(ones, zeros, untagged, seq)

@@ -33,7 +33,7 @@ from recollect.projections.sealing import Sealer, SealPolicy
 from recollect.projections.shards import Builder
 from recollect.projections.vectors import Vectors
 
-TINY = Builder(M=4, ef_construction=16, seed=1, ef_per_top=1, ef_min=2)
+TINY = Builder(M=4, ef_construction=16, seed=1, ef_per_100=100, ef_min=2)
 
 
 class Store:
@@ -240,7 +240,7 @@ def test_dots_and_cosines_of_given_rows():
 # --- shards ------------------------------------------------------------------------------------------
 
 COUNT, SIDE, TOP = 1_200, 16, 20
-BUILDER = Builder(M=12, ef_construction=80, seed=5, ef_per_top=3, ef_min=60)
+BUILDER = Builder(M=12, ef_construction=80, seed=5, ef_per_100=300, ef_min=60)
 
 
 @pytest.fixture(scope="module")

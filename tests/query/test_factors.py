@@ -15,7 +15,7 @@ from recollect.query.factors.recency_boost import recency_boost
 from recollect.query.factors.session_spread import session_spread
 from recollect.query.factors.stability import stability
 from recollect.query.factors.strength import strength
-from recollect.query.scene import INPUTS
+from recollect.query.inputs import INPUTS
 
 
 def values(*numbers: float) -> np.ndarray:

@@ -22,10 +22,11 @@ stages = [
 def test_the_eight_factors_of_reverie_stand_in_the_order_of_the_document():
     stages = built_in("reverie").stages
     labels = [
-        getattr(stage, "channel", None) or getattr(stage, "factor", None) or stage.method for stage in stages
+        getattr(stage, "channel", None) or getattr(stage, "factor", None) or type(stage).__name__
+        for stage in stages
     ]
     assert labels == [
-        "lexical", "vector", "rrf", "recency_boost", "strength", "depth_weight", "session_spread", "stability",
+        "lexical", "vector", "Fuse", "recency_boost", "strength", "depth_weight", "session_spread", "stability",
     ]  # fmt: skip
     assert stages[2].k == 30.0
     assert [stages[0].top, stages[1].top] == [100, 100]

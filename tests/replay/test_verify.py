@@ -53,7 +53,9 @@ class Player:
         return fitting[number % len(fitting)] if fitting else None
 
     def remember(self, text: str) -> None:
-        self.ids.append(self.memory.remember(text, id=f"m{len(self.ids)}", at=1_700_000_000.0 + len(self.ids)))
+        self.ids.append(
+            self.memory.remember(text, id=f"m{len(self.ids)}", at=1_700_000_000.0 + len(self.ids))
+        )
 
     def recall(self, text: str) -> None:
         answer = self.memory.recall(text, k=5, session="s9")
@@ -107,7 +109,9 @@ def replayed(memory: Memory) -> list[tuple[str, list[tuple[str, float]]]]:
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(before=st.lists(actions, min_size=3, max_size=25), after=st.lists(actions, max_size=15))
-def test_rankings_replay_exactly_after_more_writes_after_reopening_and_without_caches(before: list, after: list):
+def test_rankings_replay_exactly_after_more_writes_after_reopening_and_without_caches(
+    before: list, after: list
+):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store"
         with Memory.open(path, embedder="hash") as memory:
@@ -145,7 +149,11 @@ with Memory.open(sys.argv[1], embedder=None) as memory:
 """
     environment = {"PYTHONHASHSEED": "77", "PATH": "/usr/bin:/bin"}
     output = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True, env=environment
+        [sys.executable, "-c", script, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
     )
     assert json.loads(output.stdout) == [True, 30]
 
@@ -197,7 +205,9 @@ def test_the_second_implementation_names_the_channel_that_differs(tmp_path: Path
             memory.remember(f"{word} session", id=f"m{n}")
         memory.recall("login session")
         assert memory.verify(independent=True).exact
-        monkeypatch.setattr("recollect.replay.independent.reference_scores", lambda corpus, *_: [0.0] * len(corpus))
+        monkeypatch.setattr(
+            "recollect.replay.independent.reference_scores", lambda corpus, *_: [0.0] * len(corpus)
+        )
         report = memory.verify(independent=True)
         assert not report.exact
         assert "the lexical channel differs" in report.differences[0].reason

@@ -1,0 +1,40 @@
+"""Channels: where candidates come from. Each gives rows, best first, with the value they were found by.
+
+Every channel gives only rows that are alive at the view's seq and pass the question's hard filters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from recollect.events.grid import from_bytes
+from recollect.projections.bm25 import Bm25
+from recollect.projections.columns import FloatArray, Int32Array
+from recollect.query.scene import Scene
+
+Channel = Callable[[Scene, int, Bm25, str], tuple[Int32Array, FloatArray]]
+
+NOTHING: tuple[Int32Array, FloatArray] = (np.empty(0, np.int32), np.empty(0))
+
+
+def lexical(scene: Scene, top: int, bm25: Bm25, analyzer: str) -> tuple[Int32Array, FloatArray]:
+    """Rows that hold a word of the question, by BM25."""
+    admit = None if scene.unrestricted else scene.admit
+    channel = scene.view.lexical(analyzer)
+    hits = channel.search(scene.question.text, at=scene.view.seq, bm25=bm25, top=top, admit=admit)
+    return hits.rows, hits.scores
+
+
+def vector(scene: Scene, top: int, _bm25: Bm25, _analyzer: str) -> tuple[Int32Array, FloatArray]:
+    """Rows near the question's vector, by cosine; none if the question has no vector."""
+    if scene.question.vector is None:
+        return NOTHING
+    admit = None if scene.unrestricted else scene.admit
+    query = from_bytes(scene.question.vector)
+    hits = scene.view.vectors.search(query, at=scene.view.seq, top=top, admit=admit)
+    return hits.rows, hits.cosines
+
+
+CHANNELS: dict[str, Channel] = {"lexical": lexical, "vector": vector}

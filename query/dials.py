@@ -1,0 +1,52 @@
+"""Dials: numbers that a formula turns by what a question is like.
+
+A dial picks one row of a table: by the profile or the surface that the caller names, or by a named classifier
+of the question's text. Each row gives numbers by key; the value of a key is the product over all dials, 1
+where none has it. Tables stand in the formula file, so they are seen, compared and versioned like the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from recollect.events.facts import Question
+from recollect.query.bounds import NonNegative
+
+Classifier = Callable[[str], str]
+
+CLASSIFIERS: dict[str, Classifier] = {}
+
+
+class Dial(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`select` says what picks the row; an unknown choice picks `default`, and no such row means all 1."""
+
+    name: str
+    select: Literal["profile", "surface", "text"]
+    table: dict[str, dict[str, NonNegative]]
+    default: str = ""
+    classifier: str = ""
+
+    def choice(self, question: Question) -> str:
+        match self.select:
+            case "profile":
+                wanted = question.context.profile or self.default
+            case "surface":
+                wanted = question.context.surface or self.default
+            case "text":
+                wanted = CLASSIFIERS[self.classifier](question.text)
+        return wanted if wanted in self.table else self.default
+
+
+def positions(dials: tuple[Dial, ...], question: Question) -> dict[str, str]:
+    """Which row each dial picks for this question."""
+    return {dial.name: dial.choice(question) for dial in dials}
+
+
+def value(dials: tuple[Dial, ...], chosen: dict[str, str], key: str) -> float:
+    product = 1.0
+    for dial in dials:
+        product *= dial.table.get(chosen[dial.name], {}).get(key, 1.0)
+    return product

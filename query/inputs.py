@@ -1,0 +1,64 @@
+"""Named inputs of factors and weights: what can be known of each candidate beside the sheet's own columns.
+
+Ages are never negative: what lies in the future of the question's clock has age 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from recollect.projections.columns import FloatArray
+from recollect.query.scene import Scene
+from recollect.query.sheet import Sheet
+
+MICROS_PER_HOUR = 3_600_000_000
+MICROS_PER_DAY = 24 * MICROS_PER_HOUR
+
+Input = Callable[[Sheet, Scene], FloatArray]
+
+
+def read(name: str, sheet: Sheet, scene: Scene) -> FloatArray:
+    """An input by name, or else the column of that name (all NaN if there is none)."""
+    source = INPUTS.get(name)
+    return sheet.column(name) if source is None else source(sheet, scene)
+
+
+def _lifecycle(column: str) -> Input:
+    def values(sheet: Sheet, scene: Scene) -> FloatArray:
+        return np.asarray(getattr(scene.lifecycle(sheet), column), dtype=np.float64)
+
+    return values
+
+
+def _since(column: str, unit: int) -> Input:
+    def values(sheet: Sheet, scene: Scene) -> FloatArray:
+        moments = np.asarray(getattr(scene.lifecycle(sheet), column), dtype=np.int64)
+        return np.maximum(scene.question.now - moments, 0) / float(unit)
+
+    return values
+
+
+def _settled_spread(sheet: Sheet, scene: Scene) -> FloatArray:
+    """Session spread as the last dream left it: accesses since then have not been slept on."""
+    dream = scene.view.engine.last_dream(scene.view.seq)
+    if dream == 0:
+        return np.ones(len(sheet))
+    return np.asarray(scene.view.lifecycle.at(sheet.memories, dream).session_spread, dtype=np.float64)
+
+
+INPUTS: dict[str, Input] = {
+    "age_days": _since("updated_at", MICROS_PER_DAY),
+    "age_hours": _since("created_at", MICROS_PER_HOUR),
+    "idle_days": _since("touched_at", MICROS_PER_DAY),
+    "created_at": _lifecycle("created_at"),
+    "touched_at": _lifecycle("touched_at"),
+    "strength": _lifecycle("strength"),
+    "depth_score": _lifecycle("depth_score"),
+    "session_spread": _settled_spread,
+    "stability": _lifecycle("stability"),
+    "importance": _lifecycle("importance"),
+    "access_count": _lifecycle("access_count"),
+    "feedback": _lifecycle("feedback"),
+}

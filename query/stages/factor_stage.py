@@ -1,0 +1,25 @@
+"""What the stages with a factor share: the factor's name, its own parameters, and its values."""
+
+from __future__ import annotations
+
+from recollect.projections.columns import FloatArray
+from recollect.query.catalogue import FACTORS, Parameter, dials_of, inputs_of
+from recollect.query.inputs import read
+from recollect.query.scene import Scene
+from recollect.query.sheet import Sheet
+from recollect.query.stages.stage import ScoringStage
+
+
+class FactorStage(ScoringStage, frozen=True, kw_only=True):
+    """In a formula file the factor's parameters stand beside these keys. `name` renames its column."""
+
+    factor: str
+    parameters: dict[str, Parameter] = {}
+
+    def values(self, sheet: Sheet, scene: Scene) -> FloatArray:
+        """The factor of every candidate; also written to the sheet as a column of its name."""
+        inputs = [read(name, sheet, scene) for name in inputs_of(self.factor)]
+        dials = {name: scene.dial(name) for name in dials_of(self.factor)}
+        values = FACTORS[self.factor](*inputs, **self.parameters, **dials)
+        sheet.columns[self.factor] = values
+        return values

@@ -1,0 +1,23 @@
+"""What the stages that score words share: variant, analyzer and parameters of BM25."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from recollect.projections.bm25 import Bm25
+from recollect.query.bounds import NonNegative, Share
+from recollect.query.stages.stage import Stage
+
+
+class LexicalStage(Stage, frozen=True, kw_only=True):
+    """`k1` and `b` default to those of the variant."""
+
+    variant: Literal["fts5", "okapi", "plus", "l", "lucene"] = "fts5"
+    analyzer: str = "unicode61-cjk/1"
+    k1: NonNegative | None = None
+    b: Share | None = None
+
+    @property
+    def bm25(self) -> Bm25:
+        given = {key: value for key, value in (("k1", self.k1), ("b", self.b)) if value is not None}
+        return Bm25(variant=self.variant, **given)

@@ -1,0 +1,131 @@
+"""Erasing overwrites the bytes for good and breaks nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from log_samples import StepClock, note, notes
+
+from recollect.events.envelope import Recorded
+from recollect.events.erasure import Intent, plan
+from recollect.events.errors import LogDamaged
+from recollect.events.facts import Ingested, Redacted
+from recollect.events.segment_log import SegmentLog
+from recollect.events.simulated_disk import PowerCut, SimulatedDisk
+
+PATH = Path("/log")
+SECRET = "the plaintext nobody may find"
+
+
+def open_log(disk: SimulatedDisk, *, read_only: bool = False) -> SegmentLog:
+    return SegmentLog.open(PATH, disk=disk, clock=StepClock(), segment_bytes=900, read_only=read_only)
+
+
+def with_secrets() -> SimulatedDisk:
+    """Nine events in several segments, three of them secret: @2, @5 and @9."""
+    disk = SimulatedDisk()
+    with open_log(disk) as log:
+        for number in range(9):
+            log.append([note(number, text=f"{SECRET} {number}" if number + 1 in (2, 5, 9) else None)])
+    return disk
+
+
+def secrets_in(disk: SimulatedDisk) -> list[str]:
+    return [path.name for path, data in disk.files().items() if SECRET.encode() in data]
+
+
+def kinds(events: list[Recorded]) -> list[type]:
+    return [type(recorded.fact) for recorded in events]
+
+
+REDACTED = [Ingested, Redacted, Ingested, Ingested, Redacted, Ingested, Ingested, Ingested, Redacted]
+
+
+def test_nothing_of_an_erased_payload_is_left_in_any_file() -> None:
+    disk = with_secrets()
+    assert len(secrets_in(disk)) >= 2
+    with open_log(disk) as log:
+        log.erase([9, 2, 5])
+        assert kinds(list(log.read())) == REDACTED
+        assert log.verify_chain() == []
+    assert secrets_in(disk) == []
+    with open_log(disk) as log:
+        assert kinds(list(log.read())) == REDACTED
+        assert log.verify_chain() == []
+        assert log.append(notes(20, 1)) == [10]
+
+
+def test_erasing_twice_is_erasing_once() -> None:
+    disk = with_secrets()
+    with open_log(disk) as log:
+        log.erase([2, 5, 9])
+        files = disk.files()
+        log.erase([2, 2, 9])
+        assert {path: data for path, data in disk.files().items() if path.suffix == ".seg"} == {
+            path: data for path, data in files.items() if path.suffix == ".seg"
+        }
+
+
+def test_erasing_empties_the_quarantine() -> None:
+    files = {path: data for path, data in with_secrets().files().items() if path.suffix == ".seg"}
+    last = max(files)
+    torn = SimulatedDisk.holding({**files, last: files[last] + f"torn {SECRET}".encode()})
+    with open_log(torn) as log:
+        assert len(log.status().recovered) == 1
+        log.erase([2, 5, 9])
+        assert log.status().recovered == ()
+    assert secrets_in(torn) == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_power_cut_at_any_step_leaves_the_payloads_whole_or_gone(seed: int) -> None:
+    operation, done = 0, False
+    while not done:
+        operation += 1
+        disk = with_secrets()
+        log = open_log(disk)
+        disk.cut_at(operation)
+        try:
+            log.erase([2, 5, 9])
+            done = True
+            disk.repair()
+        except PowerCut:
+            disk = disk.crash(seed * 1000 + operation)
+        with open_log(disk) as log:
+            found = kinds(list(log.read()))
+            assert found in ([Ingested] * 9, REDACTED), f"operation {operation}"
+            assert log.verify_chain() == []
+        if found == REDACTED:
+            assert secrets_in(disk) == [], f"operation {operation}"
+    assert operation > 10
+    assert found == REDACTED
+
+
+@pytest.mark.parametrize("seq", [2, 9], ids=["sealed", "growing"])
+def test_a_half_overwritten_event_reads_as_redacted_while_its_intent_stands(seq: int) -> None:
+    disk = with_secrets()
+    open_before = open_log(disk, read_only=True)
+    log = open_log(disk)
+    (overwrite,) = plan(log._segments, [seq])
+    Intent(disk, PATH).begin([overwrite])
+    disk.write(disk.open(PATH / overwrite.segment), bytes(overwrite.zeros // 2), overwrite.offset)
+    expected = [Redacted if number == seq else Ingested for number in range(1, 10)]
+    assert kinds(list(open_before.read())) == expected
+    assert kinds(list(open_log(disk, read_only=True).read())) == expected
+    with open_log(disk) as finished:
+        assert kinds(list(finished.read())) == expected
+        assert finished.verify_chain() == []
+    assert PATH / "erase.intent" not in disk.files()
+
+
+def test_a_zeroed_payload_without_a_renewed_checksum_is_damage() -> None:
+    disk = with_secrets()
+    files = disk.files()
+    path = min(path for path in files if path.suffix == ".seg")
+    data = files[path]
+    at = data.index(SECRET.encode())
+    hurt = SimulatedDisk.holding({**files, path: data[:at] + bytes(len(SECRET)) + data[at + len(SECRET) :]})
+    with open_log(hurt, read_only=True) as log, pytest.raises(LogDamaged) as caught:
+        list(log.read())
+    assert caught.value.seq == 2

@@ -1,0 +1,72 @@
+"""Four processes on one store at once: nothing lost, nothing twice, and every recall replays exactly."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from recollect.events.facts import Accessed, EmbedderAdopted, FormulaAdopted, Ingested, Recalled
+from recollect.memory import Memory
+
+SECONDS = 30
+WORKER = """
+import json, sys, time
+from recollect.memory import Memory
+store, name, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
+words = ["auth", "session", "postgres", "redis", "deploy", "billing", "cookie", "login"]
+remembered, recalled, n = [], [], 0
+with Memory.open(store, embedder="hash", actor=name) as memory:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        n += 1
+        text = " ".join(words[(n * k + len(name)) % 8] for k in (1, 3, 5)) + f" {name} {n}"
+        remembered.append(memory.remember(text, id=f"{name}-{n}", session=name))
+        recalled.append(memory.recall(words[n % 8], k=5, session=name).id)
+        if n % 5 == 0:
+            old = remembered[n // 2]
+            if memory.get(old).visible:
+                memory.forget(old)
+print(json.dumps([remembered, recalled]))
+"""
+
+
+@pytest.mark.slow
+def test_four_processes_remember_and_recall_at_once(tmp_path: Path):
+    names = ["ant", "bee", "cat", "dog"]
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WORKER, str(tmp_path), name, str(SECONDS)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for name in names
+    ]
+    outputs = [worker.communicate(timeout=SECONDS + 120) for worker in workers]
+    for worker, (_, errors) in zip(workers, outputs, strict=True):
+        assert worker.returncode == 0, errors
+    told = [json.loads(output) for output, _ in outputs]
+    remembered = [id_ for ids, _ in told for id_ in ids]
+    recalled = [id_ for _, ids in told for id_ in ids]
+    assert min(len(ids) for ids, _ in told) > 0
+
+    with Memory.open(tmp_path, embedder="hash") as memory:
+        events = list(memory._store.log.read())
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+        assert max(Counter(event.id for event in events).values()) == 1
+        kinds = Counter(type(event.fact) for event in events)
+        assert kinds[EmbedderAdopted] == 1
+        assert kinds[Ingested] == len(remembered) == len(set(remembered))
+        assert sorted(e.fact.id for e in events if isinstance(e.fact, Ingested)) == sorted(remembered)
+        assert sorted(f"r{e.seq}" for e in events if isinstance(e.fact, Recalled)) == sorted(recalled)
+        assert kinds[Accessed] > 0
+        assert kinds[FormulaAdopted] >= 1
+        assert memory._store.log.verify_chain() == []
+        report = memory.verify()
+        assert report.exact, report.differences[:3]
+        assert report.checked == len(recalled)

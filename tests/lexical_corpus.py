@@ -1,0 +1,34 @@
+"""Corpora for tests of the lexical projection: folded from a log, or as plain texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from strategies import log_of
+
+from recollect.events.envelope import Recorded
+from recollect.events.facts import Ingested
+from recollect.projections.documents import Documents
+from recollect.projections.lexical import Lexical, LexicalHits
+
+
+def fold(log: Iterable[Recorded], documents: Documents, lexical: Lexical) -> None:
+    for recorded in log:
+        for new in documents.apply(recorded):
+            lexical.add(new)
+
+
+def corpus(texts: Sequence[str], analyzer: str = "unicode61-cjk/1") -> tuple[Documents, Lexical]:
+    """One memory per text, born at the seqs 1, 2, 3, …; ids sort like the rows."""
+    documents = Documents()
+    lexical = Lexical(documents, analyzer)
+    fold(
+        log_of(*(Ingested(id=f"m{row:05}", content=text, at=0) for row, text in enumerate(texts))),
+        documents,
+        lexical,
+    )
+    return documents, lexical
+
+
+def pairs(hits: LexicalHits) -> list[tuple[int, float]]:
+    return list(zip(hits.rows.tolist(), hits.scores.tolist(), strict=True))
