@@ -15,7 +15,6 @@ from recollect.events.frame import META_BYTES_MAX, PAYLOAD_BYTES_MAX, Entry
 from recollect.events.upcasts import VERSIONS
 
 EVENT_ID_BYTES = 16
-TYPE_BYTES_MAX = 255
 
 
 def prepare(drafts: Sequence[Draft]) -> list[Entry]:

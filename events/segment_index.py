@@ -46,15 +46,6 @@ class SegmentIndex:
         self.times.append(at)
         self.types[type_, version] = self.types.get((type_, version), 0) + 1
 
-    def truncate(self, count: int, dropped: TypeCounts) -> None:
-        """Forget the events from place `count` on; `dropped` says of which types they were."""
-        for place in range(count, len(self)):
-            if self._places is not None:
-                self._places.pop(self.id_at(place), None)
-        del self.offsets[count:], self.times[count:], self._ids[count * ID_BYTES :]
-        for key, number in dropped.items():
-            self.types[key] -= number
-
     def id_at(self, place: int) -> bytes:
         return bytes(self._ids[place * ID_BYTES : (place + 1) * ID_BYTES])
 

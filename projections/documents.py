@@ -12,7 +12,8 @@ lexical and vector projections are fed with the rows born here and keep the same
 
 from __future__ import annotations
 
-from typing import NamedTuple, assert_never
+from bisect import bisect_right
+from typing import ClassVar, NamedTuple, assert_never
 
 import numpy as np
 from msgspec import UNSET
@@ -74,6 +75,9 @@ class NewRow(NamedTuple):
 class Documents:
     name = "documents"
     version = 1
+    reads: ClassVar[frozenset[type]] = frozenset(
+        {Ingested, Revised, Reembedded, Restored, Forgotten, Superseded, Erased, Pruned}
+    )
 
     def __init__(self) -> None:
         self.ids = Interner()
@@ -223,11 +227,11 @@ class Documents:
 
     def rows_born(self, seq: int) -> int:
         """How many rows were born at or before `seq`: these are the rows 0 … n-1."""
-        return int(np.searchsorted(self.born, seq, side="right"))
+        return bisect_right(self.born, seq)  # searchsorted would copy the strided column
 
     def rows_dead(self, seq: int) -> int:
         """How many rows had died at or before `seq`: the first n of `death_rows`."""
-        return int(np.searchsorted(self.death_seqs, seq, side="right"))
+        return bisect_right(self.death_seqs, seq)
 
     def alive(self, rows: Int32Array | IntArray, seq: int) -> BoolArray:
         """Which of these rows are alive at `seq`."""

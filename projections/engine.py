@@ -9,7 +9,7 @@ Invariant  every list is in seq order, so "at seq" is a bisection
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import assert_never
+from typing import ClassVar, assert_never
 
 import msgspec
 import numpy as np
@@ -77,6 +77,9 @@ class _Memo(msgspec.Struct, array_like=True):
 class Engine:
     name = "engine"
     version = 1
+    reads: ClassVar[frozenset[type]] = frozenset(
+        {Recalled, FormulaAdopted, EmbedderAdopted, DreamBegan, DreamEnded, Unknown}
+    )
 
     def __init__(self) -> None:
         self.formulas: dict[str, str] = {}

@@ -11,7 +11,7 @@ decided elsewhere: `expand` takes that as `admit`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import assert_never
+from typing import ClassVar, assert_never
 
 import msgspec
 import numpy as np
@@ -85,6 +85,7 @@ class Neighbours(msgspec.Struct, frozen=True, kw_only=True):
 class Graph:
     name = "graph"
     version = 1
+    reads: ClassVar[frozenset[type]] = frozenset({Linked, Unlinked, Clustered})
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents

@@ -12,7 +12,7 @@ said by an `Accessed` event.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TypeVar, assert_never
+from typing import ClassVar, TypeVar, assert_never
 
 import numpy as np
 
@@ -69,6 +69,25 @@ Change = TypeVar("Change", StrengthChange, StabilityChange, Placement, Promotion
 class Lifecycle:
     name = "lifecycle"
     version = 1
+    reads: ClassVar[frozenset[type]] = frozenset(
+        {
+            Accessed,
+            Ingested,
+            Rated,
+            Revised,
+            Reembedded,
+            Forgotten,
+            Restored,
+            Superseded,
+            Erased,
+            Pruned,
+            Downscaled,
+            Consolidated,
+            Stabilized,
+            Placed,
+            Promoted,
+        }
+    )
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents

@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, assert_never
+from typing import ClassVar, NamedTuple, assert_never
 
 import msgspec
 import numpy as np
@@ -86,6 +86,7 @@ class ShardRows(NamedTuple):
 class Vectors:
     name = "vectors"
     version = 1
+    reads: ClassVar[frozenset[type]] = frozenset({EmbedderAdopted, ShardSealed})
 
     def __init__(
         self, documents: Documents, *, shard_dir: Path | None = None, progress: Progress | None = None

@@ -16,7 +16,6 @@ from recollect.projections.lexical import Lexical
 from recollect.projections.lifecycle import Lifecycle
 from recollect.projections.vectors import Vectors
 
-
 _LEXICAL = "lexical:"
 
 
@@ -35,15 +34,16 @@ class Projections:
     def apply(self, recorded: Recorded) -> None:
         """Fold the event at position + 1."""
         assert recorded.seq == self.position + 1, (recorded.seq, self.position)
-        for new in self.documents.apply(recorded):
-            for lexical in self.lexicals.values():
-                lexical.add(new)
-            self.vectors.add(new)
-        self.vectors.apply(recorded)
-        self.lifecycle.apply(recorded)
-        self.graph.apply(recorded)
-        self.engine.apply(recorded)
-        self.position = recorded.seq
+        kind = type(recorded.fact)
+        if kind in Documents.reads:
+            for new in self.documents.apply(recorded):
+                for lexical in self.lexicals.values():
+                    lexical.add(new)
+                self.vectors.add(new)
+        for part in (self.vectors, self.lifecycle, self.graph, self.engine):
+            if kind in part.reads:
+                part.apply(recorded)
+        self.vectors.seq = self.position = recorded.seq
 
     def index(self, analyzer: str, events: Iterable[Recorded]) -> None:
         """Add the lexical index of another analyzer, from the events up to `position`."""

@@ -116,7 +116,7 @@ class PlainLexical:
         return np.array([scores.get(row, 0.0) for row in rows.tolist()])
 
     def terms_of(self, row: int) -> list[str]:
-        return self._corpus[self._rows.tolist().index(row)]
+        return self._corpus[int(np.flatnonzero(self._rows == row)[0])]
 
 
 class PlainVectors:
@@ -137,7 +137,7 @@ class PlainVectors:
         return VectorHits(rows, dots, best, ["scan"] * len(rows))
 
     def _place(self, row: int) -> int:
-        return self._rows.tolist().index(row)
+        return int(np.flatnonzero(self._rows == row)[0])
 
     def comparable(self, rows: Int32Array, *, at: int) -> BoolArray:
         del at
@@ -160,7 +160,7 @@ class PlainVectors:
 
 def _dot(query: GridArray, vector: bytes | None) -> int:
     assert vector is not None
-    return int(query.astype(np.int64) @ from_bytes(vector).astype(np.int64))
+    return int(np.dot(query.astype(np.int64), from_bytes(vector).astype(np.int64)))
 
 
 def _cosine(query: GridArray, vector: bytes | None) -> float:

@@ -170,9 +170,10 @@ def test_the_future_changes_no_answer(log: list[Recorded], query: str, bm25: Bm2
     assert now == answer(documents_then, lexical_then.search(query, at=at, bm25=bm25, top=10))
 
 
-@given(histories(), questions, settings_of_bm25, layouts, layouts, st.data())
+@given(histories(), histories(), questions, settings_of_bm25, layouts, layouts, st.data())
 def test_a_checkpoint_at_any_seq_changes_no_answer(
     log: list[Recorded],
+    used: list[Recorded],
     query: str,
     bm25: Bm25,
     layout: tuple[int, int],
@@ -182,7 +183,8 @@ def test_a_checkpoint_at_any_seq_changes_no_answer(
     split, at = data.draw(st.integers(0, len(log))), data.draw(st.integers(0, len(log)))
     documents, lexical = fresh(log[:split], layout)
     lexical.search(query, at=split, bm25=bm25, top=3)
-    documents_again, lexical_again = fresh([], other_layout)
+    documents_again, lexical_again = fresh(used, other_layout)
+    lexical_again.search(query, at=len(used), bm25=bm25, top=3)
     documents_again.load({name: _copied(value) for name, value in documents.dump().items()})
     lexical_again.load({name: _copied(value) for name, value in lexical.dump().items()})
     fold(log[split:], documents_again, lexical_again)

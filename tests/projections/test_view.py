@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -102,3 +103,19 @@ def test_an_event_out_of_order_is_our_mistake():
     recorded = Recorded(2, 0, b"", "", "", 1, b"", EmbedderAdopted(name="x", dimensions=2, probe=b""))
     with pytest.raises(AssertionError):
         Projections().apply(recorded)
+
+
+@settings(max_examples=30)
+@given(events=logs(min_size=5))
+def test_a_projection_ignores_every_fact_that_it_does_not_say_it_reads(events: list[Recorded]):
+    projections = folded(events)
+    for part in projections._parts():
+        before = {key: bytes(value) for key, value in part.dump().items()}
+        for recorded in events:
+            if type(recorded.fact) not in part.reads:
+                again = msgspec.structs.replace(recorded, seq=recorded.seq + len(events))
+                seq = getattr(part, "seq", None)
+                part.apply(again)
+                if seq is not None:
+                    part.seq = seq
+        assert {key: bytes(value) for key, value in part.dump().items()} == before, part.name
