@@ -169,11 +169,21 @@ class Reranked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     scores: dict[MemoryId, float]
 
 
+class Previous(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The question before this one in its session, and its answer; `recall` is the seq of that Recalled."""
+
+    recall: int
+    vector: GridVector
+    ids: tuple[MemoryId, ...]
+    scores: tuple[float, ...]
+
+
 class Effects(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a ranking got from outside: recorded, never recomputed."""
 
     expansions: tuple[Expansion, ...] | None = None
     reranked: Reranked | None = None
+    previous: Previous | None = None
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

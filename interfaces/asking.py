@@ -84,7 +84,8 @@ def pose(
 
 def ask(store: Store, question: Question, view: View, formula: Formula) -> Ranking:
     store.require(formula)
-    return rank(question, view, formula)
+    with store.lock:
+        return rank(question, view, formula)
 
 
 def answer(

@@ -326,12 +326,16 @@ class Memory:
     def verify(self, *, independent: bool = False, progress: Progress | None = None) -> VerifyReport:
         """Rank every recorded recall again and compare ids, order and scores bit for bit."""
         self._store.catch_up()
-        return verify(self._store.log, self._store.projections, independent=independent, progress=progress)
+        with self._store.lock:
+            return verify(
+                self._store.log, self._store.projections, independent=independent, progress=progress
+            )
 
     def status(self) -> Status:
         """Health and sizes."""
         self._store.catch_up()
-        return status_of(self._store, self._embedding, self._formula)
+        with self._store.lock:
+            return status_of(self._store, self._embedding, self._formula)
 
     def warm(self) -> None:
         """Start loading the model in the background."""

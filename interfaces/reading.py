@@ -18,11 +18,12 @@ from recollect.when import iso
 
 def memo(store: Store, view: View, memory_id: str) -> Memo:
     """A memory at a view, visible or not; it must have been born by then."""
-    memory = view.documents.ids.find(memory_id)
-    row = -1 if memory < 0 else view.documents.newest_row(memory, view.seq)
-    if row < 0:
-        raise UnknownMemory(memory_id, at=view.seq)
-    return _memo(store, view, memory, row)
+    with store.lock:
+        memory = view.documents.ids.find(memory_id)
+        row = -1 if memory < 0 else view.documents.newest_row(memory, view.seq)
+        if row < 0:
+            raise UnknownMemory(memory_id, at=view.seq)
+        return _memo(store, view, memory, row)
 
 
 def _memo(store: Store, view: View, memory: int, row: int) -> Memo:
@@ -42,14 +43,14 @@ def memos(
     store: Store, view: View, filters: Filters | Mapping[str, object] | None, *, now: int
 ) -> list[Memo]:
     """All visible memories that pass the filters, in order of birth."""
-    documents = view.documents
-    rows = np.arange(documents.rows_born(view.seq), dtype=np.int32)
-    rows = rows[documents.alive(rows, view.seq)]
-    memories = documents.memory_of[rows]
-    wanted = view.lifecycle.admissible(
-        memories, seq=view.seq, now=now, filters=options(Filters, filters, now=now)
-    )
-    return [_memo(store, view, int(documents.memory_of[row]), int(row)) for row in rows[wanted]]
+    scope = options(Filters, filters, now=now)
+    with store.lock:
+        documents = view.documents
+        rows = np.arange(documents.rows_born(view.seq), dtype=np.int32)
+        rows = rows[documents.alive(rows, view.seq)]
+        memories = documents.memory_of[rows]
+        wanted = view.lifecycle.admissible(memories, seq=view.seq, now=now, filters=scope)
+        return [_memo(store, view, int(documents.memory_of[row]), int(row)) for row in rows[wanted]]
 
 
 def happenings(store: Store, view: View, memory_id: str) -> list[Happening]:

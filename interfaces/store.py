@@ -67,7 +67,7 @@ class Store:
         self.log = log
         self.folder = folder
         self.clock = clock
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self.projections = self._new_projections(analyzers)
         self._checkpoint_seq = 0
         self._load_checkpoint()
@@ -120,7 +120,7 @@ class Store:
 
     def catch_up(self, progress: Progress | None = None) -> int:
         """Fold what the log holds beyond the projections' position; returns the head."""
-        with self._lock:
+        with self.lock:
             head = self.log.refresh()
             start = self.projections.position
             if head > start:
@@ -137,7 +137,7 @@ class Store:
 
     def require(self, formula: Formula) -> None:
         """Make sure that the indexes which a formula reads exist."""
-        with self._lock:
+        with self.lock:
             for analyzer in formula.analyzers:
                 self._index(analyzer)
 
@@ -191,7 +191,7 @@ class Store:
         """Save the projections; None for a store in memory."""
         if self.cache is None:
             return None
-        with self._lock:
+        with self.lock:
             seq = self.projections.position
             key = checkpoints.key_of(self.projections.versions())
             path = checkpoints.save(

@@ -22,11 +22,14 @@ from recollect.query.channels import CHANNELS
 from recollect.query.dials import CLASSIFIERS, Dial
 from recollect.query.stages.abstain import Abstain
 from recollect.query.stages.add import Add
+from recollect.query.stages.boost import Boost
+from recollect.query.stages.compute import Compute
 from recollect.query.stages.cut import Cut
 from recollect.query.stages.deduplicate import Deduplicate
 from recollect.query.stages.expand import Expand
 from recollect.query.stages.filter import Filter
 from recollect.query.stages.fuse import Fuse
+from recollect.query.stages.gate import Gate
 from recollect.query.stages.lexical_stage import LexicalStage
 from recollect.query.stages.measure import Measure
 from recollect.query.stages.multiply import Multiply
@@ -41,10 +44,10 @@ from recollect.query.stages.weigh import Weigh
 
 AnyStage = (
     Retrieve | Measure | RankBy | Fuse | Weigh | Normalise | Multiply | Add | Raise | Filter | Expand
-    | Rerank | Deduplicate | TieBreak | Abstain | Cut | Shortcut
+    | Rerank | Deduplicate | TieBreak | Abstain | Cut | Shortcut | Compute | Boost | Gate
 )  # fmt: skip
 
-_FACTOR_STAGES = {"multiply": Multiply, "add": Add}
+_FACTOR_STAGES = {"multiply": Multiply, "add": Add, "compute": Compute}
 
 
 class InvalidFormula(RecollectError):
@@ -173,7 +176,7 @@ def _problem(  # noqa: PLR0911 (one line per thing that can be wrong)
         case Fuse(channels=channels, weights=weights):
             missing = [name for name in (*channels, *weights) if name not in ranked]
             return f"fuses {missing[0]!r}, which no stage before it retrieves or ranks" if missing else None
-        case Shortcut(to=to) if to not in {ahead.label for ahead in later}:
+        case (Shortcut(to=to) | Gate(to=to)) if to not in {ahead.label for ahead in later}:
             return f"jumps to {to!r}, which is the label of no stage after it"
         case Rerank(upto=upto, weights=weights) if len(upto) != len(weights):
             return f"has {len(upto)} bands but {len(weights)} weights"

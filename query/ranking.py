@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from recollect.events.facts import Question
@@ -11,6 +12,9 @@ from recollect.query.formula import Formula
 from recollect.query.scene import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.ordering import best_first
+
+
+Observe = Callable[[int, Sheet, Scene], None]
 
 
 class Ranking(NamedTuple):
@@ -28,10 +32,13 @@ class Ranking(NamedTuple):
     sheet: Sheet
 
 
-def rank(question: Question, view: View, formula: Formula) -> Ranking:
-    """Apply the formula's stages to an empty sheet; the best k by (score to 12 digits, id)."""
+def rank(question: Question, view: View, formula: Formula, *, observe: Observe | None = None) -> Ranking:
+    """Apply the formula's stages to an empty sheet; the best k by (score to 12 digits, id).
+
+    `observe` is shown the sheet after every stage that was applied, with the stage's number; it only looks.
+    """
     scene = Scene(question, view, formula.dials)
-    sheet = score(scene, formula)
+    sheet = score(scene, formula, observe)
     order = best_first(sheet, scene)
     places = order[: question.k]
     ids = view.documents.ids.values
@@ -46,7 +53,7 @@ def rank(question: Question, view: View, formula: Formula) -> Ranking:
     )
 
 
-def score(scene: Scene, formula: Formula) -> Sheet:
+def score(scene: Scene, formula: Formula, observe: Observe | None = None) -> Sheet:
     """The sheet after all stages; a shortcut skips those before the label that it jumps to."""
     sheet = Sheet()
     sheet.facts.update(scene.positions)
@@ -55,4 +62,6 @@ def score(scene: Scene, formula: Formula) -> Sheet:
             continue
         sheet.jump, sheet.stage = "", number
         stage.apply(sheet, scene)
+        if observe is not None:
+            observe(number, sheet, scene)
     return sheet

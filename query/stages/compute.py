@@ -1,0 +1,20 @@
+"""compute: a factor's values as a column; the score stays as it is."""
+
+from __future__ import annotations
+
+from recollect.query.scene import Scene
+from recollect.query.sheet import Sheet
+from recollect.query.stages.factor_stage import FactorStage
+
+
+class Compute(FactorStage, frozen=True, kw_only=True, tag="compute"):
+    """column(d) ← factor(d), under the factor's name or another `name`; later stages weigh, rank or scale it."""
+
+    name: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"compute {self.name or self.factor}"
+
+    def apply(self, sheet: Sheet, scene: Scene) -> None:
+        sheet.columns[self.name or self.factor] = self.values(sheet, scene)

@@ -1,0 +1,53 @@
+"""gate: a question on the topic of the one before it in the session keeps that one's answer."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recollect.events.grid import cosine_of, from_bytes
+from recollect.projections.columns import FloatArray
+from recollect.projections.rounding import round12
+from recollect.query.bounds import Share
+from recollect.query.scene import Scene
+from recollect.query.sheet import Reads, Sheet
+from recollect.query.stages.stage import ScoringStage
+
+
+class Gate(ScoringStage, frozen=True, kw_only=True, tag="gate"):
+    """Fires if the cosine of the question and the previous one is > `threshold`; stands before all retrieval.
+
+    Then the memories of the previous answer are the candidates, with the scores that they had there, and the
+    next stage is the one with the label `to`. One that no longer passes the hard filters is left out; if none
+    is left, the gate does not fire. The previous question and its answer are an effect, recorded with the
+    question. The sheet's fact `topic_gate` names the recall that was kept.
+    """
+
+    to: str
+    threshold: Share = 0.85
+
+    @property
+    def title(self) -> str:
+        return f"gate: keep the previous answer above cosine {self.threshold:g}"
+
+    def apply(self, sheet: Sheet, scene: Scene) -> None:
+        previous, vector = scene.question.effects.previous, scene.question.vector
+        if previous is None or vector is None or len(vector) != len(previous.vector):
+            return
+        if round12(cosine_of(from_bytes(vector), from_bytes(previous.vector))) <= self.threshold:
+            return
+        find = scene.view.documents.ids.find
+        known = {find(id_): score for id_, score in zip(previous.ids, previous.scores, strict=True)}
+        memories = np.array([memory for memory in known if memory >= 0], dtype=np.int32)
+        able, rows = scene.reachable(memories)
+        if not able.any():
+            return
+        sheet.admit(memories[able], rows[able])
+        reads = {"previous": np.array([known[memory] for memory in memories[able].tolist()])}
+        sheet.columns.update(reads)
+        sheet.step(reads, self.combine(sheet.score, reads))
+        sheet.facts["topic_gate"] = f"r{previous.recall}"
+        sheet.jump = self.to
+
+    def combine(self, before: FloatArray, reads: Reads) -> FloatArray:
+        del before  # the previous answer replaces it
+        return reads["previous"]
