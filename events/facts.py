@@ -153,6 +153,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tags: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     weights: dict[str, float] = {}
+    depth: int | None = None
 
 
 class Expansion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -129,11 +129,11 @@ class Store:
             return head
 
     def _fold(self, start: int, head: int, progress: Progress | None) -> None:
-        apply = self.projections.apply
-        for recorded in self.log.read(start, head):
-            apply(recorded)
-            if progress and recorded.seq % _PROGRESS_EVERY == 0:
-                progress(recorded.seq - start, head - start)
+        shown = start
+        for position in self.projections.apply_all(self.log.read(start, head)):
+            if progress and position - shown >= _PROGRESS_EVERY:
+                shown = position
+                progress(position - start, head - start)
 
     def require(self, formula: Formula) -> None:
         """Make sure that the indexes which a formula reads exist."""

@@ -91,6 +91,11 @@ class Clusters:
             for number in numbers
         ]
 
+    def assigned(self, seq: int) -> int:
+        """The seq of the assignment in force at `seq`; 0 if there was none."""
+        last = int(np.searchsorted(self._seqs.array, seq, side="right")) - 1
+        return int(self._seqs[last]) if last >= 0 else 0
+
     def _assignment(self, seq: int) -> tuple[Int32Array, Int32Array, range]:
         """Members and their clusters, and the numbers of all clusters, of the assignment at `seq`."""
         last = int(np.searchsorted(self._seqs.array, seq, side="right")) - 1

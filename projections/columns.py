@@ -121,6 +121,14 @@ class Table:
             self._grow()
         return self.size
 
+    def extend(self, records: npt.NDArray[Any]) -> None:
+        """Append many records of this table's dtype."""
+        end = self.size + len(records)
+        while end > len(self._buffer):
+            self._grow()
+        self._buffer[self.size : end] = records
+        self.size = end
+
     def replace(self, index: int, *values: float) -> None:
         self.pack(self.bytes, index * self.width, *values)
 
@@ -157,6 +165,16 @@ class Interner:
             number = self._numbers[value] = len(self.values)
             self.values.append(value)
         return number
+
+    def extend(self, values: list[str]) -> None:
+        """Number values that are all new and all different."""
+        self._numbers.update(
+            zip(values, range(len(self.values), len(self.values) + len(values)), strict=True)
+        )
+        self.values += values
+
+    def __contains__(self, value: str) -> bool:
+        return value in self._numbers
 
     def find(self, value: str) -> int:
         """The number of `value`, or -1."""

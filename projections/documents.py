@@ -127,6 +127,14 @@ class Documents:
                 assert_never(recorded.fact)
         return []
 
+    def births(self, ids: list[str], seqs: IntArray, texts: list[str]) -> int:
+        """Fold first versions of memories that are all new, one event each; returns the first new row."""
+        first = self.rows
+        self.ids.extend(ids)
+        self._rows.births(seqs, {"source": seqs, "bytes": [_utf8_bytes(text) for text in texts]})
+        self._died.extend(np.full(len(ids), NEVER, dtype=np.int64))
+        return first
+
     def _begin(self, memory: int, seq: int, source: int, size: int, *, alive: bool = True) -> int:
         row = self._rows.append(memory, seq, source, size)
         assert row == len(self._died), "one row per memory and event"

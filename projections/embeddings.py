@@ -66,6 +66,15 @@ class Embeddings:
                 if found is not None:
                     self._pend(new.row, *found)
 
+    def add_many(self, first_row: int, vectors: list[bytes | None]) -> None:
+        """The vectors of rows that were born one after the other."""
+        with self._lock:
+            newest = len(self._adopted) - 1
+            number = int(self._adopted[newest]) if newest >= 0 else 0
+            for row, vector in enumerate(vectors, first_row):
+                if vector is not None:
+                    self._pend(row, number, vector)
+
     def _pend(self, row: int, number: int, vector: bytes) -> None:
         space = self._spaces[number]
         if space.dimensions == 0 and len(vector) % 2 == 0:

@@ -62,6 +62,17 @@ class ForwardIndex:
         self._loose_tokens.extend(map(self._number, terms))
         self._end_row(len(terms))
 
+    def add_many(self, texts: list[str]) -> None:
+        """As many rows, without a step in between."""
+        analyze, number, tokens = self.analyze, self._number, self._loose_tokens
+        before = len(tokens)
+        for text in texts:
+            terms = analyze(text)
+            tokens.extend(map(number, terms))
+            self._loose_lengths.append(len(terms))
+        self.size += len(tokens) - before
+        self.rows += len(texts)
+
     def copy(self, row: int) -> None:
         """A new row with the terms of an old one; -1 copies nothing."""
         if row >= len(self._lengths):

@@ -224,6 +224,10 @@ class Graph:
         """The cluster number of each memory at `seq`; -1 where it has none."""
         return self._clusters.of(memories, seq)
 
+    def clustered(self, seq: int) -> int:
+        """The seq of the assignment to clusters in force at `seq`; 0 if there was none."""
+        return self._clusters.assigned(seq)
+
     def clusters_at(self, seq: int) -> list[ClusterAt]:
         """All clusters of the assignment in force at `seq`, in the order of the event."""
         return self._clusters.at(seq)

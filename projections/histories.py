@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.events.facts import Ingested
-from recollect.projections.columns import Column, Interner, State, state_array, state_bytes
+from recollect.projections.columns import Column, IntArray, Interner, State, state_array, state_bytes
 from recollect.projections.condition import Condition, Visibility
 from recollect.projections.strength import Downscales
 from recollect.projections.traits import Traits
@@ -27,6 +27,11 @@ class Histories:
         self.condition = Condition()
         self.visibility = Visibility()
         self.downscales = Downscales()
+
+    def births(self, seqs: IntArray, facts: list[Ingested]) -> None:
+        """Memories that are all new, one event each."""
+        self.born.extend(seqs)
+        self.usage.born_in.extend(self.traits.births(seqs, facts))
 
     def ingested(self, memory: int, seq: int, fact: Ingested) -> None:
         if memory == len(self.born):

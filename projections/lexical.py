@@ -93,6 +93,12 @@ class Lexical:
         if forward.size >= self._postings.full_at:
             self._postings.absorb()
 
+    def add_many(self, texts: list[str]) -> None:
+        """Rows that were born one after the other with these texts."""
+        self._forward.add_many(texts)
+        if self._forward.size >= self._postings.full_at:
+            self._postings.absorb()
+
     # --- reading ---------------------------------------------------------------------------------
 
     def terms_of(self, row: int) -> list[str]:

@@ -60,6 +60,7 @@ from recollect.projections.histories import Histories
 from recollect.projections.lifecycle_columns import LifecycleColumns
 from recollect.projections.lifecycle_state import LifecycleState
 from recollect.projections.stringsets import StringSets
+from recollect.projections.touches import Touches, latest_touches
 
 __all__ = ["Lifecycle", "LifecycleColumns", "LifecycleState"]
 
@@ -120,6 +121,10 @@ class Lifecycle:
                 pass
             case _:
                 assert_never(recorded.fact)
+
+    def births(self, seqs: IntArray, facts: list[Ingested]) -> None:
+        """Fold first versions of memories that are all new, one event each."""
+        self._histories.births(seqs, facts)
 
     def _access(self, fact: Accessed, seq: int) -> None:
         session = -1 if fact.session is None else self._histories.strings.number(fact.session)
@@ -218,6 +223,10 @@ class Lifecycle:
     def state(self, memory: int, seq: int) -> LifecycleState:
         """All values of one memory that existed at `seq`."""
         return lifecycle_state.state(self.at(np.array([memory], dtype=np.int64), seq))
+
+    def touches(self, seq: int, records: int) -> Touches:
+        """The memories last touched (born or accessed) by `seq`, latest first, from so many records."""
+        return latest_touches(self._histories, seq, records)
 
     def count_by_status(self, memories: IntArray | Int32Array, seq: int) -> dict[str, int]:
         """How many of these memories are staged, consolidated and archived at `seq`."""

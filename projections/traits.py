@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import UNSET
 
 from recollect.events.facts import Ingested, Revised
-from recollect.projections.columns import NEVER, Column, Interner, State, state_array
+from recollect.projections.columns import NEVER, Column, IntArray, Interner, State, state_array
 from recollect.projections.stringsets import StringSets
 from recollect.projections.versions import Versions
 
@@ -87,6 +87,12 @@ class Traits:
         self.history.append(memory, seq, *values)
         session: int = values[_SESSION]
         return session
+
+    def births(self, seqs: IntArray, facts: list[Ingested]) -> list[int]:
+        """The first versions of as many new memories; returns the numbers of their sessions."""
+        columns = dict(zip(NAMES, zip(*map(self._of, facts), strict=True), strict=True))
+        self.history.births(seqs, columns)
+        return list(columns["session"])
 
     def ingested(self, memory: int, seq: int, fact: Ingested) -> None:
         """An upsert: everything anew but the time and session of creation."""

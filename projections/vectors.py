@@ -106,6 +106,10 @@ class Vectors:
         """Take the vector of a row that was just born."""
         self._embeddings.add(new)
 
+    def add_many(self, first_row: int, vectors: list[bytes | None]) -> None:
+        """Take the vectors of rows that were born one after the other."""
+        self._embeddings.add_many(first_row, vectors)
+
     def apply(self, recorded: Recorded) -> None:
         """Fold one event, after `add` for each of its rows."""
         match recorded.fact:

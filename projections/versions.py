@@ -8,7 +8,7 @@ is found in O(log versions) steps, for many owners at once, and appending stays 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,17 @@ class Versions:
         else:
             latest.append(node)
         return node
+
+    def births(self, seqs: IntArray, columns: Mapping[str, npt.ArrayLike]) -> None:
+        """First versions of as many new owners, numbered from the next one on."""
+        first, node = self._latest.size, len(self.table)
+        records = np.empty(len(seqs), dtype=self.table.dtype)
+        records["seq"], records["owner"] = seqs, np.arange(first, first + len(seqs))
+        records["prev"], records["jump"], records["depth"] = -1, -1, 0
+        for name, values in columns.items():
+            records[name] = values
+        self.table.extend(records)
+        self._latest.extend(np.arange(node, node + len(seqs), dtype=np.int32))
 
     def _links(self, node: int) -> tuple[int, int, int, int, int]:
         """seq, owner, prev, jump, depth; the values behind them are left unread."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import numpy as np
+
 from recollect.events.envelope import Recorded
+from recollect.events.facts import Ingested
 from recollect.projections.analyzers import ANALYZERS
 from recollect.projections.channels import LexicalChannel, VectorChannel
 from recollect.projections.columns import State
@@ -14,9 +17,11 @@ from recollect.projections.engine import Engine
 from recollect.projections.graph import Graph
 from recollect.projections.lexical import Lexical
 from recollect.projections.lifecycle import Lifecycle
+from recollect.projections.sessions import Sessions
 from recollect.projections.vectors import Vectors
 
 _LEXICAL = "lexical:"
+_RUN_MAX = 1_024
 
 
 class Projections:
@@ -30,6 +35,7 @@ class Projections:
         self.lifecycle = Lifecycle(self.documents)
         self.graph = Graph(self.documents)
         self.engine = Engine()
+        self.sessions = Sessions(self.documents)
 
     def apply(self, recorded: Recorded) -> None:
         """Fold the event at position + 1."""
@@ -40,10 +46,46 @@ class Projections:
                 for lexical in self.lexicals.values():
                     lexical.add(new)
                 self.vectors.add(new)
-        for part in (self.vectors, self.lifecycle, self.graph, self.engine):
+        for part in (self.vectors, self.lifecycle, self.graph, self.engine, self.sessions):
             if kind in part.reads:
                 part.apply(recorded)
         self.vectors.seq = self.position = recorded.seq
+
+    def apply_all(self, events: Iterable[Recorded]) -> Iterator[int]:
+        """Fold many events, yielding the position now and then.
+
+        The same as `apply` for each, but a run of new memories, which is what most of a long log is, is folded
+        column by column.
+        """
+        run: list[Recorded] = []
+        new: set[str] = set()
+        for recorded in events:
+            fact = recorded.fact
+            if type(fact) is Ingested and fact.id not in self.documents.ids and fact.id not in new:
+                run.append(recorded)
+                new.add(fact.id)
+                if len(run) < _RUN_MAX:
+                    continue
+            self._births(run)
+            if not run or run[-1] is not recorded:
+                self.apply(recorded)
+            run, new = [], set()
+            yield self.position
+        self._births(run)
+
+    def _births(self, run: list[Recorded]) -> None:
+        if not run:
+            return
+        assert run[0].seq == self.position + 1, (run[0].seq, self.position)
+        facts = [fact for recorded in run if isinstance(fact := recorded.fact, Ingested)]
+        seqs = np.arange(run[0].seq, run[0].seq + len(run))
+        texts = [fact.content for fact in facts]
+        row = self.documents.births([fact.id for fact in facts], seqs, texts)
+        for lexical in self.lexicals.values():
+            lexical.add_many(texts)
+        self.vectors.add_many(row, [fact.vector for fact in facts])
+        self.lifecycle.births(seqs, facts)
+        self.vectors.seq = self.position = run[-1].seq
 
     def index(self, analyzer: str, events: Iterable[Recorded]) -> None:
         """Add the lexical index of another analyzer, from the events up to `position`."""
@@ -60,8 +102,8 @@ class Projections:
         assert 0 <= seq <= self.position
         return View(self, seq, time)
 
-    def _parts(self) -> list[Documents | Vectors | Lifecycle | Graph | Engine]:
-        return [self.documents, self.vectors, self.lifecycle, self.graph, self.engine]
+    def _parts(self) -> list[Documents | Vectors | Lifecycle | Graph | Engine | Sessions]:
+        return [self.documents, self.vectors, self.lifecycle, self.graph, self.engine, self.sessions]
 
     def versions(self) -> dict[str, int]:
         """Name and version of every projection: a checkpoint of other versions is of no use."""
@@ -92,7 +134,7 @@ class Projections:
 class View:
     """The projections as of one seq. Reading it changes nothing."""
 
-    __slots__ = ("documents", "engine", "graph", "lifecycle", "projections", "seq", "time")
+    __slots__ = ("documents", "engine", "graph", "lifecycle", "projections", "seq", "sessions", "time")
 
     def __init__(self, projections: Projections, seq: int, time: int) -> None:
         self.projections = projections
@@ -102,6 +144,7 @@ class View:
         self.lifecycle = projections.lifecycle
         self.graph = projections.graph
         self.engine = projections.engine
+        self.sessions = projections.sessions
 
     def lexical(self, analyzer: str) -> LexicalChannel:
         """The channel that finds memories by words."""

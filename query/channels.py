@@ -12,6 +12,7 @@ import numpy as np
 from recollect.events.grid import from_bytes
 from recollect.projections.bm25 import Bm25
 from recollect.projections.columns import FloatArray, Int32Array
+from recollect.query.recent import recent_rows
 from recollect.query.scene import Scene
 
 Channel = Callable[[Scene, int, Bm25, str], tuple[Int32Array, FloatArray]]
@@ -37,4 +38,9 @@ def vector(scene: Scene, top: int, _bm25: Bm25, _analyzer: str) -> tuple[Int32Ar
     return hits.rows, hits.cosines
 
 
-CHANNELS: dict[str, Channel] = {"lexical": lexical, "vector": vector}
+def recent(scene: Scene, top: int, _bm25: Bm25, _analyzer: str) -> tuple[Int32Array, FloatArray]:
+    """Rows that have a vector, by the seq of their last touch (birth or access)."""
+    return recent_rows(scene, top)
+
+
+CHANNELS: dict[str, Channel] = {"lexical": lexical, "vector": vector, "recent": recent}

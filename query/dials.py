@@ -14,10 +14,15 @@ import msgspec
 
 from recollect.events.facts import Question
 from recollect.query.bounds import NonNegative
+from recollect.query.text.question_intent import question_intent
+from recollect.query.text.recency_intent import recency_intent
 
 Classifier = Callable[[str], str]
 
-CLASSIFIERS: dict[str, Classifier] = {}
+CLASSIFIERS: dict[str, Classifier] = {
+    "recency-intent/1": recency_intent,
+    "question-intent/1": question_intent,
+}
 
 
 class Dial(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -50,3 +55,11 @@ def value(dials: tuple[Dial, ...], chosen: dict[str, str], key: str) -> float:
     for dial in dials:
         product *= dial.table.get(chosen[dial.name], {}).get(key, 1.0)
     return product
+
+
+def total(dials: tuple[Dial, ...], chosen: dict[str, str], key: str) -> float:
+    """The sum of a key over all dials, 0 where none has it: for what is added instead of multiplied."""
+    found = 0.0
+    for dial in dials:
+        found += dial.table.get(chosen[dial.name], {}).get(key, 0.0)
+    return found

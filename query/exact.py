@@ -11,6 +11,12 @@ import math
 import numpy as np
 
 from recollect.projections.columns import FloatArray
+from recollect.projections.rounding import round12
+
+
+def compared(value: float) -> float:
+    """The value that decides an order: a whole number (a count, a time) as it is, any other to 12 digits."""
+    return value if value.is_integer() else round12(value)
 
 
 def exp(values: FloatArray) -> FloatArray:

@@ -61,8 +61,8 @@ class ChannelPart(msgspec.Struct, frozen=True, kw_only=True):
 class StagePart(msgspec.Struct, frozen=True, kw_only=True):
     """One stage: what it looked at, what the new score was made of, what it wrote, the score around it.
 
-    `inputs` are the values behind the reads (a factor's inputs, a filter's column); `reads` are what the
-    stage combined with the score before; a stage that leaves scores alone has none.
+    `inputs` are the values behind the reads (a factor's inputs, a filter's column). Where the stage `scored`,
+    the score after is the stage's combination of the score before and `reads`.
     """
 
     number: int
@@ -72,6 +72,7 @@ class StagePart(msgspec.Struct, frozen=True, kw_only=True):
     inputs: Values = {}
     reads: Values = {}
     wrote: Values = {}
+    scored: bool = False
     before: float | None = None
     after: float | None = None
 
@@ -138,7 +139,7 @@ def reproduce(explanation: Explanation, formula: Formula) -> float | None:
     """The score, once more: the explained stages applied to the explained reads. None without a score."""
     score = math.nan
     for part in explanation.stages:
-        if part.reads:
+        if part.scored:
             stage = formula.stages[part.number - 1]
             assert isinstance(stage, ScoringStage)
             score = carry(stage, score, part.reads)

@@ -10,6 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from recollect.projections.columns import FloatArray
+from recollect.query.affinity import returned_before, shared_labels
+from recollect.query.clusters import centroid_cosines
 from recollect.query.scene import Scene
 from recollect.query.sheet import Sheet
 
@@ -48,6 +50,10 @@ def _settled_spread(sheet: Sheet, scene: Scene) -> FloatArray:
     return np.asarray(scene.view.lifecycle.at(sheet.memories, dream).session_spread, dtype=np.float64)
 
 
+def _degree(sheet: Sheet, scene: Scene) -> FloatArray:
+    return scene.view.graph.degrees(sheet.memories, scene.view.seq).astype(np.float64)
+
+
 INPUTS: dict[str, Input] = {
     "age_days": _since("updated_at", MICROS_PER_DAY),
     "age_hours": _since("created_at", MICROS_PER_HOUR),
@@ -61,4 +67,9 @@ INPUTS: dict[str, Input] = {
     "importance": _lifecycle("importance"),
     "access_count": _lifecycle("access_count"),
     "feedback": _lifecycle("feedback"),
+    "trust": _lifecycle("trust"),
+    "degree": _degree,
+    "centroid_cosine": centroid_cosines,
+    "shared_labels": shared_labels,
+    "returned_before": returned_before,
 }

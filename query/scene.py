@@ -33,6 +33,10 @@ class Scene:
         """The value of a dial's key; 1 for the empty key."""
         return dialling.value(self._dials, self.positions, key) if key else 1.0
 
+    def extra(self, key: str) -> float:
+        """What the dials add under a key; 0 for the empty key."""
+        return dialling.total(self._dials, self.positions, key) if key else 0.0
+
     def lifecycle(self, sheet: Sheet) -> LifecycleColumns:
         """The lifecycle of the sheet's candidates at the view's seq, computed column by column once."""
         if self._lifecycle is None or len(self._lifecycle) != len(sheet):

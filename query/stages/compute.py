@@ -13,8 +13,12 @@ class Compute(FactorStage, frozen=True, kw_only=True, tag="compute"):
     name: str = ""
 
     @property
+    def column(self) -> str:
+        return self.name or self.factor
+
+    @property
     def title(self) -> str:
-        return f"compute {self.name or self.factor}"
+        return f"compute {self.column}"
 
     def apply(self, sheet: Sheet, scene: Scene) -> None:
-        sheet.columns[self.name or self.factor] = self.values(sheet, scene)
+        self.values(sheet, scene)

@@ -6,8 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from recollect.projections.columns import FloatArray, Int32Array
+from recollect.projections.columns import FloatArray
 from recollect.query.bounds import Count, NonNegative, Share
+from recollect.query.linked import admit_linked
 from recollect.query.scene import Scene
 from recollect.query.sheet import Reads, Sheet
 from recollect.query.stages.ordering import best_first
@@ -19,12 +20,16 @@ class Expand(ScoringStage, frozen=True, kw_only=True, tag="expand"):
 
     With `decay`, a memory reached at hop h over an edge of weight w has the score
     max(score(d), score(seed) · decay^h · min(w, 1) · dial), and one that is new and below `min_score` is left
-    out. Without it (`decay` 0) memories are only admitted, before scores exist, and seeds are the candidates.
-    Writes `hop` (1, 2, …) and one column `edge.<kind>` = 1 for every kind of edge it was reached by.
+    out. Without it (`decay` 0) memories are only admitted, before scores exist: the seeds are the first
+    candidates on the sheet and at most `reach` memories come in (see `linked`). That writes `hop` (1, 2, …) and
+    one column `edge.<kind>` = 1 for every kind of edge it was reached by. With `hops_max` a question may choose
+    the hops (`context.depth`), clamped to 1 … `hops_max`.
     """
 
     hops: Count = 1
+    hops_max: Count | None = None
     seeds: Count = 5
+    reach: Count = 200
     decay: Share = 0.0
     min_weight: NonNegative = 0.0
     min_score: NonNegative = 0.0
@@ -35,32 +40,19 @@ class Expand(ScoringStage, frozen=True, kw_only=True, tag="expand"):
     def title(self) -> str:
         return f"expand {self.hops} hops along edges"
 
+    def depth(self, scene: Scene) -> int:
+        """How many hops this question takes."""
+        asked = scene.question.context.depth
+        return self.hops if asked is None or self.hops_max is None else min(max(asked, 1), self.hops_max)
+
     def apply(self, sheet: Sheet, scene: Scene) -> None:
         if self.decay > 0.0:
             self._follow_the_best(sheet, scene)
         else:
-            self._admit_linked(sheet, scene)
-
-    def _admit_linked(self, sheet: Sheet, scene: Scene) -> None:
-        """Breadth first from all candidates; a candidate that another one links to is reached as well."""
-        frontier = sheet.memories[sheet.kept]
-        for hop in range(1, self.hops + 1):
-            found = scene.view.graph.neighbours(
-                frontier, scene.view.seq, direction=self.direction, min_weight=self.min_weight
-            )
-            known = set(sheet.memories.tolist())
-            able, rows = scene.reachable(found.memory)
-            places = sheet.admit(found.memory[able].astype(np.int32), rows[able])
-            self._mark(sheet, scene, places, found.kind[able].tolist(), hop)
-            reached = dict.fromkeys(found.memory[able].tolist())
-            frontier = np.array([memory for memory in reached if memory not in known], dtype=np.int32)
-
-    def _mark(self, sheet: Sheet, scene: Scene, places: Int32Array, kinds: list[int], hop: int) -> None:
-        for place, kind in zip(places.tolist(), kinds, strict=True):
-            here = np.array([place], dtype=np.int32)
-            sheet.write(f"edge.{scene.view.graph.kind_name(kind)}", here, np.ones(1))
-            if np.isnan(sheet.column("hop")[place]):
-                sheet.write("hop", here, np.array([float(hop)]))
+            admit_linked(
+                sheet, scene, sheet.memories[sheet.kept][: self.seeds],
+                hops=self.depth(scene), reach=self.reach, direction=self.direction, min_weight=self.min_weight,
+            )  # fmt: skip
 
     def _follow_the_best(self, sheet: Sheet, scene: Scene) -> None:
         """Each seed's neighbourhood at a share of the seed's score; the largest share counts."""
@@ -68,7 +60,7 @@ class Expand(ScoringStage, frozen=True, kw_only=True, tag="expand"):
         scale = scene.dial(self.dial)
         for seed in best_first(sheet, scene)[: self.seeds]:
             for step in scene.view.graph.expand(
-                [int(sheet.memories[seed])], scene.view.seq, self.hops,
+                [int(sheet.memories[seed])], scene.view.seq, self.depth(scene),
                 direction=self.direction, min_weight=self.min_weight, admit=lambda found: scene.reachable(found)[0],
             ):  # fmt: skip
                 share = float(sheet.score[seed])

@@ -11,15 +11,20 @@ from recollect.query.stages.stage import ScoringStage
 
 
 class FactorStage(ScoringStage, frozen=True, kw_only=True):
-    """In a formula file the factor's parameters stand beside these keys. `name` renames its column."""
+    """In a formula file the factor's parameters stand beside these keys."""
 
     factor: str
     parameters: dict[str, Parameter] = {}
 
+    @property
+    def column(self) -> str:
+        """Where the factor's values stand on the sheet."""
+        return self.factor
+
     def values(self, sheet: Sheet, scene: Scene) -> FloatArray:
-        """The factor of every candidate; also written to the sheet as a column of its name."""
+        """The factor of every candidate; also written to the sheet as a column."""
         inputs = [read(name, sheet, scene) for name in inputs_of(self.factor)]
         dials = {name: scene.dial(name) for name in dials_of(self.factor)}
         values = FACTORS[self.factor](*inputs, **self.parameters, **dials)
-        sheet.columns[self.factor] = values
+        sheet.columns[self.column] = values
         return values

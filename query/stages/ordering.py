@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recollect.projections.rounding import round12
+from recollect.query.exact import compared
 from recollect.query.scene import Scene
 from recollect.query.sheet import Sheet
 
@@ -22,4 +23,4 @@ def best_first(sheet: Sheet, scene: Scene) -> list[int]:
 def _keys(sheet: Sheet, place: int) -> tuple[float, ...]:
     """The tie-break's columns; what has no value comes last."""
     values = ((float(key.values[place]), key.ascending) for key in sheet.order)
-    return tuple(float("inf") if v != v else round12(v if up else -v) for v, up in values)  # noqa: PLR0124
+    return tuple(float("inf") if v != v else compared(v if up else -v) for v, up in values)  # noqa: PLR0124

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from recollect.projections.columns import FloatArray
-from recollect.projections.rounding import round12
+from recollect.query.exact import compared
 from recollect.query.inputs import read
 from recollect.query.scene import Scene
 from recollect.query.sheet import Sheet
@@ -17,8 +17,8 @@ from recollect.query.stages.stage import Stage
 class RankBy(Stage, frozen=True, kw_only=True, tag="rank"):
     """Ranks start at 1; only candidates with a value are ranked, the largest first unless `ascending`.
 
-    Equal values (to 12 digits) share a rank: `dense` gives 1 2 2 3, `competition` 1 2 2 4, `ordinal` breaks
-    the tie by memory id.
+    Equal values (to 12 digits; whole numbers exactly) share a rank: `dense` gives 1 2 2 3, `competition`
+    1 2 2 4, `ordinal` breaks the tie by memory id.
     """
 
     by: str
@@ -35,7 +35,7 @@ class RankBy(Stage, frozen=True, kw_only=True, tag="rank"):
         ids = scene.view.documents.ids.values
         sign = 1.0 if self.ascending else -1.0
         order = sorted(
-            (sign * round12(value), ids[memory], place)
+            (sign * compared(value), ids[memory], place)
             for place, (value, memory) in enumerate(
                 zip(values.tolist(), sheet.memories.tolist(), strict=True)
             )

@@ -39,4 +39,4 @@ class TieBreak(Stage, frozen=True, kw_only=True, tag="tie-break"):
 
 def _deviation(scores: list[float]) -> float:
     mean = math.fsum(scores) / len(scores)
-    return math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / len(scores))
+    return math.sqrt(math.fsum((score - mean) * (score - mean) for score in scores) / len(scores))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from recollect.projections.columns import FloatArray
@@ -15,16 +17,19 @@ from recollect.query.stages.stage import ScoringStage
 class Weigh(ScoringStage, frozen=True, kw_only=True, tag="weigh"):
     """score(d) = Σ weight_i · column_i(d), in the order of the columns' names.
 
-    A column is one that a stage wrote or a named input; where a candidate has none it counts as `missing`.
-    With `to_one` the weights are divided by their sum. With `overridable` a question may bring weights of its
-    own (`context.weights`); without it such a question is refused. `dials` name what multiplies a weight.
+    A column is one that a stage wrote or a named input, with the name of its weight and `suffix`; where a
+    candidate has none it counts as `missing`. With `to_one` the weights are divided by their sum. With
+    `overridable` a question may bring weights of its own (`context.weights`); without it such a question is
+    refused. `dials` name what multiplies a weight, `extras` what is added to it.
     """
 
     weights: dict[str, NonNegative]
+    suffix: str = ""
     missing: Finite = 0.0
     to_one: bool = False
     overridable: bool = False
     dials: dict[str, str] = {}
+    extras: dict[str, str] = {}
 
     @property
     def title(self) -> str:
@@ -33,7 +38,7 @@ class Weigh(ScoringStage, frozen=True, kw_only=True, tag="weigh"):
     def reads(self, sheet: Sheet, scene: Scene) -> Reads:
         found: Reads = {}
         for name, weight in self._weights(scene).items():
-            values = read(name, sheet, scene)
+            values = read(name + self.suffix, sheet, scene)
             found[name] = np.where(np.isnan(values), self.missing, values)
             found[f"{name}.weight"] = np.full(len(sheet), weight)
         return found
@@ -44,10 +49,10 @@ class Weigh(ScoringStage, frozen=True, kw_only=True, tag="weigh"):
             weights = {name: given.get(name, 0.0) for name in sorted(self.weights)}
         else:
             weights = {
-                name: weight * scene.dial(self.dials.get(name, ""))
+                name: weight * scene.dial(self.dials.get(name, "")) + scene.extra(self.extras.get(name, ""))
                 for name, weight in sorted(self.weights.items())
             }
-        total = sum(weights.values())
+        total = math.fsum(weights.values())
         return (
             {name: weight / total for name, weight in weights.items()}
             if self.to_one and total > 0

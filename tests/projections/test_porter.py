@@ -3,7 +3,7 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from recollect.projections.porter import stem
@@ -58,6 +58,7 @@ def test_y_is_a_vowel_only_after_a_consonant():
 def test_stems_are_those_of_the_porter_tokenizer_of_sqlite(parts: list[tuple[str, str]]):
     # Where nothing stands before a suffix the two may differ; real words never are a suffix and no more.
     words = [prefix + word[len(word) // 2 :] for prefix, word in parts]
+    assume("eed" not in words)  # SQLite's rule for -ed takes it although -eed matched first
     assert [stem(word) for word in words] == sqlite_stems(words)
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import DIMENSIONS, logs
+from strategies import DIMENSIONS, log_of, logs
 
 from recollect.events.envelope import Recorded
-from recollect.events.facts import EmbedderAdopted, Question
+from recollect.events.facts import EmbedderAdopted, Ingested, Question
 from recollect.events.grid import quantize, to_bytes
 from recollect.projections import checkpoints
 from recollect.projections.bm25 import Bm25
@@ -37,9 +37,7 @@ def through_a_checkpoint(events: list[Recorded], cut: int) -> Projections:
     """Folded up to the cut, saved, loaded, and folded on."""
     first = folded(events[:cut])
     with tempfile.TemporaryDirectory() as folder:
-        path = checkpoints.save(
-            Path(folder), key="test", seq=cut, chain=b"", state=first.dump()
-        )
+        path = checkpoints.save(Path(folder), key="test", seq=cut, chain=b"", state=first.dump())
         found = checkpoints.load(path, key="test")
         assert found is not None
     again = Projections()
@@ -56,7 +54,11 @@ def picture(projections: Projections, seq: int) -> dict[str, object]:
     for variant in ("fts5", "okapi", "plus", "l", "lucene"):
         hits = lexical.search(QUERY, at=seq, bm25=Bm25(variant=variant), top=50)
         scores[variant] = (hits.rows.tolist(), hits.scores.tolist())
-    nearest = projections.vectors.search(QUERY_VECTOR, at=seq, top=50) if same_dimensions(projections, seq) else None
+    nearest = (
+        projections.vectors.search(QUERY_VECTOR, at=seq, top=50)
+        if same_dimensions(projections, seq)
+        else None
+    )
     question = Question(text=QUERY, now=10**15, vector=to_bytes(QUERY_VECTOR) if nearest else None, k=20)
     ranking = rank(question, projections.at(seq, 0), built_in("reverie"))
     return {
@@ -89,6 +91,19 @@ def test_the_live_view_the_rebuilt_prefix_and_checkpoint_plus_tail_are_equal(eve
     live = picture(folded(events), seq)
     assert picture(folded(events[:seq]), seq) == live
     assert picture(through_a_checkpoint(events, cut), seq) == live
+
+
+@settings(max_examples=60)
+@given(events=logs(), cut=st.integers(0, 30))
+def test_folding_in_runs_equals_folding_one_by_one(events: list[Recorded], cut: int):
+    births = log_of(*(Ingested(id=f"new{n}", content=f"tea cup {n}", at=n) for n in range(cut)))
+    events = [*births, *(msgspec.structs.replace(e, seq=e.seq + cut) for e in events)]
+    one_by_one, in_runs = folded(events), Projections([ANALYZER])
+    for _ in in_runs.apply_all(events):
+        pass
+    assert in_runs.position == one_by_one.position
+    expected, found = one_by_one.dump(), in_runs.dump()
+    assert {k: bytes(v) for k, v in found.items()} == {k: bytes(v) for k, v in expected.items()}
 
 
 @settings(max_examples=20)

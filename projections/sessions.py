@@ -1,0 +1,113 @@
+"""sessions: what the recalls of each session returned, in order.
+
+Reads      recall.answered
+State      the recalls that belong to a session: seq, session, formula, and the memories they returned
+Invariant  recalls stand in seq order, so what a session had been told by a seq is a prefix of its own list
+
+Which recalls are a session's is answered from lists that are brought up to date when they are asked, so
+neither folding nor loading pays for them. Ids that do not exist are left out.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from typing import ClassVar
+
+import numpy as np
+
+from recollect.events.envelope import Recorded
+from recollect.events.facts import Question, Recalled
+from recollect.projections.columns import (
+    BoolArray,
+    Column,
+    Int32Array,
+    IntArray,
+    Interner,
+    State,
+    Table,
+    state_array,
+    state_bytes,
+)
+from recollect.projections.documents import Documents
+
+
+class Sessions:
+    name = "sessions"
+    version = 1
+    reads: ClassVar[frozenset[type]] = frozenset({Recalled})
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        self._names = Interner()
+        self._formulas = Interner()
+        self._recalls = Table([("seq", "q"), ("session", "i"), ("formula", "i"), ("end", "q")])
+        self._returned: Column[np.int32] = Column(np.int32)
+        self._of: dict[int, array[int]] = {}
+        self._listed = 0
+
+    # --- folding ---------------------------------------------------------------------------------
+
+    def apply(self, recorded: Recorded) -> None:
+        """Fold one event; a recall without a session says nothing here."""
+        match recorded.fact:
+            case Recalled(question=Question(session=str(session)), formula=formula, ids=ids):
+                find = self._documents.ids.find
+                self._returned.extend([memory for memory in map(find, ids) if memory >= 0])
+                self._recalls.append(
+                    recorded.seq,
+                    self._names.number(session),
+                    self._formulas.number(formula),
+                    len(self._returned),
+                )
+            case _:
+                pass
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def returned(self, session: str, memories: Int32Array | IntArray, seq: int) -> BoolArray:
+        """Which of these memories a recall of this session had returned at or before `seq`."""
+        told = [self._hits(recall) for recall in self._recalls_of(session, seq)]
+        if not told:
+            return np.zeros(len(memories), dtype=np.bool_)
+        return np.isin(memories, np.concatenate(told))
+
+    def last_recall(self, session: str, formula: str, seq: int) -> int:
+        """The seq of the session's last recall under this formula (its digest) at or before `seq`; 0 if none."""
+        number = self._formulas.find(formula)
+        for recall in reversed(self._recalls_of(session, seq)):
+            recalled_at, _, by, _ = self._recalls.row(recall)
+            if by == number:
+                return int(recalled_at)
+        return 0
+
+    def _recalls_of(self, session: str, seq: int) -> array[int]:
+        self._catch_up()
+        listed = self._of.get(self._names.find(session), array("i"))
+        return listed[: bisect_right(listed, seq, key=lambda recall: int(self._recalls.row(recall)[0]))]
+
+    def _hits(self, recall: int) -> Int32Array:
+        start = self._recalls.row(recall - 1)[-1] if recall else 0
+        return self._returned.array[start : self._recalls.row(recall)[-1]]
+
+    def _catch_up(self) -> None:
+        for recall in range(self._listed, len(self._recalls)):
+            self._of.setdefault(self._recalls.row(recall)[1], array("i")).append(recall)
+        self._listed = len(self._recalls)
+
+    # --- checkpoints -----------------------------------------------------------------------------
+
+    def dump(self) -> State:
+        return {
+            "names": self._names.dump(),
+            "formulas": self._formulas.dump(),
+            "recalls": self._recalls.array,
+            "returned": self._returned.array,
+        }
+
+    def load(self, state: State) -> None:
+        self._names = Interner.load(state_bytes(state, "names"))
+        self._formulas = Interner.load(state_bytes(state, "formulas"))
+        self._recalls.load(state_array(state, "recalls"))
+        self._returned.load(state_array(state, "returned"))
+        self._of, self._listed = {}, 0

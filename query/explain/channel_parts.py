@@ -1,0 +1,67 @@
+"""What each channel knew of the memory: its rank and value, and the words or the shard behind the value."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from recollect.events.grid import from_bytes
+from recollect.projections.lexical import TermDetail
+from recollect.projections.nearest import TAIL
+from recollect.query.channels import CHANNELS
+from recollect.query.explain.case import Case
+from recollect.query.explain.trace import Given
+from recollect.query.explanation import ChannelPart
+from recollect.query.stages.retrieve import Retrieve
+
+
+def channel_parts(case: Case) -> tuple[ChannelPart, ...]:
+    """One part per retrieving stage that was applied; none for a memory that is not alive."""
+    return tuple(_part(case, given) for given in case.trace.given) if case.row >= 0 else ()
+
+
+def _part(case: Case, given: Given) -> ChannelPart:
+    stage, found = given.stage, not math.isnan(given.rank)
+    return ChannelPart(
+        number=given.number + 1,
+        name=stage.column,
+        channel=stage.channel,
+        rank=int(given.rank) if found else None,
+        value=given.value if found else _value(case, stage),
+        found=given.found,
+        depth=stage.depth(case.scene),
+        last=given.last if given.found else None,
+        terms=_terms(case, stage) if stage.channel == "lexical" else (),
+        source=_source(case) if stage.channel == "vector" else None,
+    )
+
+
+def _value(case: Case, stage: Retrieve) -> float | None:
+    """The channel's value for a memory that it did not give; None if it has none for it."""
+    rows, view, question = np.array([case.row], dtype=np.int32), case.view, case.question
+    if stage.channel == "lexical":
+        scores = view.lexical(stage.analyzer).score_rows(question.text, rows, at=view.seq, bm25=stage.bm25)
+        return float(scores[0]) or None
+    if stage.channel == "vector":
+        if question.vector is None or not view.vectors.comparable(rows, at=view.seq)[0]:
+            return None
+        return float(view.vectors.cosines(from_bytes(question.vector), rows, at=view.seq)[0])
+    whole = view.documents.rows_born(view.seq)
+    found, values = CHANNELS[stage.channel](case.scene, whole, stage.bm25, stage.analyzer)
+    own = values[found == case.row]
+    return float(own[0]) if len(own) else None
+
+
+def _terms(case: Case, stage: Retrieve) -> tuple[TermDetail, ...]:
+    lexical = case.view.projections.lexicals[stage.analyzer]
+    return lexical.explain(case.question.text, case.row, at=case.view.seq, bm25=stage.bm25)
+
+
+def _source(case: Case) -> str | None:
+    """The shard that covers the memory's row, or the exact tail; None without a comparable vector."""
+    vectors, seq = case.view.projections.vectors, case.view.seq
+    if not vectors.comparable(np.array([case.row], dtype=np.int32), at=seq)[0]:
+        return None
+    shards = (s.digest for s in vectors.shards_at(seq) if s.first_row <= case.row < s.end_row)
+    return next(shards, TAIL)

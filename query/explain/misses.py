@@ -1,0 +1,165 @@
+"""Where a miss was lost, with the number it had and the number it needed."""
+
+from __future__ import annotations
+
+import math
+
+from recollect.query.explain.case import Case
+from recollect.query.explanation import BEFORE_ALL_STAGES, ChannelPart, Drop
+from recollect.query.formula import AnyStage
+from recollect.query.sheet import KEPT
+from recollect.query.stages.abstain import Abstain
+from recollect.query.stages.cut import Cut
+from recollect.query.stages.deduplicate import Deduplicate
+from recollect.query.stages.filter import Filter
+from recollect.query.stages.retrieve import Retrieve
+from recollect.query.stages.shortcut import Shortcut
+
+
+def drop_of(case: Case, channels: tuple[ChannelPart, ...]) -> Drop | None:
+    """None for a hit."""
+    if case.rank is not None:
+        return None
+    if case.place < 0:
+        return _shut_out(case) or _not_found(case, channels)
+    if case.dropped_at != KEPT:
+        return _dropped(case)
+    return _below(case) if case.position is not None else _unscored(case)
+
+
+def _shut_out(case: Case) -> Drop | None:
+    """Not born yet, hidden, expired or out of scope: no stage may ever see it."""
+    seq, documents = case.view.seq, case.view.documents
+    if documents.newest_row(case.memory, seq) < 0:
+        born = documents.born[documents.versions_of(case.memory)[0]]
+        return _before(f"not yet born: it was remembered at @{born}, the question was asked of @{seq}")
+    lifecycle, question = case.view.lifecycle, case.question
+    if case.row < 0:
+        return _before(lifecycle.state(case.memory, seq).hidden or "hidden")
+    refusal = lifecycle.refusal(case.memory, seq=seq, now=question.now, filters=question.filters)
+    return _before(refusal) if refusal else None
+
+
+def _before(reason: str) -> Drop:
+    return Drop(number=BEFORE_ALL_STAGES, title="before any stage", had=None, needed=None, reason=reason)
+
+
+# --- never a candidate -----------------------------------------------------------------------------
+
+
+def _not_found(case: Case, channels: tuple[ChannelPart, ...]) -> Drop:
+    """No channel gave it. The one where it came nearest speaks; without any value, the first one."""
+    if not channels:
+        return _before("the formula retrieved nothing: none of its retrieving stages was applied")
+    nearest = max(channels, key=_nearness)
+    stage = case.formula.stages[nearest.number - 1]
+    assert isinstance(stage, Retrieve)
+    needed = stage.min if stage.min is not None and _below_minimum(stage, nearest) else nearest.last
+    return Drop(
+        number=nearest.number,
+        title=stage.title,
+        had=nearest.value,
+        needed=needed,
+        reason=_why_not_found(case, stage, nearest),
+    )
+
+
+def _nearness(part: ChannelPart) -> tuple[bool, float]:
+    if part.value is None:
+        return False, 0.0
+    return True, part.value / part.last if part.last else 0.0
+
+
+def _below_minimum(stage: Retrieve, part: ChannelPart) -> bool:
+    return stage.min is not None and part.value is not None and part.value < stage.min
+
+
+def _why_not_found(case: Case, stage: Retrieve, part: ChannelPart) -> str:
+    if part.value is None:
+        return _why_no_value(case, stage)
+    if _below_minimum(stage, part):
+        return f"its {part.name} value {part.value:.6g} is below the stage's minimum {stage.min:g}"
+    if part.last is not None and part.value < part.last:
+        return (
+            f"its {part.name} value {part.value:.6g} is below {part.last:.6g}, that of the last of the "
+            f"{part.found} memories found"
+        )
+    if part.value == part.last:
+        return f"its {part.name} value equals that of the last of {part.found} found; the memory id decided"
+    return f"its {part.name} value {part.value:.6g} would do, but the approximate index passed it over"
+
+
+def _why_no_value(case: Case, stage: Retrieve) -> str:
+    if stage.channel == "lexical":
+        return "no word of the question is in it"
+    if stage.channel == "vector":
+        whose = "the question" if case.question.vector is None else "it"
+        return f"{whose} has no vector of the embedder in force"
+    return f"the channel {stage.channel!r} has no value for it"
+
+
+# --- candidates that were lost -----------------------------------------------------------------------
+
+
+def _dropped(case: Case) -> Drop:
+    stage = case.formula.stages[case.dropped_at]
+    had, needed = float(case.sheet.had[case.place]), float(case.sheet.needed[case.place])
+    return Drop(
+        number=case.dropped_at + 1,
+        title=stage.title,
+        had=_number(had),
+        needed=_number(needed),
+        reason=_why_dropped(stage, had, needed),
+    )
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _why_dropped(stage: AnyStage, had: float, needed: float) -> str:
+    match stage:
+        case Filter(by=by) if math.isnan(had):
+            return f"it has no {by}, which the stage requires"
+        case Filter(by=by):
+            limit = "at least" if had < needed else "at most"
+            return f"its {by} is {had:.6g}, the stage keeps {limit} {needed:.6g}"
+        case Abstain() if math.isnan(had):
+            return "it has none of the values that the stage asks for"
+        case Abstain():
+            return f"its value is {had:.6g}, the stage asks for at least {needed:.6g}"
+        case Deduplicate():
+            return f"it says the same as a better candidate (likeness {had:.6g}, the limit is {needed:.6g})"
+        case Cut() if stage.tokens is not None and had > needed:
+            return f"it takes {had:.0f} tokens, {needed:.0f} were left"
+        case Cut():
+            return f"its score {had:.6g} is below {needed:.6g}, that of the last of the best {stage.top}"
+        case Shortcut(column=column):
+            return f"it has no {column}, which decided alone"
+        case _:
+            return f"it had {had:.6g}, the stage asks for {needed:.6g}"
+
+
+def _below(case: Case) -> Drop:
+    k, position, score = case.question.k, case.position, case.score
+    assert position is not None
+    assert score is not None
+    last = case.score_at(k - 1)
+    behind = f"{last - score:.3g} below {case.id_at(k - 1)}"
+    return Drop(
+        number=len(case.formula.stages) + 1,
+        title=f"the best {k}",
+        had=score,
+        needed=last,
+        reason=f"it came in at {position + 1} of {len(case.ranking.order)}, {behind}, the last of the best {k}",
+    )
+
+
+def _unscored(case: Case) -> Drop:
+    return Drop(
+        number=len(case.formula.stages) + 1,
+        title=f"the best {case.question.k}",
+        had=None,
+        needed=None,
+        reason="it became a candidate, but no stage gave it a score",
+    )

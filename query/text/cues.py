@@ -1,0 +1,32 @@
+"""Cues: words and phrases that say what a question is after, found as whole words.
+
+A cue is split by the same analyzer as the question, so that case, accents and punctuation do not matter,
+"who" is not found in "whole", and a Chinese or Japanese cue is found inside a run of characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from recollect.projections.analyzers import ANALYZERS
+
+_words = ANALYZERS["unicode61-cjk/1"]
+
+
+class Cues:
+    """A table of cues; `found_in` says whether a text holds one of them."""
+
+    def __init__(self, cues: Iterable[str]) -> None:
+        self._by_first: dict[str, list[list[str]]] = {}
+        for cue in cues:
+            words = _words(cue)
+            assert words, f"the cue {cue!r} has no words"
+            self._by_first.setdefault(words[0], []).append(words)
+
+    def found_in(self, text: str) -> bool:
+        words = _words(text)
+        return any(
+            words[start : start + len(cue)] == cue
+            for start, word in enumerate(words)
+            for cue in self._by_first.get(word, ())
+        )

@@ -1,0 +1,151 @@
+"""dates: the time that a question speaks of, from its words and its clock.
+
+    last 3 days · past 2 weeks · 5 months ago · yesterday · today · last/this week, month, year · Friday
+    March 2025 · in March · 2025-03-14 · in 2025
+
+The first rule that holds decides. A week begins on Monday; a month counted back has 30 days, a year 365; a
+weekday is the most recent one, never today; a month without a year is the most recent one. "N days ago" runs
+from then until now, not for one day. All in UTC. Words match whole, and `may` and `march` alone are no months.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from typing import NamedTuple
+
+from recollect.events.facts import Micros
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = timedelta(days=1)
+_UNIT_DAYS = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.0, "year": 365.0}
+_NUMBERS = {
+    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
+    "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "couple of": 2, "a couple of": 2,
+}  # fmt: skip
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+    "november", "december",
+)  # fmt: skip
+_COUNT_MAX = 100_000
+
+_COUNT = r"(\d{1,6}|" + "|".join(sorted(_NUMBERS, key=len, reverse=True)).replace(" ", r"\s+") + ")"
+_UNIT = r"(hour|day|week|month|year)s?"
+_BACK = re.compile(rf"\b(?:last|past)\s+{_COUNT}\s+{_UNIT}\b|\b{_COUNT}\s+{_UNIT}\s+ago\b")
+_NAMED = re.compile(r"\b(yesterday|today|(?:last|this)\s+(?:week|month|year))\b")
+_WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})\b")
+_MONTH_OF_YEAR = re.compile(rf"\b({'|'.join(_MONTHS)}),?\s+((?:19|20)\d\d)\b")
+_MONTH = re.compile(
+    rf"\b({'|'.join(month for month in _MONTHS if month not in ('march', 'may'))})\b"
+    r"|\b(?:in|during|since|of|last|this|early|late|mid)\s+(march|may)\b"
+)
+_ISO = re.compile(r"(?<![\d-])(\d{4})-(\d{2})-(\d{2})(?![\d-])")
+_YEAR = re.compile(r"\bin\s+((?:19|20)\d\d)\b")
+
+
+class Span(NamedTuple):
+    """A stretch of time, [start, end)."""
+
+    start: Micros
+    end: Micros
+
+
+def span_of(text: str, now: Micros) -> Span | None:
+    """The time that the question speaks of; None if it names none."""
+    try:
+        clock = _EPOCH + timedelta(microseconds=now)
+        lowered = text.lower()
+        spans = (rule(lowered, clock) for rule in _RULES)
+        found = next((span for span in spans if span is not None), None)
+    except (OverflowError, ValueError):  # a clock or a date that no calendar has
+        return None
+    return None if found is None else Span(_micros(found[0]), _micros(found[1]))
+
+
+_Moments = tuple[datetime, datetime]
+
+
+def _micros(moment: datetime) -> Micros:
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def _until(now: datetime) -> datetime:
+    """The end of a stretch that includes the present."""
+    return now + timedelta(microseconds=1)
+
+
+def _counted_back(text: str, now: datetime) -> _Moments | None:
+    match = _BACK.search(text)
+    if match is None:
+        return None
+    count, unit = (match[1], match[2]) if match[1] else (match[3], match[4])
+    words = " ".join(count.split())
+    number = int(words) if words.isdecimal() else _NUMBERS[words]
+    return now - min(number, _COUNT_MAX) * timedelta(days=_UNIT_DAYS[unit]), _until(now)
+
+
+def _named(text: str, now: datetime) -> _Moments | None:
+    match = _NAMED.search(text)
+    if match is None:
+        return None
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    monday = midnight - now.weekday() * _DAY
+    month, year = midnight.replace(day=1), midnight.replace(day=1, month=1)
+    return {
+        "yesterday": (midnight - _DAY, midnight),
+        "today": (midnight, _until(now)),
+        "last week": (monday - 7 * _DAY, monday),
+        "this week": (monday, _until(now)),
+        "last month": ((month - _DAY).replace(day=1), month),
+        "this month": (month, _until(now)),
+        "last year": (year.replace(year=year.year - 1), year),
+        "this year": (year, _until(now)),
+    }[" ".join(match[1].split())]
+
+
+def _weekday(text: str, now: datetime) -> _Moments | None:
+    match = _WEEKDAY.search(text)
+    if match is None:
+        return None
+    days_ago = (now.weekday() - _WEEKDAYS.index(match[1])) % 7 or 7
+    start = now.replace(hour=0, minute=0, second=0, microsecond=0) - days_ago * _DAY
+    return start, start + _DAY
+
+
+def _month(text: str, now: datetime) -> _Moments | None:
+    if match := _MONTH_OF_YEAR.search(text):
+        return _whole_month(int(match[2]), _MONTHS.index(match[1]) + 1)
+    if match := _MONTH.search(text):
+        number = _MONTHS.index(match[1] or match[2]) + 1
+        return _whole_month(now.year if number <= now.month else now.year - 1, number)
+    return None
+
+
+def _whole_month(year: int, month: int) -> _Moments:
+    following = date(year + month // 12, month % 12 + 1, 1)
+    return datetime(year, month, 1, tzinfo=UTC), datetime(following.year, following.month, 1, tzinfo=UTC)
+
+
+def _calendar_date(text: str, now: datetime) -> _Moments | None:
+    del now  # the date stands in the text
+    match = _ISO.search(text)
+    if match is None:
+        return None
+    start = datetime(int(match[1]), int(match[2]), int(match[3]), tzinfo=UTC)
+    return start, start + _DAY
+
+
+def _year(text: str, now: datetime) -> _Moments | None:
+    del now
+    match = _YEAR.search(text)
+    if match is None:
+        return None
+    year = int(match[1])
+    return datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)
+
+
+_RULES: tuple[Callable[[str, datetime], _Moments | None], ...] = (
+    _counted_back, _named, _weekday, _month, _calendar_date, _year,
+)  # fmt: skip

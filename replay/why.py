@@ -1,0 +1,49 @@
+"""why and why_not: a recorded recall replayed at its own basis, formula and clock, with one memory watched.
+
+Both give the same object: for a hit it says how the score came about, for a miss where the memory was lost.
+Nothing is written.
+"""
+
+from __future__ import annotations
+
+from recollect.events.errors import InvalidInput, RecollectError
+from recollect.events.facts import Recalled
+from recollect.events.log import Log
+from recollect.projections.view import Projections
+from recollect.query.explain.case import Case
+from recollect.query.explain.explaining import explain_case
+from recollect.query.explanation import Explanation
+from recollect.replay.verify import formula_of
+
+
+class NothingLeftToExplain(RecollectError):
+    """What the recall was made of is no longer in the log."""
+
+
+def why(log: Log, projections: Projections, seq: int, memory_id: str) -> Explanation:
+    """Why a memory ranked where it did in the recall recorded at `seq`; `exact` says that the replay held."""
+    recalled = recorded(log, projections, seq)
+    if recalled.formula not in projections.engine.formulas:
+        raise NothingLeftToExplain(f"r{seq} used the formula {recalled.formula}, which the log does not hold")
+    if memory_id in recalled.ids and projections.documents.ids.find(memory_id) < 0:
+        raise NothingLeftToExplain(
+            f"{memory_id!r} was at rank {recalled.ids.index(memory_id) + 1} of r{seq}, but was erased since; "
+            f"nothing is left to explain it by"
+        )
+    view = projections.at(recalled.basis, log.time_of(recalled.basis))
+    case = Case(recalled.question, view, formula_of(log, projections, recalled), memory_id)
+    exact = (case.ranking.ids, case.ranking.scores) == (recalled.ids, recalled.scores)
+    return explain_case(case, recall=f"r{seq}", exact=exact)
+
+
+def why_not(log: Log, projections: Projections, seq: int, memory_id: str) -> Explanation:
+    """Why a memory was not in the answer recorded at `seq`: `dropped_at` says where it was lost."""
+    return why(log, projections, seq, memory_id)
+
+
+def recorded(log: Log, projections: Projections, seq: int) -> Recalled:
+    """The recall recorded at `seq`."""
+    fact = log.get(seq).fact if 0 < seq <= projections.position else None
+    if not isinstance(fact, Recalled):
+        raise InvalidInput(f"'r{seq}' is not the id of a recorded recall; `Answer.id` has it")
+    return fact
