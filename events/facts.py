@@ -144,7 +144,10 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What surrounds a question and may move a ranking without restricting it."""
+    """What surrounds a question and may move a ranking without restricting it.
+
+    `since` and `until` are the time that the question is about.
+    """
 
     surface: str | None = None
     profile: str | None = None
@@ -153,6 +156,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tags: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     weights: dict[str, float] = {}
+    since: Micros | None = None
+    until: Micros | None = None
     depth: int | None = None
 
 

@@ -43,7 +43,8 @@ import os
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
-from struct import Struct
+from itertools import accumulate
+from struct import Struct, error
 from typing import NamedTuple
 from zlib import crc32
 
@@ -117,6 +118,56 @@ class Batch(NamedTuple):
     blob: bytes
     starts: list[int]
     chain: bytes
+
+
+class Frame(NamedTuple):
+    """A frame without its CRCs, which belong to the segment it stands in: header, meta and body."""
+
+    header: Header
+    meta: bytes
+    body: bytes
+
+    @classmethod
+    def build(
+        cls, *, kind: int, flags: int, version: int, seq: int, durable_seq: int, at: int, id_: bytes,
+        position: int, batch: int, digest: bytes | None, meta: bytes, body: bytes, chain: bytes,
+    ) -> Frame:  # fmt: skip
+        """The frame with these fields behind `chain`; `digest` is given only for an erased body."""
+        if len(id_) != 16 or len(body) < SALT_BYTES:
+            raise ValueError("an event has an id of 16 bytes and a salt of 16 bytes")
+        header = Header(
+            kind, flags, len(body), len(meta), version, seq, durable_seq, at, id_, position, batch,
+            sha256(body).digest() if digest is None else digest, b"",
+        )  # fmt: skip
+        try:
+            fields = _FIELDS.pack(MAGIC, FORMAT, *header[:-1])
+        except error as reason:
+            raise ValueError(f"a number does not fit its field: {reason}") from None
+        return cls(header._replace(chain=sha256(chain + fields + meta).digest()), meta, body)
+
+    @classmethod
+    def parse(cls, data: bytes, seed: int) -> Frame:
+        header = parse_header(data, 0, seed)
+        return cls(header, data[HEADER_BYTES : header.body_offset], body_of(data, 0, header))
+
+    def encode(self, seed: int) -> bytes:
+        """Its bytes in a segment with this seed."""
+        fields = _FIELDS.pack(MAGIC, FORMAT, *self.header[:-1]) + self.header.chain
+        pad = bytes(-(HEADER_BYTES + len(self.meta) + len(self.body) + 4) % 8)
+        frame = b"".join((fields, _SEAL.pack(crc32(fields, seed), 0), self.meta, self.body, pad))
+        return frame + _CRC.pack(crc32(frame, seed))
+
+
+def copy_batch(frames: Sequence[Frame], seed: int) -> tuple[Batch, list[Entry]]:
+    """Frames as they are, in the form in which a log writes new ones."""
+    blobs = [frame.encode(seed) for frame in frames]
+    starts = [0, *accumulate(map(len, blobs))][:-1]
+    entries = [
+        Entry(header.id, type_, header.version, actor, body[SALT_BYTES:])
+        for header, meta, body in frames
+        for type_, actor in (decode_meta(meta),)
+    ]
+    return Batch(b"".join(blobs), starts, frames[-1].header.chain), entries
 
 
 def frame_bytes(meta_bytes: int, body_bytes: int) -> int:

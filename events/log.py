@@ -27,6 +27,15 @@ class LogStatus(msgspec.Struct, frozen=True, kw_only=True):
     recovered: tuple[str, ...] = ()
 
 
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One place where a log is not as it was written."""
+
+    path: str
+    offset: int
+    seq: int
+    problem: str
+
+
 class Log(Protocol):
     """Positions are 1, 2, 3, …; 0 is the position before the first event.
 
@@ -66,6 +75,14 @@ class Log(Protocol):
 
     def chain_at(self, seq: int) -> bytes:
         """The hash chain's value after this event; it commits to everything up to seq."""
+        ...
+
+    def verify_chain(self) -> list[Finding]:
+        """Everything that is not as it was written; empty if the whole chain holds."""
+        ...
+
+    def erase(self, seqs: Sequence[int]) -> None:
+        """Overwrite the payloads of these events for good; the chain still verifies."""
         ...
 
     def sync(self) -> None:

@@ -11,18 +11,23 @@ from recollect.events.envelope import Draft, Recorded
 from recollect.events.errors import HeadMoved
 from recollect.events.frame import (
     GENESIS,
+    BadFrame,
+    Batch,
     Entry,
+    Frame,
     body_of,
+    copy_batch,
     decode_frame,
     encode_batch,
     erased_tail,
     is_erased,
     parse_header,
 )
-from recollect.events.log import Clock, Durability, LogStatus
+from recollect.events.log import Clock, Durability, Finding, LogStatus
 from recollect.events.segment_log import wall_clock
 from recollect.events.segments import check_seq
 from recollect.events.upcasts import VERSIONS
+from recollect.events.verification import checked
 
 _SEED = 0
 
@@ -64,8 +69,11 @@ class MemoryLog:
         batch = encode_batch(
             entries, first_seq=self.head + 1, durable_seq=self.head, at=at, chain=self._chain, seed=_SEED
         )  # fmt: skip
+        self._keep(batch, entries, [at] * len(entries))
+
+    def _keep(self, batch: Batch, entries: Sequence[Entry], times: Sequence[int]) -> None:
         ends = [*batch.starts[1:], len(batch.blob)]
-        for entry, start, end in zip(entries, batch.starts, ends, strict=True):
+        for entry, at, start, end in zip(entries, times, batch.starts, ends, strict=True):
             if entry.version > VERSIONS.get(entry.type, 0):
                 self._unknown[entry.type] = self._unknown.get(entry.type, 0) + 1
             self._times.append(at)
@@ -73,6 +81,31 @@ class MemoryLog:
             self._frames.append(batch.blob[start:end])
         self._chain = batch.chain
         self._bytes += len(batch.blob)
+
+    def frames(self, after: int, upto: int) -> Iterator[Frame]:
+        """The frames of the events with after < seq <= upto, for `transfer`."""
+        for frame in self._frames[after:upto]:
+            yield Frame.parse(frame, _SEED)
+
+    def append_frames(self, frames: Sequence[Frame]) -> None:
+        """Whole batches behind the head, as they are (`transfer`); they must continue its chain."""
+        with self._mutex:
+            if frames[0].header.seq != self.head + 1:
+                raise HeadMoved(expected=frames[0].header.seq - 1, actual=self.head)
+            batch, entries = copy_batch(frames, _SEED)
+            self._keep(batch, entries, [frame.header.at for frame in frames])
+
+    def verify_chain(self) -> list[Finding]:
+        """Every frame that is not as it was written; see `verification`."""
+        findings: list[Finding] = []
+        chain: bytes | None = GENESIS
+        for seq, frame in enumerate(self._frames, 1):
+            try:
+                chain = checked(frame, seq, _SEED, chain).chain
+            except BadFrame as bad:
+                findings.append(Finding(path=":memory:", offset=0, seq=seq, problem=str(bad)))
+                chain = None
+        return findings
 
     def erase(self, seqs: Sequence[int]) -> None:
         """Overwrite the payloads of these events for good; they read as `Redacted` from here on."""

@@ -20,8 +20,10 @@ from recollect.events.frame import (
     BadFrame,
     Batch,
     Entry,
+    Frame,
     Header,
     check_frame,
+    copy_batch,
     decode_frame,
     parse_header,
     redacted_frame,
@@ -144,14 +146,22 @@ class Segment:
 
     def write(self, batch: Batch, entries: Sequence[Entry], at: int) -> None:
         """Add a batch at the end, in one write; synced by nobody yet."""
+        self._add(batch, entries, [at] * len(entries))
+
+    def _add(self, batch: Batch, entries: Sequence[Entry], times: Sequence[int]) -> None:
         assert not self.sealed
         self._write_at_end(batch.blob)
         index = self.index
-        for entry, start in zip(entries, batch.starts, strict=True):
+        for entry, at, start in zip(entries, times, batch.starts, strict=True):
             index.add(self.end + start, at, entry.id, entry.type, entry.version)
         self.count += len(entries)
-        self.last_at, self.chain = at, batch.chain
+        self.last_at, self.chain = times[-1], batch.chain
         self.end += len(batch.blob)
+
+    def copy(self, frames: Sequence[Frame]) -> None:
+        """Add whole batches of another log at the end, as they are."""
+        batch, entries = copy_batch(frames, self.file.seed)
+        self._add(batch, entries, [frame.header.at for frame in frames])
 
     def footer(self) -> bytes:
         return encode_footer(self.header, self.index, self.end, self.chain)
@@ -230,6 +240,15 @@ class Segment:
     def frame(self, seq: int) -> bytes:
         begin, end = self.extent(seq)
         return self.file.disk.read(self.file.descriptor, end - begin, begin)
+
+    def whole(self, seq: int) -> Frame:
+        """The frame of an event without its checksums, which were right."""
+        frame = self.frame(seq)
+        try:
+            check_frame(frame, 0, len(frame), self.file.seed)
+            return Frame.parse(frame, self.file.seed)
+        except BadFrame as bad:
+            raise self.damaged(self.extent(seq)[0], seq, str(bad)) from bad
 
     def header_of(self, seq: int) -> Header:
         """The header of an event, checked."""

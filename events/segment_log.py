@@ -31,13 +31,14 @@ from recollect.events.disk import Disk, RealDisk
 from recollect.events.envelope import Draft, Recorded
 from recollect.events.erasure import Intent
 from recollect.events.errors import InvalidInput, LogFailed, LogReadOnly, RecollectError
+from recollect.events.frame import Frame
 from recollect.events.head import HeadFile, Position
-from recollect.events.log import Clock, Durability, LogStatus
+from recollect.events.log import Clock, Durability, Finding, LogStatus
 from recollect.events.recovery import QUARANTINE, find_damage, show_until_damage
 from recollect.events.segment_writer import SegmentWriter
 from recollect.events.segments import Segments, check_seq
 from recollect.events.upcasts import VERSIONS
-from recollect.events.verification import Finding, verify_segments
+from recollect.events.verification import verify_segments
 from recollect.events.writer_lock import WriterLock
 
 SEGMENT_BYTES = 64 * 1024 * 1024
@@ -146,6 +147,11 @@ class SegmentLog:
             self._await_sync(max(seqs))
         return seqs
 
+    def append_frames(self, frames: Sequence[Frame]) -> None:
+        """Whole batches behind the head, as they are (`transfer`); they must continue its chain."""
+        with self._writing():
+            self._writer.copy(frames)
+
     def sync(self) -> None:
         with self._writing():
             self._writer.sync()
@@ -237,6 +243,12 @@ class SegmentLog:
     def read(self, after: int = 0, upto: int | None = None) -> Iterator[Recorded]:
         head = self.head
         return self._readable().records(max(0, after), head if upto is None else min(upto, head))
+
+    def frames(self, after: int, upto: int) -> Iterator[Frame]:
+        """The frames of the events with after < seq <= upto, for `transfer`."""
+        segments = self._readable()
+        for seq in range(after + 1, upto + 1):
+            yield segments.of(seq).whole(seq)
 
     def get(self, seq: int) -> Recorded:
         check_seq(seq, low=1, head=self.head)

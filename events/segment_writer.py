@@ -27,7 +27,7 @@ from recollect.events.envelope import encode, new_event_id, type_name
 from recollect.events.erasure import Intent, plan
 from recollect.events.errors import HeadMoved, LogDamaged
 from recollect.events.facts import Recovered
-from recollect.events.frame import Entry, encode_batch
+from recollect.events.frame import Entry, Frame, encode_batch
 from recollect.events.head import HeadFile, Position
 from recollect.events.log import Clock, Durability
 from recollect.events.recovery import find_damage, purge_quarantine, set_aside, show_until_damage
@@ -147,6 +147,14 @@ class SegmentWriter:
         )  # fmt: skip
         segment.write(batch, entries, at)
         return first
+
+    def copy(self, frames: Sequence[Frame]) -> None:
+        """Whole batches of another log that continue this one, as they are; then synced and shown."""
+        first = frames[0].header.seq
+        if first != self._segments.tail + 1:
+            raise HeadMoved(expected=first - 1, actual=self._segments.tail)
+        self._growing(frames[0].header.at).copy(frames)
+        self.sync()
 
     # --- durability ------------------------------------------------------------------------------
 

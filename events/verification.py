@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from hashlib import sha256
 
-import msgspec
-
 from recollect.events.errors import LogDamaged
 from recollect.events.frame import (
     GENESIS,
@@ -22,17 +20,9 @@ from recollect.events.frame import (
     is_erased,
     parse_header,
 )
+from recollect.events.log import Finding
 from recollect.events.segment import Segment
 from recollect.events.segments import Segments
-
-
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is not as it was written."""
-
-    path: str
-    offset: int
-    seq: int
-    problem: str
 
 
 def verify_segments(segments: Segments) -> list[Finding]:
@@ -68,7 +58,7 @@ def _check_frames(segment: Segment) -> Iterator[Finding]:
     for seq in range(segment.first_seq, segment.last_seq + 1):
         frame = segment.frame(seq)
         try:
-            chain = _checked(segment, seq, frame, chain).chain
+            chain = checked(frame, seq, segment.file.seed, chain).chain
         except BadFrame as bad:
             yield _finding(segment, segment.extent(seq)[0], seq, str(bad))
             chain = None
@@ -76,12 +66,12 @@ def _check_frames(segment: Segment) -> Iterator[Finding]:
         yield _finding(segment, segment.end, segment.last_seq, "the chain value at the end is another one")
 
 
-def _checked(segment: Segment, seq: int, frame: bytes, chain: bytes | None) -> Header:
+def checked(frame: bytes, seq: int, seed: int, chain: bytes | None) -> Header:
     """The header of a frame that is what it should be; `chain` is the value before, if that is known."""
-    header = parse_header(frame, 0, segment.file.seed)
+    header = parse_header(frame, 0, seed)
     if header.seq != seq or header.length != len(frame):
         raise BadFrame(f"another frame (@{header.seq}) stands in its place")
-    check_frame(frame, 0, len(frame), segment.file.seed)
+    check_frame(frame, 0, len(frame), seed)
     body = body_of(frame, 0, header)
     if sha256(body).digest() != header.digest and not is_erased(body, header.digest):
         raise BadFrame("its payload is not the one that was recorded")

@@ -48,6 +48,7 @@ def _by_status(store: Store) -> dict[str, int]:
 
 
 def _problems(store: Store, embedding: Embedding, damage: str | None) -> list[str]:
+    damage = damage or (str(store.damage) if store.damage else None)
     problems = [damage] if damage else []
     if embedding.embedder is None:
         problems.append("vector: no embedder, ranked by words only; open the store with one")

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from recollect.events.envelope import EventId, Recorded, draft
-from recollect.events.errors import InvalidInput
+from recollect.events.errors import InvalidInput, LogDamaged
 from recollect.events.facts import AnyFact, ShardSealed
 from recollect.events.log import Clock, Durability, Log
 from recollect.events.memory_log import MemoryLog
@@ -68,6 +68,7 @@ class Store:
         self.folder = folder
         self.clock = clock
         self.lock = threading.RLock()
+        self.damage: LogDamaged | None = None
         self.projections = self._new_projections(analyzers)
         self._checkpoint_seq = 0
         self._load_checkpoint()
@@ -106,6 +107,8 @@ class Store:
         ids: Sequence[EventId | None] | None = None,
     ) -> list[int]:
         """One atomic batch; its seqs."""
+        if self.damage is not None:
+            raise self.damage
         drafts = [
             draft(fact, actor=actor, event_id=event_id)
             for fact, event_id in zip(facts, ids or [None] * len(facts), strict=True)
@@ -119,14 +122,20 @@ class Store:
     # --- reading ---------------------------------------------------------------------------------
 
     def catch_up(self, progress: Progress | None = None) -> int:
-        """Fold what the log holds beyond the projections' position; returns the head."""
+        """Fold what the log holds beyond the projections' position; returns the head.
+
+        Where acknowledged data is damaged the fold ends: what came before can be read, nothing can be written.
+        """
         with self.lock:
             head = self.log.refresh()
             start = self.projections.position
-            if head > start:
-                with _no_collection(head - start):
-                    self._fold(start, head, progress)
-            return head
+            if head > start and self.damage is None:
+                try:
+                    with _no_collection(head - start):
+                        self._fold(start, head, progress)
+                except LogDamaged as damage:
+                    self.damage = damage
+            return self.projections.position
 
     def _fold(self, start: int, head: int, progress: Progress | None) -> None:
         shown = start

@@ -59,19 +59,22 @@ class Projections:
         """
         run: list[Recorded] = []
         new: set[str] = set()
-        for recorded in events:
-            fact = recorded.fact
-            if type(fact) is Ingested and fact.id not in self.documents.ids and fact.id not in new:
-                run.append(recorded)
-                new.add(fact.id)
-                if len(run) < _RUN_MAX:
-                    continue
-            self._births(run)
-            if not run or run[-1] is not recorded:
-                self.apply(recorded)
-            run, new = [], set()
-            yield self.position
-        self._births(run)
+        try:
+            for recorded in events:
+                fact = recorded.fact
+                if type(fact) is Ingested and fact.id not in self.documents.ids and fact.id not in new:
+                    run.append(recorded)
+                    new.add(fact.id)
+                    if len(run) < _RUN_MAX:
+                        continue
+                self._births(run)
+                if not run or run[-1] is not recorded:
+                    self.apply(recorded)
+                run, new = [], set()
+                yield self.position
+        finally:  # where reading fails, what was read before still counts
+            if run and run[0].seq == self.position + 1:
+                self._births(run)
 
     def _births(self, run: list[Recorded]) -> None:
         if not run:

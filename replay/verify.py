@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from recollect.events.facts import Recalled
-from recollect.events.log import Log
+from recollect.events.log import Finding, Log
 from recollect.projections.view import Projections
 from recollect.query.formula import Formula, from_canonical
 from recollect.query.ranking import Ranking, rank
@@ -30,7 +30,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """`exact` is true if every recall checked gave the same ids, order and scores, bit for bit.
+    """`exact` is true if every recall checked gave the same ids, order and scores, bit for bit, and the log
+    itself is as it was written (checksums, payload digests, hash chain).
 
     In an independent verification the scores may differ by a relative 1e-9: the second implementation adds
     the same numbers in another order.
@@ -40,6 +41,7 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     checked: int
     differences: tuple[Difference, ...]
     independent: bool = False
+    damage: tuple[Finding, ...] = ()
 
 
 def verify(
@@ -56,8 +58,13 @@ def verify(
                 differences.append(difference)
         if progress:
             progress(done, len(seqs))
+    damage = tuple(log.verify_chain())
     return VerifyReport(
-        exact=not differences, checked=len(seqs), differences=tuple(differences), independent=independent
+        exact=not differences and not damage,
+        checked=len(seqs),
+        differences=tuple(differences),
+        independent=independent,
+        damage=damage,
     )
 
 

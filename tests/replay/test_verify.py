@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.events.envelope import draft
+from recollect.events.errors import LogDamaged
 from recollect.events.facts import Accessed, Downscaled, DreamBegan, DreamEnded, Recalled, Superseded
 from recollect.memory import Memory
 from recollect.store import Store
@@ -221,3 +222,24 @@ def test_an_access_that_a_recall_caused_names_that_recall(tmp_path: Path):
         assert isinstance(fact, Accessed)
         assert (fact.how, fact.ids) == ("returned", ("a",))
         assert answer.id == f"r{memory.status().head - 1}"
+
+
+def test_a_changed_byte_in_the_log_is_found_with_its_seq(tmp_path: Path):
+    with Memory.open(tmp_path, embedder="hash") as memory:
+        memory.remember("auth session", id="a")
+        memory.remember("postgres session", id="b")
+        memory.recall("auth session")
+        assert memory.verify().damage == ()
+    (segment,) = (tmp_path / "log").glob("*.seg")
+    data = bytearray(segment.read_bytes())
+    place = data.index(b"postgres session")
+    data[place] ^= 1
+    segment.write_bytes(data)
+    with Memory.open(tmp_path, embedder="hash") as memory:
+        report = memory.verify()
+        assert not report.exact
+        assert [finding.seq for finding in report.damage] == [3]
+        assert "@3" in memory.status().degraded[0]
+        assert [memo.id for memo in memory.memories()] == ["a"]
+        with pytest.raises(LogDamaged, match="nothing was cut"):
+            memory.remember("more")
