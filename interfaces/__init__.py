@@ -1,3 +1,20 @@
 """Recollect: an event-sourced memory engine for AI agents."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
+
+__all__ = ["Memory", "__version__"]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> object:
+    """`Memory` is imported on first use, so that the command line starts without it."""
+    if name == "Memory":
+        from recollect.memory import Memory  # noqa: PLC0415 (that is the point)
+
+        return Memory
+    raise AttributeError(f"module 'recollect' has no attribute {name!r}")

@@ -18,7 +18,10 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """A ranking as the caller sees it. `id` is None if it was not recorded; `degraded` says what was off."""
+    """A ranking as the caller sees it. `id` is None if it was not recorded; `degraded` says what was off.
+
+    `facts` are what stages found out about the whole ranking: where dials stand, whether a tie-break fired.
+    """
 
     id: str | None
     basis: int
@@ -27,6 +30,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     now: str
     hits: tuple[Hit, ...]
     degraded: tuple[str, ...] = ()
+    facts: dict[str, str] = {}
 
 
 class Memo(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,5 +77,6 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     shards: int
     rows_unsealed: int
     last_dream: int
+    new_since_dream: int
     checkpoint_age_events: int
     degraded: tuple[str, ...]

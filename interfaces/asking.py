@@ -17,6 +17,7 @@ from recollect.events.facts import Context, Filters, Ingested, Question, Redacte
 from recollect.projections.view import View
 from recollect.query.formula import Formula
 from recollect.query.ranking import Ranking, rank
+from recollect.query.stages.weigh import Weigh
 from recollect.store import Store
 from recollect.when import iso, parse_time
 
@@ -83,9 +84,29 @@ def pose(
 
 
 def ask(store: Store, question: Question, view: View, formula: Formula) -> Ranking:
+    check_weights(question.context.weights, formula)
     store.require(formula)
     with store.lock:
         return rank(question, view, formula)
+
+
+def check_weights(weights: Mapping[str, float], formula: Formula) -> None:
+    """Weights that a question brings must be ones that the formula lets it bring."""
+    if not weights:
+        return
+    open_ = [s for s in formula.stages if isinstance(s, Weigh) and s.enabled and s.overridable]
+    if not open_:
+        raise InvalidInput(
+            f"the weights of formula {formula.name!r} are fixed; ask without context.weights, or write a formula "
+            f"of your own whose weigh stage says overridable = true"
+        )
+    known = sorted({name for stage in open_ for name in stage.weights})
+    for name, weight in weights.items():
+        if name not in known:
+            raise InvalidInput(f"formula {formula.name!r} has no weight {name!r}; it has {', '.join(known)}")
+        validate.number(weight, f"weight {name!r}", low=0.0, high=validate.WEIGHT_MAX)
+    if not any(weights.values()):
+        raise InvalidInput("every weight is 0; give at least one that is not, or none at all")
 
 
 def answer(
@@ -116,6 +137,7 @@ def answer(
         now=iso(question.now),
         hits=hits,
         degraded=degraded,
+        facts=dict(ranking.sheet.facts),
     )
 
 

@@ -190,14 +190,15 @@ def revise(memory_id: str, text: str | None, store: str, embedder: str, as_json:
 @click.option("--tag", "tags", multiple=True, help="Only memories with one of these tags.")
 @click.option("--kind", "kinds", multiple=True, help="Only memories of these kinds.")
 @click.option("--at", "when", help="As of a seq (@1234), a time, or '2 days ago'; records nothing.")
+@click.option("--valid-at", help="Only what held at this time (valid_from, valid_to).")
 @click.option("--now", help="The clock to rank with.")
 @click.option("--no-track", is_flag=True, help="The hits do not count as accessed.")
 @click.option("--no-record", is_flag=True, help="Write nothing.")
 @_common
 def recall(
     query: str, k: int, formula: str | None, session: str | None, project: str | None, tags: tuple[str, ...],
-    kinds: tuple[str, ...], when: str | None, now: str | None, no_track: bool, no_record: bool, store: str,
-    embedder: str, as_json: bool,
+    kinds: tuple[str, ...], when: str | None, valid_at: str | None, now: str | None, no_track: bool,
+    no_record: bool, store: str, embedder: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Rank the memories for QUERY, now or as of a moment.
 
@@ -206,7 +207,7 @@ def recall(
       recollect recall "where are auth sessions stored?" -k 3
       recollect recall "where are auth sessions stored?" --at "2 days ago"
     """
-    filters = _given({"project": project, "tags": tags, "kinds": kinds})
+    filters = _given({"project": project, "tags": tags, "kinds": kinds, "valid_at": valid_at})
     options = _given({"formula": formula, "session": session, "now": now})
     with _memory(store, embedder) as memory:
         source = memory.at(when) if when else memory
@@ -284,16 +285,21 @@ def restore(memory_id: str, reason: str, store: str, embedder: str, as_json: boo
 
 @main.command()
 @click.argument("memory_id", metavar="ID")
+@click.option("--ranks", "query", metavar="QUERY", help="Its rank over time for this question instead.")
 @_common
-def history(memory_id: str, store: str, embedder: str, as_json: bool) -> None:
-    """Every event that touched a memory.
+def history(memory_id: str, query: str | None, store: str, embedder: str, as_json: bool) -> None:
+    """Every event that touched a memory, or its rank over time.
 
     \b
     Example:
       recollect history 0192f0c1…
+      recollect history 0192f0c1… --ranks "where are auth sessions stored?"
     """
     with _memory(store, embedder) as memory:
-        _show(memory.history(memory_id), as_json, "happenings")
+        if query is None:
+            _show(memory.history(memory_id), as_json, "happenings")
+        else:
+            cli_travel.show(memory.ranks(memory_id, query), as_json, "ranks")
 
 
 @main.command()
@@ -328,6 +334,8 @@ def status(store: str, embedder: str, as_json: bool) -> None:
     with _memory(store, embedder) as memory:
         _show(memory.status(), as_json, "status")
 
+
+from recollect import cli_compare, cli_dream, cli_explain, cli_travel  # noqa: E402, F401 (their commands join `main`)
 
 if __name__ == "__main__":
     main()

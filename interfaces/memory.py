@@ -13,7 +13,10 @@ from msgspec import UNSET, UnsetType
 
 from recollect import reading, validate
 from recollect.answers import Answer, Happening, Memo, Status
-from recollect.asking import answer, ask, pose
+from recollect.asking import answer, pose
+from recollect.comparing import Comparing
+from recollect.consulting import Expander, Models, consult
+from recollect.dreaming import Dreaming
 from recollect.embedder import Embedder, EmbedFunction, choose
 from recollect.embedding import Embedding, adoption_event_id
 from recollect.events.envelope import EventId
@@ -31,13 +34,18 @@ from recollect.events.facts import (
     Revised,
 )
 from recollect.events.log import Clock
+from recollect.explaining import Explaining
 from recollect.memory_ids import new_memory_id
 from recollect.past import PastView
+from recollect.past_embedding import embedding_at
+from recollect.previous import with_previous
 from recollect.query import formula as formulas
 from recollect.query.formula import Formula
 from recollect.replay.verify import VerifyReport, verify
+from recollect.reranker import Reranker, RerankFunction, choose_reranker
 from recollect.status import status_of
 from recollect.store import Progress, Store, system_clock
+from recollect.travelling import Travelling
 from recollect.when import When, parse_time
 
 DEFAULT_FORMULA = "reverie"
@@ -46,14 +54,23 @@ _BATCH = 512
 Time = str | datetime | float
 
 
-class Memory:
+class Memory(Explaining, Dreaming, Travelling, Comparing):
     """An open store. Use it as a context manager, or `close` it."""
 
-    def __init__(self, store: Store, embedding: Embedding, formula: Formula, *, actor: str = "") -> None:
+    def __init__(
+        self,
+        store: Store,
+        embedding: Embedding,
+        formula: Formula,
+        *,
+        actor: str = "",
+        models: Models = Models(),  # noqa: B008 (immutable)
+    ) -> None:
         self._store = store
         self._embedding = embedding
         self._formula = formula
         self._actor = actor
+        self._models = models
 
     @classmethod
     def open(
@@ -61,6 +78,8 @@ class Memory:
         path: str | Path,
         *,
         embedder: str | Embedder | EmbedFunction | None = "minilm",
+        reranker: str | Path | Reranker | RerankFunction | None = None,
+        expander: Expander | None = None,
         formula: str | Path | Formula | None = None,
         actor: str = "",
         clock: Clock = system_clock,
@@ -69,20 +88,25 @@ class Memory:
         """Open the store in a directory, making it if it is not there.
 
         The formula is the one in force in the store unless another is given, which then comes into force
-        with the next recall that is recorded.
+        with the next recall that is recorded. `reranker` (a cross-encoder's path or name, or a callable from
+        a question and texts to scores) and `expander` (a callable from a question to rewritings) are asked
+        when a formula wants them; what they say is recorded with the recall.
         """
         chosen = choose(embedder)
+        models = Models(choose_reranker(reranker), expander)
         store = Store.open(path, clock=clock, progress=progress)
         try:
             engine = store.projections.engine
             recipe = _formula(formula) if formula else _in_force(store)
             store.require(recipe)
-            return cls(store, Embedding(chosen, engine.embedder(store.log.head)), recipe, actor=actor)
+            embedding = Embedding(chosen, engine.embedder(store.log.head))
+            return cls(store, embedding, recipe, actor=actor, models=models)
         except BaseException:
             store.close()
             raise
 
     def close(self) -> None:
+        self._close_sql()
         self._store.close()
 
     def __enter__(self) -> Self:
@@ -262,7 +286,11 @@ class Memory:
             query, now=moment, k=k, embedding=self._embedding, session=session, context=context, filters=filters, wait=wait
         )  # fmt: skip
         view = self._store.view()
-        ranking = ask(self._store, question, view, recipe)
+        question = with_previous(self._store, question, view, recipe)
+        question, ranking, notes = consult(
+            self._store, question, view, recipe, models=self._models, embedding=self._embedding
+        )
+        degraded += notes
         recall_id = None
         if record:
             recalled = Recalled(
@@ -320,7 +348,12 @@ class Memory:
         """The store as it was: a read-only view with that moment's corpus, state, formula and clock."""
         seq, moment = self._store.resolve(when)
         return PastView(
-            self._store, self._store.view(seq), self._embedding, now=moment, fallback=self._formula
+            self._store,
+            self._store.view(seq),
+            embedding_at(self._store, self._embedding, seq),
+            now=moment,
+            fallback=self._formula,
+            models=self._models,
         )
 
     def verify(self, *, independent: bool = False, progress: Progress | None = None) -> VerifyReport:

@@ -1,18 +1,23 @@
-"""The store as it was at one seq: recall, get, memories. It writes nothing."""
+"""The store as it was at one seq: recall, explain, get, memories. It writes nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Unpack
 
 from recollect import reading
 from recollect.answers import Answer, Memo
-from recollect.asking import answer, ask, pose
+from recollect.asking import answer, pose
+from recollect.consulting import Models, consult
 from recollect.embedding import Embedding
 from recollect.events.facts import Context, Filters
+from recollect.explaining import Asking, Standpoint, explain_from
+from recollect.previous import with_previous
 from recollect.projections.view import View
 from recollect.query import formula as formulas
+from recollect.query.explanation import Explanation
 from recollect.query.formula import Formula
 from recollect.store import Store
 from recollect.when import parse_time
@@ -22,13 +27,21 @@ class PastView:
     """Everything is that moment's: corpus statistics, lifecycle, formula in force, and clock."""
 
     def __init__(
-        self, store: Store, view: View, embedding: Embedding, *, now: int, fallback: Formula
+        self,
+        store: Store,
+        view: View,
+        embedding: Embedding,
+        *,
+        now: int,
+        fallback: Formula,
+        models: Models = Models(),  # noqa: B008 (immutable)
     ) -> None:
         self._store = store
         self._view = view
         self._embedding = embedding
         self._now = now
         self._fallback = fallback
+        self._models = models
 
     @property
     def seq(self) -> int:
@@ -64,8 +77,16 @@ class PastView:
         question, degraded = pose(
             query, now=moment, k=k, embedding=self._embedding, session=session, context=context, filters=filters, wait=wait
         )  # fmt: skip
-        ranking = ask(self._store, question, self._view, recipe)
-        return answer(self._store, question, ranking, recall_id=None, degraded=degraded)
+        question = with_previous(self._store, question, self._view, recipe)
+        question, ranking, notes = consult(
+            self._store, question, self._view, recipe, models=self._models, embedding=self._embedding
+        )
+        return answer(self._store, question, ranking, recall_id=None, degraded=degraded + notes)
+
+    def explain(self, query: str, id: str, **asking: Unpack[Asking]) -> Explanation:  # noqa: A002
+        """Why a memory would have ranked where it would have then; takes `recall`'s arguments."""
+        here = Standpoint(self._store, self._view, self._embedding, self.formula, self._now)
+        return explain_from(here, query, id, asking)
 
     def get(self, id: str) -> Memo:  # noqa: A002 (the word callers know)
         return reading.memo(self._store, self._view, id)

@@ -60,7 +60,8 @@ def progress(label: str) -> Iterator[Report]:
     try:
         yield report
     finally:
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()
 
 
 def remembered(result: Mapping[str, object]) -> None:
@@ -153,7 +154,8 @@ def status(result: Status) -> None:
             "formula": result.formula,
             "embedder": f"{result.embedder.name or 'none'} ({result.embedder.state})",
             "vectors": f"{result.shards} shards, {result.rows_unsealed} rows scanned exactly",
-            "last dream": f"@{result.last_dream}" if result.last_dream else "never",
+            "last dream": (f"@{result.last_dream}" if result.last_dream else "never")
+            + f", {result.new_since_dream} new memories since the last dream",
             "checkpoint": f"{result.checkpoint_age_events} events old",
             "degraded": "; ".join(result.degraded) or "nothing",
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.answers import EmbedderStatus, Status
+from recollect.dream.schedule import new_memories
 from recollect.embedding import Embedding
 from recollect.query.formula import Formula
 from recollect.store import Store
@@ -33,7 +34,8 @@ def status_of(store: Store, embedding: Embedding, formula: Formula) -> Status:
         ),
         shards=len(projections.vectors.shards_at(seq)),
         rows_unsealed=projections.vectors.unsealed_rows(seq),
-        last_dream=projections.engine.last_dream(seq),
+        last_dream=(last_dream := projections.engine.last_dream(seq)),
+        new_since_dream=new_memories(projections.at(seq, 0), last_dream),
         checkpoint_age_events=store.checkpoint_age_events,
         degraded=tuple(_problems(store, embedding, log.damage)),
     )

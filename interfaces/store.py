@@ -155,11 +155,11 @@ class Store:
             self.projections.index(analyzer, self.log.read(0, self.projections.position))
 
     def view(self, at: int | None = None) -> View:
-        """The view at a seq (default: the head after catching up)."""
+        """The view at a seq (default: the head after catching up); in the middle of a dream, the one before it."""
         head = self.catch_up()
         if at is not None and not 0 <= at <= head:
             raise InvalidInput(f"@{at} is not in this log, which ends at @{head}")
-        seq = head if at is None else at
+        seq = head if at is None else self.projections.engine.whole(at)
         return self.projections.at(seq, self.log.time_of(seq))
 
     def resolve(self, when: When) -> tuple[int, int]:

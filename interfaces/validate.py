@@ -13,6 +13,7 @@ CONTENT_BYTES_MAX = 1_000_000
 QUERY_CHARACTERS_MAX = 1_000_000
 ID_CHARACTERS_MAX = 256
 K_MAX = 10_000
+WEIGHT_MAX = 1e6
 
 
 def text(value: object, what: str, *, characters_max: int = 1_000) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from recollect.events.grid import GridArray
@@ -19,6 +20,10 @@ class LexicalChannel(Protocol):
     def score_rows(self, query: str, rows: Int32Array, *, at: int, bm25: Bm25) -> FloatArray: ...
 
     def terms_of(self, row: int) -> list[str]: ...
+
+    def first_terms(self, rows: Int32Array) -> list[str | None]: ...
+
+    def holding(self, rows: Int32Array, groups: Sequence[Sequence[str]]) -> BoolArray: ...
 
 
 class VectorChannel(Protocol):

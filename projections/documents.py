@@ -225,6 +225,11 @@ class Documents:
         """The seq of the event that holds this row's text."""
         return self._text_of(row)[0]
 
+    def sources_at(self, memories: IntArray, seqs: IntArray) -> IntArray:
+        """The seq of the event that holds the newest text of memories[i] at seqs[i]; each was born by then."""
+        sources: IntArray = self._rows.column("source")[self._rows.at_each(memories, seqs)]
+        return sources
+
     def _text_of(self, row: int) -> tuple[int, int]:
         source, size = self._rows.values(row)
         return source, size

@@ -72,11 +72,12 @@ class _Memo(msgspec.Struct, array_like=True):
     dreams: list[Dream]
     began: dict[str, tuple[int, str]]
     unknown: dict[str, int]
+    undoings: list[Dream] = []
 
 
 class Engine:
     name = "engine"
-    version = 1
+    version = 2
     reads: ClassVar[frozenset[type]] = frozenset(
         {Recalled, FormulaAdopted, EmbedderAdopted, DreamBegan, DreamEnded, Unknown}
     )
@@ -85,6 +86,7 @@ class Engine:
         self.formulas: dict[str, str] = {}
         self.unknown: dict[str, int] = {}
         self.dreams: list[Dream] = []
+        self.undoings: list[Dream] = []
         self._in_force: list[Adoption] = []
         self._embedders: list[Adoption] = []
         self._began: dict[str, tuple[int, str]] = {}
@@ -121,6 +123,7 @@ class Engine:
         if not undoes:
             self.dreams.append(Dream(dream, began, seq))
             return
+        self.undoings.append(Dream(dream, began, seq))
         for earlier in self.dreams:
             if earlier.id == undoes and not earlier.undone_at:
                 earlier.undone_at = seq
@@ -137,9 +140,18 @@ class Engine:
         adoption = _latest(self._in_force, seq)
         return adoption.label if adoption else None
 
+    def formula_since(self, seq: int) -> int:
+        """The seq since which the formula in force at `seq` was in force; 0 if there was none."""
+        adoption = _latest(self._in_force, seq)
+        return adoption.seq if adoption else 0
+
     def embedder(self, seq: int) -> Adoption | None:
         """The embedder that the store had at `seq`."""
         return _latest(self._embedders, seq)
+
+    def adoption_of(self, label: str) -> Adoption | None:
+        """The last adoption of an embedder, by its name."""
+        return next((a for a in reversed(self._embedders) if a.label == label), None)
 
     def last_dream(self, seq: int) -> int:
         """The seq at which the last dream that still counts at `seq` ended; 0 if there was none."""
@@ -148,16 +160,33 @@ class Engine:
                 return dream.ended
         return 0
 
+    def whole(self, seq: int) -> int:
+        """`seq`, or the seq before the dream (or the undoing of one) that it lies in the middle of."""
+        for dreams in (self.dreams, self.undoings):
+            index = bisect_right(dreams, seq, key=lambda dream: dream.began)
+            if index and dreams[index - 1].began <= seq < dreams[index - 1].ended:
+                return dreams[index - 1].began - 1
+        return seq
+
     # --- checkpoints -----------------------------------------------------------------------------
 
     def dump(self) -> State:
-        memo = _Memo(self.formulas, self._in_force, self._embedders, self.dreams, self._began, self.unknown)
+        memo = _Memo(
+            self.formulas,
+            self._in_force,
+            self._embedders,
+            self.dreams,
+            self._began,
+            self.unknown,
+            self.undoings,
+        )
         return {"memo": msgspec.msgpack.encode(memo), "recalls": self._recalls.array}
 
     def load(self, state: State) -> None:
         memo = msgspec.msgpack.decode(state_bytes(state, "memo"), type=_Memo)
         self.formulas, self.unknown, self.dreams = memo.formulas, memo.unknown, memo.dreams
         self._in_force, self._embedders, self._began = memo.formulas_in_force, memo.embedders, memo.began
+        self.undoings = memo.undoings
         self._recalls.load(state_array(state, "recalls"))
 
 

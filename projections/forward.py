@@ -10,10 +10,13 @@ whoever reads the arrays calls it before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from recollect.projections.analyzers import Analyzer
 from recollect.projections.columns import (
+    BoolArray,
     Column,
     Int32Array,
     IntArray,
@@ -121,6 +124,24 @@ class ForwardIndex:
         ends = np.cumsum(lengths)
         shifts = np.repeat(self.offsets[rows] - (ends - lengths), lengths)
         return self.tokens[shifts + np.arange(len(shifts))]
+
+    def holding(self, rows: Int32Array, groups: Sequence[Sequence[str]]) -> BoolArray:
+        """Per row and group of terms: whether the row holds a term of the group."""
+        numbered = sorted(
+            (self.vocabulary[term], group)
+            for group, terms in enumerate(groups)
+            for term in terms
+            if term in self.vocabulary
+        )
+        held = np.zeros((len(rows), len(groups)), dtype=np.bool_)
+        if numbered and len(rows):
+            numbers, group_of = np.array(numbered, dtype=np.int64).T
+            tokens = self.tokens_of_many(rows)
+            places = np.minimum(np.searchsorted(numbers, tokens), len(numbers) - 1)
+            matching = np.flatnonzero(numbers[places] == tokens)
+            row_of = np.repeat(np.arange(len(rows)), self.lengths[rows])
+            held[row_of[matching], group_of[places[matching]]] = True
+        return held
 
     # --- checkpoints -----------------------------------------------------------------------------
 

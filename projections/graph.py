@@ -163,6 +163,10 @@ class Graph:
             weight=self._edges.weight[edges],
         )
 
+    def knows(self, kind: str) -> bool:
+        """Whether there ever was an edge of this kind."""
+        return self._edges.kinds.find(kind) >= 0
+
     def kind_name(self, number: int) -> str:
         """The name of a kind of edge, by its number in `Neighbours.kind`."""
         return self._edges.kinds.values[number]

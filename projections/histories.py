@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from recollect.events.facts import Ingested
+from recollect.events.facts import Ingested, Verdict
 from recollect.projections.columns import Column, IntArray, Interner, State, state_array, state_bytes
 from recollect.projections.condition import Condition, Visibility
 from recollect.projections.strength import Downscales
 from recollect.projections.traits import Traits
 from recollect.projections.usage import Feedback, Usage
+from recollect.projections.verdicts import Verdicts
 
 
 class Histories:
@@ -24,6 +25,7 @@ class Histories:
         self.traits = Traits(self.strings)
         self.usage = Usage()
         self.feedback = Feedback()
+        self.verdicts = Verdicts()
         self.condition = Condition()
         self.visibility = Visibility()
         self.downscales = Downscales()
@@ -42,6 +44,10 @@ class Histories:
             self.traits.ingested(memory, seq, fact)
             self.visibility.ingested(memory, seq)
 
+    def rated(self, memory: int, seq: int, verdict: Verdict) -> None:
+        self.feedback.rated(memory, seq, verdict)
+        self.verdicts.rated(self.traits.kind(memory), seq, verdict)
+
     def seqs_of(self, memory: int) -> list[int]:
         """The seqs of all records of a memory, ascending."""
         groups = (self.traits, self.usage, self.feedback, self.condition, self.visibility)
@@ -54,6 +60,7 @@ class Histories:
             **self.traits.dump(),
             **self.usage.dump(),
             **self.feedback.dump(),
+            **self.verdicts.dump(),
             **self.condition.dump(),
             **self.visibility.dump(),
             **self.downscales.dump("strength"),
@@ -65,6 +72,7 @@ class Histories:
         self.traits.load(state, self.strings)
         self.usage.load(state)
         self.feedback.load(state)
+        self.verdicts.load(state)
         self.condition.load(state)
         self.visibility.load(state)
         self.downscales.load("strength", state)

@@ -12,6 +12,8 @@ Reading settles what was added since and uses scratch space of its own: one thre
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import numpy as np
 
@@ -19,6 +21,7 @@ from recollect.events.errors import InvalidInput
 from recollect.projections.analyzers import ANALYZERS
 from recollect.projections.bm25 import VARIANTS, Bm25, average_okapi_idf
 from recollect.projections.columns import (
+    BoolArray,
     Column,
     FloatArray,
     Int32Array,
@@ -106,6 +109,18 @@ class Lexical:
         self._forward.settle()
         terms = self._forward.vocabulary.terms
         return [terms[number] for number in self._forward.tokens_of(row).tolist()]
+
+    def holding(self, rows: Int32Array, groups: Sequence[Sequence[str]]) -> BoolArray:
+        """Per row and group of terms: whether the row holds a term of the group."""
+        self._forward.settle()
+        return self._forward.holding(rows, groups)
+
+    def first_terms(self, rows: Int32Array | IntArray) -> list[str | None]:
+        """The first term of each row's text; None for a text without terms."""
+        self._forward.settle()
+        forward, terms = self._forward, self._forward.vocabulary.terms
+        starts, lengths = forward.offsets[rows].tolist(), forward.lengths[rows].tolist()
+        return [terms[forward.tokens[s]] if n else None for s, n in zip(starts, lengths, strict=True)]
 
     def statistics(self, at: int) -> CorpusStatistics:
         """Count and total length of the rows alive at `at`."""

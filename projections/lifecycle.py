@@ -59,6 +59,7 @@ from recollect.projections.documents import Documents
 from recollect.projections.histories import Histories
 from recollect.projections.lifecycle_columns import LifecycleColumns
 from recollect.projections.lifecycle_state import LifecycleState
+from recollect.projections.states import States, changes
 from recollect.projections.stringsets import StringSets
 from recollect.projections.touches import Touches, latest_touches
 
@@ -69,7 +70,7 @@ Change = TypeVar("Change", StrengthChange, StabilityChange, Placement, Promotion
 
 class Lifecycle:
     name = "lifecycle"
-    version = 1
+    version = 2
     reads: ClassVar[frozenset[type]] = frozenset(
         {
             Accessed,
@@ -138,7 +139,7 @@ class Lifecycle:
         match fact:
             case Rated(id=id_, verdict=verdict):
                 if (memory := find(id_)) >= 0:
-                    self._histories.feedback.rated(memory, seq, verdict)
+                    self._histories.rated(memory, seq, verdict)
             case Revised(id=id_):
                 if (memory := find(id_)) >= 0:
                     self._histories.traits.revised(memory, seq, fact)
@@ -220,6 +221,22 @@ class Lifecycle:
         """The lifecycle of these memories at `seq`; each column is computed when it is asked for."""
         return LifecycleColumns(self._histories, memories, seq)
 
+    def each(
+        self, memories: IntArray, seqs: IntArray, *, trait_seqs: IntArray | None = None, common: int | None = None
+    ) -> States:
+        """The lifecycle of memories[i] at seqs[i], in the same columns; see `States`."""
+        return States(self._histories, memories, seqs, trait_seqs=trait_seqs, common=common)
+
+    def last_touch(self, memory: int, seq: int) -> int:
+        """The seq of the last access to a memory at or before `seq`, or else of its birth."""
+        usage = self._histories.usage.history
+        node = int(usage.at(np.array([memory]), seq)[0])
+        return usage.seq(node) if node >= 0 else int(self._histories.born[memory])
+
+    def changes(self, after: int, upto: int) -> tuple[IntArray, IntArray]:
+        """Whose own records changed at which seqs with after < seq <= upto: memories and seqs, sorted."""
+        return changes(self._histories, after, upto)
+
     def state(self, memory: int, seq: int) -> LifecycleState:
         """All values of one memory that existed at `seq`."""
         return lifecycle_state.state(self.at(np.array([memory], dtype=np.int64), seq))
@@ -227,6 +244,10 @@ class Lifecycle:
     def touches(self, seq: int, records: int) -> Touches:
         """The memories last touched (born or accessed) by `seq`, latest first, from so many records."""
         return latest_touches(self._histories, seq, records)
+
+    def most_accessed(self, seq: int, top: int) -> IntArray:
+        """The `top` memories accessed most often by `seq`, most first, then who got there first."""
+        return self._histories.usage.popularity.most_accessed(seq, top)
 
     def count_by_status(self, memories: IntArray | Int32Array, seq: int) -> dict[str, int]:
         """How many of these memories are staged, consolidated and archived at `seq`."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from recollect.projections.columns import NEVER, FloatArray, Int32Array, IntArray, Interner
+from recollect.projections.columns import NEVER, BoolArray, FloatArray, Int32Array, IntArray, Interner
 from recollect.projections.condition import DEPTH, NO_LAYER, STABILITY, STRENGTH, VISIBLE
 from recollect.projections.histories import Histories
 from recollect.projections.stringsets import StringSets
@@ -92,6 +92,16 @@ class LifecycleColumns:
     @cached_property
     def expires_at(self) -> IntArray:
         return self._trait("expires_at", NEVER)
+
+    @cached_property
+    def event_dated(self) -> BoolArray:
+        """Whether the memory has a date of its own beside that of its creation."""
+        return np.not_equal(self.valid_from, ALWAYS)
+
+    @cached_property
+    def event_at(self) -> IntArray:
+        """When what the memory tells of begins to hold; its creation where nothing says so."""
+        return np.where(self.event_dated, self.valid_from, self.created_at)
 
     @cached_property
     def kind(self) -> Int32Array:
@@ -198,6 +208,20 @@ class LifecycleColumns:
         """helpful - unhelpful - 2 * outdated."""
         return self.helpful_count - self.unhelpful_count - np.int32(2) * self.outdated_count
 
+    @cached_property
+    def _verdicts_on_kind(self) -> tuple[FloatArray, FloatArray]:
+        return self._histories.verdicts.counts(self.kind, self.seq)
+
+    @property
+    def kind_helpful(self) -> FloatArray:
+        """How often memories of the same kind were judged helpful."""
+        return self._verdicts_on_kind[0]
+
+    @property
+    def kind_unhelpful(self) -> FloatArray:
+        """How often memories of the same kind were judged anything else."""
+        return self._verdicts_on_kind[1]
+
     # --- condition and visibility ----------------------------------------------------------------
 
     @cached_property
@@ -216,17 +240,23 @@ class LifecycleColumns:
     @cached_property
     def strength(self) -> FloatArray:
         """The last set strength and all downscales since: see `strength.py` for the definition."""
-        base = self._condition("strength", STRENGTH)
+        return self._after_downscales(self._condition("strength", STRENGTH), self.strength_seq)
+
+    def downscaled(self, strengths: FloatArray, since: int) -> FloatArray:
+        """What the strengths that these memories had at `since` are by now, through downscales alone."""
+        return self._after_downscales(strengths, np.full(len(self), since, dtype=np.int64))
+
+    def _after_downscales(self, base: FloatArray, since: IntArray) -> FloatArray:
         downscales, flips = self._histories.downscales, self._histories.traits.flips
         if not downscales.count(self.seq):
             return base
         tagged = self.importance_tag >= 0
-        strengths = downscales.strengths(base, self.strength_seq, tagged, self.seq)
+        strengths = downscales.strengths(base, since, tagged, self.seq)
         for place, memory in enumerate(self.memories.tolist() if flips else ()):
             if memory in flips:
                 strengths[place] = downscales.strength(
                     float(base[place]),
-                    int(self.strength_seq[place]),
+                    int(since[place]),
                     bool(tagged[place]),
                     flips[memory],
                     self.seq,
@@ -256,6 +286,11 @@ class LifecycleColumns:
     @cached_property
     def visibility(self) -> Int32Array:
         return self._histories.visibility.history.read(self._visibility_nodes, "visibility", VISIBLE)
+
+    @cached_property
+    def visibility_seq(self) -> IntArray:
+        """The seq that hid the memory or brought it back last; 0 if nothing did."""
+        return self._histories.visibility.history.read(self._visibility_nodes, "seq", 0)
 
     @cached_property
     def hidden_reason(self) -> Int32Array:

@@ -113,6 +113,10 @@ class Traits:
         self.expiries += values[_EXPIRES_AT] != NEVER
         self._append(memory, seq, old, values)
 
+    def kind(self, memory: int) -> int:
+        """The number of the name of the kind that a memory has now."""
+        return int(self.history.values(self.history.latest(memory))[_PLACE["kind"]])
+
     def reembedded(self, memory: int, seq: int, embedder: str) -> None:
         values = list(self.history.values(self.history.latest(memory)))
         values[_EMBEDDER] = self.strings.number(embedder)

@@ -10,6 +10,7 @@ import numpy as np
 
 from recollect.events.facts import Accessed, Verdict
 from recollect.projections.columns import Column, State, state_array
+from recollect.projections.popularity import Popularity
 from recollect.projections.versions import Versions
 
 NEVER_ACCESSED = -(2**63)
@@ -30,6 +31,7 @@ class Usage:
                 ("last_recall", "q"),
             ]
         )
+        self.popularity = Popularity(self.history)
         self.born_in: Column[np.int32] = Column(np.int32)
         self._seen: set[int] = set()
 
@@ -80,6 +82,7 @@ class Usage:
         self.born_in.load(state_array(state, "born_in"))
         self._seen = set(state_array(state, "seen").tolist())
         self.history.load("usage", state)
+        self.popularity = Popularity(self.history)
 
 
 class Feedback:

@@ -114,6 +114,20 @@ class Versions:
             late = late[(here >= 0) & (seqs[here] > seq)]
         return nodes
 
+    def at_each(self, owners: IntArray | Int32Array, seqs: IntArray) -> Int32Array:
+        """The version of owners[i] that stood at seqs[i]; -1 where there was none."""
+        nodes = self.at(owners, int(seqs.max(initial=0)))
+        records = self.table.array
+        at, prevs, jumps = records["seq"], records["prev"], records["jump"]
+        late = np.flatnonzero((nodes >= 0) & (at[nodes] > seqs)) if len(records) else np.empty(0, np.int64)
+        while len(late):
+            here, wanted = nodes[late], seqs[late]
+            far = jumps[here]
+            leap = (far >= 0) & (at[far] > wanted)
+            nodes[late] = here = np.where(leap, far, prevs[here])
+            late = late[(here >= 0) & (at[here] > wanted)]
+        return nodes
+
     def read(self, nodes: Int32Array, name: str, default: float) -> npt.NDArray[Any]:
         """One value of each of these versions; `default` where the version is -1."""
         if not len(self.table):

@@ -12,6 +12,7 @@ from recollect.events.facts import Ingested
 from recollect.projections.analyzers import ANALYZERS
 from recollect.projections.channels import LexicalChannel, VectorChannel
 from recollect.projections.columns import State
+from recollect.projections.conversations import Conversations
 from recollect.projections.documents import Documents
 from recollect.projections.engine import Engine
 from recollect.projections.graph import Graph
@@ -36,6 +37,7 @@ class Projections:
         self.graph = Graph(self.documents)
         self.engine = Engine()
         self.sessions = Sessions(self.documents)
+        self.conversations = Conversations(self.documents)
 
     def apply(self, recorded: Recorded) -> None:
         """Fold the event at position + 1."""
@@ -46,7 +48,7 @@ class Projections:
                 for lexical in self.lexicals.values():
                     lexical.add(new)
                 self.vectors.add(new)
-        for part in (self.vectors, self.lifecycle, self.graph, self.engine, self.sessions):
+        for part in self._followers:
             if kind in part.reads:
                 part.apply(recorded)
         self.vectors.seq = self.position = recorded.seq
@@ -88,6 +90,8 @@ class Projections:
             lexical.add_many(texts)
         self.vectors.add_many(row, [fact.vector for fact in facts])
         self.lifecycle.births(seqs, facts)
+        for fact in facts:
+            self.conversations.born(fact.session)
         self.vectors.seq = self.position = run[-1].seq
 
     def index(self, analyzer: str, events: Iterable[Recorded]) -> None:
@@ -105,8 +109,15 @@ class Projections:
         assert 0 <= seq <= self.position
         return View(self, seq, time)
 
-    def _parts(self) -> list[Documents | Vectors | Lifecycle | Graph | Engine | Sessions]:
-        return [self.documents, self.vectors, self.lifecycle, self.graph, self.engine, self.sessions]
+    @property
+    def _followers(self) -> tuple[Vectors | Lifecycle | Graph | Engine | Sessions | Conversations, ...]:
+        """The projections that fold an event after the documents did."""
+        return (self.vectors, self.lifecycle, self.graph, self.engine, self.sessions, self.conversations)
+
+    def _parts(
+        self,
+    ) -> tuple[Documents | Vectors | Lifecycle | Graph | Engine | Sessions | Conversations, ...]:
+        return (self.documents, *self._followers)
 
     def versions(self) -> dict[str, int]:
         """Name and version of every projection: a checkpoint of other versions is of no use."""
@@ -137,7 +148,9 @@ class Projections:
 class View:
     """The projections as of one seq. Reading it changes nothing."""
 
-    __slots__ = ("documents", "engine", "graph", "lifecycle", "projections", "seq", "sessions", "time")
+    __slots__ = (
+        "conversations", "documents", "engine", "graph", "lifecycle", "projections", "seq", "sessions", "time",
+    )  # fmt: skip
 
     def __init__(self, projections: Projections, seq: int, time: int) -> None:
         self.projections = projections
@@ -148,6 +161,7 @@ class View:
         self.graph = projections.graph
         self.engine = projections.engine
         self.sessions = projections.sessions
+        self.conversations = projections.conversations
 
     def lexical(self, analyzer: str) -> LexicalChannel:
         """The channel that finds memories by words."""

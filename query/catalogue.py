@@ -15,22 +15,35 @@ from typing import get_type_hints
 import msgspec
 
 from recollect.projections.columns import FloatArray
+from recollect.query.factors.cluster_boost import cluster_boost
 from recollect.query.factors.cluster_similarity import cluster_similarity
+from recollect.query.factors.consolidation_quality import consolidation_quality
+from recollect.query.factors.contextual_boost import contextual_boost
 from recollect.query.factors.depth_weight import depth_weight
+from recollect.query.factors.feedback_factor import feedback_factor
+from recollect.query.factors.floored_decay import floored_decay
 from recollect.query.factors.half_life_recency import half_life_recency
 from recollect.query.factors.high_importance import high_importance
+from recollect.query.factors.hot_relevance import hot_relevance
 from recollect.query.factors.idle_decay import idle_decay
 from recollect.query.factors.importance_bonus import importance_bonus
 from recollect.query.factors.intent_recency import intent_recency
 from recollect.query.factors.laplace_count import laplace_count
 from recollect.query.factors.log_degree import log_degree
 from recollect.query.factors.log_usage import log_usage
+from recollect.query.factors.preference_boost import preference_boost
+from recollect.query.factors.priority_factor import priority_factor
 from recollect.query.factors.recency_boost import recency_boost
 from recollect.query.factors.recency_share import recency_share
 from recollect.query.factors.session_spread import session_spread
 from recollect.query.factors.similarity import similarity
 from recollect.query.factors.stability import stability
 from recollect.query.factors.strength import strength
+from recollect.query.factors.temporal_fit import temporal_fit
+from recollect.query.factors.text_relevance import text_relevance
+from recollect.query.factors.thompson_boost import thompson_boost
+from recollect.query.factors.type_weight import type_weight
+from recollect.query.factors.word_overlap_boost import word_overlap_boost
 
 Factor = Callable[..., FloatArray]
 Parameter = float | int | bool | str | dict[str, float] | list[float]
@@ -38,10 +51,36 @@ Parameter = float | int | bool | str | dict[str, float] | list[float]
 FACTORS: dict[str, Factor] = {
     function.__name__: function
     for function in (
-        recency_boost, strength, depth_weight, session_spread, stability,
-        similarity, recency_share, importance_bonus, high_importance, half_life_recency, laplace_count,
-        cluster_similarity, intent_recency, log_usage, idle_decay, log_degree,
-    )  # fmt: skip
+        recency_boost,
+        strength,
+        depth_weight,
+        session_spread,
+        stability,
+        similarity,
+        recency_share,
+        importance_bonus,
+        high_importance,
+        half_life_recency,
+        laplace_count,
+        cluster_similarity,
+        intent_recency,
+        log_usage,
+        idle_decay,
+        log_degree,
+        text_relevance,
+        type_weight,
+        feedback_factor,
+        priority_factor,
+        floored_decay,
+        thompson_boost,
+        consolidation_quality,
+        hot_relevance,
+        word_overlap_boost,
+        preference_boost,
+        contextual_boost,
+        cluster_boost,
+        temporal_fit,
+    )
 }
 
 

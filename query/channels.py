@@ -12,8 +12,11 @@ import numpy as np
 from recollect.events.grid import from_bytes
 from recollect.projections.bm25 import Bm25
 from recollect.projections.columns import FloatArray, Int32Array
+from recollect.query.hot import hot_rows
 from recollect.query.recent import recent_rows
 from recollect.query.scene import Scene
+from recollect.query.timing import temporal_rows
+from recollect.query.words import keywords_of
 
 Channel = Callable[[Scene, int, Bm25, str], tuple[Int32Array, FloatArray]]
 
@@ -43,4 +46,27 @@ def recent(scene: Scene, top: int, _bm25: Bm25, _analyzer: str) -> tuple[Int32Ar
     return recent_rows(scene, top)
 
 
-CHANNELS: dict[str, Channel] = {"lexical": lexical, "vector": vector, "recent": recent}
+def keywords(scene: Scene, top: int, bm25: Bm25, analyzer: str) -> tuple[Int32Array, FloatArray]:
+    """Rows that hold a keyword of the question, by BM25: stop words and one or two letters do not count."""
+    words = " ".join(keywords_of(scene.question.text, analyzer))
+    return lexical(scene.asking(words, scene.question.vector), top, bm25, analyzer)
+
+
+def hot(scene: Scene, top: int, _bm25: Bm25, _analyzer: str) -> tuple[Int32Array, FloatArray]:
+    """Rows that were accessed, by the number of accesses."""
+    return hot_rows(scene, top)
+
+
+def temporal(scene: Scene, top: int, _bm25: Bm25, _analyzer: str) -> tuple[Int32Array, FloatArray]:
+    """Rows whose date is near the time that the question is about, by nearness; none if it is about none."""
+    return temporal_rows(scene, top)
+
+
+CHANNELS: dict[str, Channel] = {
+    "lexical": lexical,
+    "vector": vector,
+    "recent": recent,
+    "keywords": keywords,
+    "hot": hot,
+    "temporal": temporal,
+}

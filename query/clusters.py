@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from recollect.events.grid import GridArray, cosine_of, from_bytes
+from recollect.events.grid import GridArray, from_bytes, norm2
+from recollect.events.grid import cosines as cosines_of
 from recollect.projections.columns import FloatArray
 from recollect.projections.rounding import round12
 from recollect.query.scene import Scene
@@ -22,17 +23,31 @@ def centroid_cosines(sheet: Sheet, scene: Scene) -> FloatArray:
         return np.full(len(sheet), np.nan)
     query, seq, vectors = from_bytes(scene.question.vector), scene.view.seq, scene.view.vectors
     able = vectors.comparable(sheet.rows, at=seq)
-    cosines = np.where(able, vectors.cosines(query, sheet.rows, at=seq), np.nan)
+    own = np.where(able, vectors.cosines(query, sheet.rows, at=seq), np.nan)
+    shared = cluster_cosines(sheet, scene)
+    return np.where(np.isnan(shared), own, shared)
+
+
+def cluster_cosines(sheet: Sheet, scene: Scene) -> FloatArray:
+    """The same, but NaN for a candidate in no cluster."""
+    cosines, seq = np.full(len(sheet), np.nan), scene.view.seq
     adopted = scene.view.engine.embedder(seq)
-    if scene.view.graph.clustered(seq) <= (0 if adopted is None else adopted.seq):
+    clustered = scene.view.graph.clustered(seq)
+    if scene.question.vector is None or clustered <= (0 if adopted is None else adopted.seq):
         return cosines
+    query = from_bytes(scene.question.vector)
     clusters = scene.view.graph.cluster_of(sheet.memories, seq)
-    for cluster in np.unique(clusters[clusters >= 0]).tolist():
-        centroid = from_bytes(scene.view.graph.centroid(cluster))
-        if _comparable(query, centroid):
-            cosines[clusters == cluster] = round12(cosine_of(query, centroid))
+    for cluster, cosine in _cosines(scene, query, np.unique(clusters[clusters >= 0]).tolist()):
+        cosines[clusters == cluster] = cosine
     return cosines
 
 
-def _comparable(query: GridArray, centroid: GridArray) -> bool:
-    return len(query) == len(centroid) and bool(centroid.any())
+def _cosines(scene: Scene, query: GridArray, clusters: list[int]) -> list[tuple[int, float]]:
+    """The cosines of the question and these clusters' centroids, where both have a direction in one space."""
+    centroids = {cluster: from_bytes(scene.view.graph.centroid(cluster)) for cluster in clusters}
+    able = [n for n, centroid in centroids.items() if len(centroid) == len(query) and centroid.any()]
+    if not able:
+        return []
+    points = np.stack([centroids[cluster] for cluster in able]).astype(np.int64)
+    exact = cosines_of(points @ query.astype(np.int64), norm2(query), (points * points).sum(axis=1))
+    return [(cluster, round12(cosine)) for cluster, cosine in zip(able, exact.tolist(), strict=True)]

@@ -14,6 +14,7 @@ import msgspec
 
 from recollect.events.facts import Question
 from recollect.query.bounds import NonNegative
+from recollect.query.text.intents import omega_intent, omega_preference
 from recollect.query.text.question_intent import question_intent
 from recollect.query.text.recency_intent import recency_intent
 
@@ -22,11 +23,13 @@ Classifier = Callable[[str], str]
 CLASSIFIERS: dict[str, Classifier] = {
     "recency-intent/1": recency_intent,
     "question-intent/1": question_intent,
+    "omega-intent/1": omega_intent,
+    "omega-preference/1": omega_preference,
 }
 
 
 class Dial(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`select` says what picks the row; an unknown choice picks `default`, and no such row means all 1."""
+    """`select` says what picks the row, in any letter case; an unknown choice picks `default`, and no such row means all 1."""
 
     name: str
     select: Literal["profile", "surface", "text"]
@@ -42,7 +45,8 @@ class Dial(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
                 wanted = question.context.surface or self.default
             case "text":
                 wanted = CLASSIFIERS[self.classifier](question.text)
-        return wanted if wanted in self.table else self.default
+        rows = {row.lower(): row for row in reversed(self.table)}
+        return wanted if wanted in self.table else rows.get(wanted.lower(), self.default)
 
 
 def positions(dials: tuple[Dial, ...], question: Question) -> dict[str, str]:

@@ -21,7 +21,16 @@ from recollect.query.stages.normalise import Normalise
 from recollect.query.stages.stage import ScoringStage
 
 Values = dict[str, float | None]
-State = Literal["applied", "disabled", "jumped over", "before it came", "dropped it", "after it was dropped"]
+State = Literal[
+    "applied",
+    "disabled",
+    "left out by a dial",
+    "jumped over",
+    "never saw it",
+    "before it came",
+    "dropped it",
+    "after it was dropped",
+]
 
 BEFORE_ALL_STAGES = 0
 
@@ -42,8 +51,8 @@ class Neighbour(msgspec.Struct, frozen=True, kw_only=True):
 class ChannelPart(msgspec.Struct, frozen=True, kw_only=True):
     """What one retrieving stage knew of the memory: its rank (None: not found) and raw value.
 
-    `last` is the value of the last of the `found` memories, of at most `depth`. `terms` are the words behind a
-    BM25 score; `source` is where a vector is searched: "tail" (looked at one by one) or a shard's digest.
+    `last` is the value of the last of the `found` memories, of at most `depth`. `terms` are the
+    question's words behind a BM25 score; `source` is where a vector is searched: "tail" (looked at one by one) or a shard's digest.
     """
 
     number: int
@@ -152,6 +161,6 @@ def carry(stage: ScoringStage, before: float, reads: Mapping[str, float | None])
     score = np.array([before])
     if isinstance(stage, Normalise):
         arrays["value"] = score
-    elif "score" in arrays and not math.isnan(before):
+    elif "score" in arrays and not math.isnan(before) and not getattr(stage, "suffix", ""):
         arrays["score"] = score
     return float(stage.combine(score, arrays)[0])

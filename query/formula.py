@@ -16,36 +16,14 @@ from pathlib import Path
 import msgspec
 
 from recollect.events.errors import RecollectError
-from recollect.projections.analyzers import ANALYZERS
 from recollect.query import catalogue
-from recollect.query.channels import CHANNELS
-from recollect.query.dials import CLASSIFIERS, Dial
-from recollect.query.stages.abstain import Abstain
+from recollect.query.dials import Dial
+from recollect.query.formula_check import problem_of
+from recollect.query.formula_tables import with_tables
 from recollect.query.stages.add import Add
-from recollect.query.stages.boost import Boost
+from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.compute import Compute
-from recollect.query.stages.cut import Cut
-from recollect.query.stages.deduplicate import Deduplicate
-from recollect.query.stages.expand import Expand
-from recollect.query.stages.filter import Filter
-from recollect.query.stages.fuse import Fuse
-from recollect.query.stages.gate import Gate
-from recollect.query.stages.lexical_stage import LexicalStage
-from recollect.query.stages.measure import Measure
 from recollect.query.stages.multiply import Multiply
-from recollect.query.stages.normalise import Normalise
-from recollect.query.stages.raise_ import Raise
-from recollect.query.stages.rank_by import RankBy
-from recollect.query.stages.rerank import Rerank
-from recollect.query.stages.retrieve import Retrieve
-from recollect.query.stages.shortcut import Shortcut
-from recollect.query.stages.tiebreak import TieBreak
-from recollect.query.stages.weigh import Weigh
-
-AnyStage = (
-    Retrieve | Measure | RankBy | Fuse | Weigh | Normalise | Multiply | Add | Raise | Filter | Expand
-    | Rerank | Deduplicate | TieBreak | Abstain | Cut | Shortcut | Compute | Boost | Gate
-)  # fmt: skip
 
 _FACTOR_STAGES = {"multiply": Multiply, "add": Add, "compute": Compute}
 
@@ -85,8 +63,8 @@ class Formula(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     @property
     def analyzers(self) -> tuple[str, ...]:
         """The text analyzers that its lexical channels read."""
-        found = (s.analyzer for s in self.stages if isinstance(s, LexicalStage | Deduplicate))
-        return tuple(dict.fromkeys(found))
+        named = (getattr(stage, "analyzer", None) for stage in self.stages)
+        return tuple(dict.fromkeys(analyzer for analyzer in named if analyzer is not None))
 
 
 def parse(text: str, *, origin: str) -> Formula:
@@ -99,21 +77,26 @@ def parse(text: str, *, origin: str) -> Formula:
 
 @cache
 def from_canonical(text: str) -> Formula:
-    """A formula from the canonical JSON that a log keeps."""
-    return build(msgspec.json.decode(text.encode(), type=dict[str, object]), origin="in the log")
+    """A formula from the canonical JSON that a log keeps; it was checked when it was adopted."""
+    fields = msgspec.json.decode(text.encode(), type=dict[str, object])
+    return build(fields, origin="in the log", check=False)
 
 
-def build(fields: Mapping[str, object], *, origin: str) -> Formula:
-    """Check and complete the fields of a formula."""
+def build(fields: Mapping[str, object], *, origin: str, check: bool = True) -> Formula:
+    """Complete the fields of a formula, and check them."""
     stages = fields.get("stages")
     if not isinstance(stages, list) or not stages:
         raise InvalidFormula(origin, "has no stages; give it `stages = [ … ]`")
     completed = [_complete(stage, n, origin) for n, stage in enumerate(stages, 1)]
+    rest = {name: value for name, value in fields.items() if name != "tables"}
     try:
-        formula = msgspec.convert({**fields, "stages": completed}, Formula)
+        tabled = with_tables(completed, fields.get("tables", {}))
+        formula = msgspec.convert({**rest, "stages": tabled}, Formula)
     except msgspec.ValidationError as error:
         raise InvalidFormula(origin, _readable(str(error))) from None
-    _check(formula, origin)
+    problem = problem_of(formula.stages, formula.dials) if check else None
+    if problem:
+        raise InvalidFormula(origin, problem)
     return formula
 
 
@@ -141,51 +124,6 @@ def _readable(problem: str) -> str:
         return problem
     index, _, rest = path.partition("]")
     return f"stage {int(index) + 1}{rest.rstrip('`')}: {head}"
-
-
-def _check(formula: Formula, origin: str) -> None:
-    """What the types cannot say: names that must be known, labels that lie ahead, ranks that exist."""
-    ranked: set[str] = set()
-    for number, stage in enumerate(formula.stages, 1):
-        problem = _problem(stage, formula.stages[number:], ranked)
-        if problem:
-            raise InvalidFormula(origin, f"stage {number} {problem}")
-        match stage:
-            case Retrieve():
-                ranked.add(stage.column)
-            case RankBy():
-                ranked.add(stage.name or stage.by)
-            case _:
-                pass
-    for dial in formula.dials:
-        if dial.select == "text" and dial.classifier not in CLASSIFIERS:
-            known = ", ".join(sorted(CLASSIFIERS)) or "none"
-            raise InvalidFormula(
-                origin, f"dial {dial.name!r} names the classifier {dial.classifier!r}; known: {known}"
-            )
-
-
-def _problem(  # noqa: PLR0911 (one line per thing that can be wrong)
-    stage: AnyStage, later: tuple[AnyStage, ...], ranked: set[str]
-) -> str | None:
-    match stage:
-        case Retrieve(channel=channel) if channel not in CHANNELS:
-            return f"names the channel {channel!r}; known are {', '.join(sorted(CHANNELS))}"
-        case Retrieve() if stage.column in ranked:
-            return f"retrieves {stage.column!r} again; give it another `name`"
-        case Fuse(channels=channels, weights=weights):
-            missing = [name for name in (*channels, *weights) if name not in ranked]
-            return f"fuses {missing[0]!r}, which no stage before it retrieves or ranks" if missing else None
-        case (Shortcut(to=to) | Gate(to=to)) if to not in {ahead.label for ahead in later}:
-            return f"jumps to {to!r}, which is the label of no stage after it"
-        case Rerank(upto=upto, weights=weights) if len(upto) != len(weights):
-            return f"has {len(upto)} bands but {len(weights)} weights"
-        case _:
-            pass
-    analyzer = getattr(stage, "analyzer", None)
-    if analyzer is not None and analyzer not in ANALYZERS:
-        return f"names the analyzer {analyzer!r}; known are {', '.join(ANALYZERS)}"
-    return None
 
 
 def names() -> list[str]:

@@ -10,10 +10,13 @@ from collections.abc import Callable
 import numpy as np
 
 from recollect.projections.columns import FloatArray
+from recollect.projections.traits import NO_PRIORITY
 from recollect.query.affinity import returned_before, shared_labels
-from recollect.query.clusters import centroid_cosines
+from recollect.query.clusters import centroid_cosines, cluster_cosines
 from recollect.query.scene import Scene
 from recollect.query.sheet import Sheet
+from recollect.query.surroundings import context_project, context_tags
+from recollect.query.timing import in_span, span_given
 
 MICROS_PER_HOUR = 3_600_000_000
 MICROS_PER_DAY = 24 * MICROS_PER_HOUR
@@ -54,6 +57,21 @@ def _degree(sheet: Sheet, scene: Scene) -> FloatArray:
     return scene.view.graph.degrees(sheet.memories, scene.view.seq).astype(np.float64)
 
 
+def _priority(sheet: Sheet, scene: Scene) -> FloatArray:
+    """NaN where a memory was given none."""
+    given = scene.lifecycle(sheet).priority
+    return np.where(given == NO_PRIORITY, np.nan, given.astype(np.float64))
+
+
+def _derived_from(sheet: Sheet, scene: Scene) -> FloatArray:
+    """How many memories each candidate was derived from: edges of that kind that leave it."""
+    found = scene.view.graph.neighbours(
+        sheet.memories, scene.view.seq, direction="out", kinds=("derived_from",)
+    )
+    counts = np.bincount(found.of, minlength=int(sheet.memories.max(initial=0)) + 1)
+    return counts[sheet.memories].astype(np.float64)
+
+
 INPUTS: dict[str, Input] = {
     "age_days": _since("updated_at", MICROS_PER_DAY),
     "age_hours": _since("created_at", MICROS_PER_HOUR),
@@ -72,4 +90,14 @@ INPUTS: dict[str, Input] = {
     "centroid_cosine": centroid_cosines,
     "shared_labels": shared_labels,
     "returned_before": returned_before,
+    "priority": _priority,
+    "kind_helpful": _lifecycle("kind_helpful"),
+    "kind_unhelpful": _lifecycle("kind_unhelpful"),
+    "derived_from": _derived_from,
+    "context_tags": context_tags,
+    "context_project": context_project,
+    "cluster_cosine": cluster_cosines,
+    "in_span": in_span,
+    "span_given": span_given,
+    "event_dated": _lifecycle("event_dated"),
 }

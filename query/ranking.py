@@ -13,7 +13,6 @@ from recollect.query.scene import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.ordering import best_first
 
-
 Observe = Callable[[int, Sheet, Scene], None]
 
 
@@ -58,9 +57,12 @@ def score(scene: Scene, formula: Formula, observe: Observe | None = None) -> She
     sheet = Sheet()
     sheet.facts.update(scene.positions)
     for number, stage in enumerate(formula.stages):
-        if not stage.enabled or (sheet.jump and stage.label != sheet.jump):
+        if sheet.jump and stage.label != sheet.jump:
             continue
-        sheet.jump, sheet.stage = "", number
+        sheet.jump = ""
+        if not stage.enabled or scene.dial(stage.when) == 0.0:
+            continue
+        sheet.stage = number
         stage.apply(sheet, scene)
         if observe is not None:
             observe(number, sheet, scene)

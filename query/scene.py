@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from recollect.events.facts import Filters, Question
+import msgspec
+
+from recollect.events.facts import Filters, GridVector, Question
 from recollect.projections.columns import BoolArray, Int32Array, IntArray
 from recollect.projections.lifecycle import LifecycleColumns
 from recollect.projections.view import View
@@ -33,7 +35,7 @@ class Scene:
         """The value of a dial's key; 1 for the empty key."""
         return dialling.value(self._dials, self.positions, key) if key else 1.0
 
-    def extra(self, key: str) -> float:
+    def supplement(self, key: str) -> float:
         """What the dials add under a key; 0 for the empty key."""
         return dialling.total(self._dials, self.positions, key) if key else 0.0
 
@@ -47,6 +49,11 @@ class Scene:
     def unrestricted(self) -> bool:
         """Whether no hard filter can reject anything."""
         return self.question.filters == _NO_FILTERS and not self.view.lifecycle.anything_expires
+
+    def asking(self, text: str, vector: GridVector | None) -> Scene:
+        """The same scene with other words and another vector."""
+        question = msgspec.structs.replace(self.question, text=text, vector=vector)
+        return Scene(question, self.view, self._dials)
 
     def reachable(self, memories: Int32Array | IntArray) -> tuple[BoolArray, Int32Array]:
         """Which of these memories are alive and pass the hard filters, and their rows (-1: none)."""

@@ -50,6 +50,7 @@ class Sheet:
         self.order: tuple[Order, ...] = ()
         self.id_descending = False
         self.wanted: tuple[int, ...] = ()
+        self.expansions_wanted = False
         self.stage = 0
         self.jump = ""
         self._place: dict[int, int] = {}

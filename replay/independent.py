@@ -7,6 +7,7 @@ Words are scored by rank-bm25's classes over the corpus rebuilt from the events,
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -117,6 +118,15 @@ class PlainLexical:
 
     def terms_of(self, row: int) -> list[str]:
         return self._corpus[int(np.flatnonzero(self._rows == row)[0])]
+
+    def holding(self, rows: Int32Array, groups: Sequence[Sequence[str]]) -> BoolArray:
+        texts = [set(self.terms_of(row)) for row in rows.tolist()]
+        held = [[not text.isdisjoint(group) for group in groups] for text in texts]
+        return np.array(held, dtype=np.bool_).reshape(len(rows), len(groups))
+
+
+    def first_terms(self, rows: Int32Array) -> list[str | None]:
+        return [next(iter(self.terms_of(row)), None) for row in rows.tolist()]
 
 
 class PlainVectors:

@@ -6,6 +6,8 @@ Nothing is written.
 
 from __future__ import annotations
 
+import msgspec
+
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.facts import Recalled
 from recollect.events.log import Log
@@ -33,7 +35,10 @@ def why(log: Log, projections: Projections, seq: int, memory_id: str) -> Explana
     view = projections.at(recalled.basis, log.time_of(recalled.basis))
     case = Case(recalled.question, view, formula_of(log, projections, recalled), memory_id)
     exact = (case.ranking.ids, case.ranking.scores) == (recalled.ids, recalled.scores)
-    return explain_case(case, recall=f"r{seq}", exact=exact)
+    explanation = explain_case(case, recall=f"r{seq}", exact=exact)
+    # The digest as it was recorded: a later version may spell out more defaults in a formula's text.
+    label = f"{case.formula.name}@{recalled.formula[:12]}"
+    return msgspec.structs.replace(explanation, formula=label)
 
 
 def why_not(log: Log, projections: Projections, seq: int, memory_id: str) -> Explanation:

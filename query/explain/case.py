@@ -93,4 +93,5 @@ class Case:
         return round12(float(self.sheet.score[self.ranking.order[position]]))
 
     def id_at(self, position: int) -> str:
-        return self.view.documents.ids.values[self.sheet.memories[self.ranking.order[position]]]
+        memory = int(self.sheet.memories[self.ranking.order[position]])
+        return self.view.documents.ids.values[memory]

@@ -1,57 +1,32 @@
 """The smallest change of one number that would have lifted a memory above its neighbour.
 
-The neighbour of a hit is the one above it, that of a memory below the k asked for is the last hit. A number is
-turned, the stages are applied again to what both candidates read, and the turning point is found by
-bisection; the smallest change relative to the current value is the answer. Batch constants (a maximum, a
-minimum) and all other values stay as they were. A weight moves every candidate, so a change of one counts
-only if ranking again with it puts the memory above its neighbour.
+The neighbour of a hit is the one above it, that of a memory below the k asked for is the last hit. Every number
+that the stages read of the memory, and every weight, is turned until the memory passes (`turning`); the
+smallest change relative to the current value is the answer. A weight moves every candidate, so a change of
+one counts only if ranking again with it puts the memory above its neighbour.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from collections.abc import Iterator
 
 import msgspec
 
 from recollect.events.facts import Question
 from recollect.projections.rounding import round12
-from recollect.query.explain.case import CandidateStep, Case
+from recollect.query.explain.case import Case
 from recollect.query.explain.ranges import UNBOUNDED, Range, range_of
-from recollect.query.explanation import Counterfactual, carry
+from recollect.query.explain.turning import Knob, Turn, nearest
+from recollect.query.explanation import Counterfactual
 from recollect.query.formula import AnyStage, Formula
 from recollect.query.ranking import rank
 from recollect.query.stages.add import Add
 from recollect.query.stages.factor_stage import FactorStage
 from recollect.query.stages.fuse import Fuse
-from recollect.query.stages.stage import ScoringStage
 from recollect.query.stages.weigh import Weigh
 
-_RANK_MAX = 1_000
-_FIRST_STEP = 1.0 / 1024.0
-_DOUBLINGS = 24
-_PRECISION = 1e-9
 _BATCH_CONSTANTS = ("min", "max", "weight")
-
-
-class Knob(NamedTuple):
-    """One number that can be turned: in the reads of the memory alone, or in the formula.
-
-    `current` is what the stage (counted from 0) read. A weight is read after dials and normalisation;
-    `parameter` is how it is written in the formula or the question. It cannot leave its range.
-    """
-
-    kind: Literal["factor", "weight"]
-    number: int
-    name: str
-    current: float
-    parameter: float
-    range: Range
-
-    def written(self, value: float) -> float:
-        """What has to be written so that the stage reads `value`."""
-        return value if self.kind == "factor" else self.parameter * (value / self.current)
 
 
 def counterfactual(case: Case) -> Counterfactual | None:
@@ -59,8 +34,8 @@ def counterfactual(case: Case) -> Counterfactual | None:
     if not case.position or case.sheet.order:
         return None
     rival = min(case.position, case.question.k) - 1
-    turn = _Turn(case, rival)
-    needed = ((knob, _needed(knob, turn)) for knob in _knobs(case))
+    turn = Turn(case, rival)
+    needed = ((knob, nearest(knob, turn)) for knob in _knobs(case))
     found = [(knob, value) for knob, value in needed if value is not None]
     for knob, value in sorted(found, key=lambda pair: _size(*pair)):
         if knob.kind == "factor" or _holds(case, knob, value, rival):
@@ -103,83 +78,6 @@ def _range(stage: AnyStage, name: str, value: float) -> Range:
     if isinstance(stage, FactorStage) and stage.factor == name:
         low, high = range_of(stage.factor, stage.parameters)
     return (max(low, 0.0), high) if value >= 0.0 else (low, high)
-
-
-class _Turn:
-    """The scores of the memory and of its rival with one number changed."""
-
-    def __init__(self, case: Case, rival: int) -> None:
-        self._formula = case.formula
-        self._own = case.own_steps
-        self._rival = case.steps(case.ranking.order[rival])
-
-    def scores(self, knob: Knob, value: float) -> tuple[float, float]:
-        own = self._score(self._own, knob, value)
-        rival = self._score(self._rival, knob if knob.kind == "weight" else None, value)
-        return own, rival
-
-    def passes(self, knob: Knob, value: float) -> bool:
-        own, rival = self.scores(knob, value)
-        return round12(own) > round12(rival)
-
-    def _score(self, steps: list[CandidateStep], knob: Knob | None, value: float) -> float:
-        score = math.nan
-        for step in steps:
-            stage, reads = self._formula.stages[step.number], step.reads
-            assert isinstance(stage, ScoringStage)
-            if knob is not None and knob.number == step.number:
-                if isinstance(stage, Add) and knob.name == "scale":
-                    stage = msgspec.structs.replace(stage, scale=value)
-                else:
-                    reads = {**reads, knob.name: value}
-            score = carry(stage, score, reads)
-        return score
-
-
-def _needed(knob: Knob, turn: _Turn) -> float | None:
-    """The value nearest to the current one with which the memory passes; None if there is none in reach."""
-
-    def passes(value: float) -> bool:
-        return turn.passes(knob, value)
-
-    if knob.name.endswith(".rank"):
-        return _better_rank(knob.current, passes)
-    if math.isnan(knob.current):
-        return None
-    found = [value for sign in (1.0, -1.0) if (value := _turning_point(knob, sign, passes)) is not None]
-    return min(found, key=lambda value: abs(value - knob.current), default=None)
-
-
-def _better_rank(current: float, passes: Callable[[float], bool]) -> float | None:
-    """The worst rank above the current one that would do; ranks are whole numbers."""
-    low, high = 1, _RANK_MAX if math.isnan(current) else int(current) - 1
-    if high < low or not passes(float(low)):
-        return None
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if passes(float(middle)) else (low, middle - 1)
-    return float(low)
-
-
-def _turning_point(knob: Knob, sign: float, passes: Callable[[float], bool]) -> float | None:
-    """Steps that double until one passes, then halves between that and the last that did not."""
-    still, step = knob.current, _FIRST_STEP * max(abs(knob.current), _FIRST_STEP)
-    low, high = knob.range
-    for _ in range(_DOUBLINGS):
-        far = min(max(knob.current + sign * step, low), high)
-        if passes(far):
-            return _bisect(still, far, passes)
-        if far == still:
-            return None
-        still, step = far, step * 2.0
-    return None
-
-
-def _bisect(still: float, enough: float, passes: Callable[[float], bool]) -> float:
-    while abs(enough - still) > _PRECISION * max(abs(enough), abs(still)):
-        middle = still + (enough - still) / 2.0
-        still, enough = (still, middle) if passes(middle) else (middle, enough)
-    return enough
 
 
 # --- weights ---------------------------------------------------------------------------------------

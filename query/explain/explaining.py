@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from recollect.events.facts import Micros, Question
 from recollect.projections.rounding import round12
 from recollect.projections.view import View
+from recollect.query.exact import compared
 from recollect.query.explain.case import CandidateStep, Case
 from recollect.query.explain.channel_parts import channel_parts
 from recollect.query.explain.counterfactual import counterfactual
@@ -16,7 +17,7 @@ from recollect.query.explain.lineage import provenance
 from recollect.query.explain.misses import drop_of
 from recollect.query.explain.sentence import sentence
 from recollect.query.explanation import Explanation, Neighbour, StagePart, State, Values
-from recollect.query.formula import Formula
+from recollect.query.formula import AnyStage, Formula
 from recollect.query.sheet import KEPT
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -88,15 +89,21 @@ def _stages(case: Case) -> tuple[StagePart, ...]:
 
 
 def _state(case: Case, number: int, came: float) -> State:
-    if not case.formula.stages[number].enabled:
-        return "disabled"
     if number not in case.trace.moments:
-        return "jumped over"
+        return _why_left_out(case, case.formula.stages[number])
+    if case.place < 0:
+        return "never saw it"
     if number < came:
         return "before it came"
     if case.dropped_at in (KEPT, number):
         return "applied" if case.dropped_at == KEPT else "dropped it"
     return "applied" if number < case.dropped_at else "after it was dropped"
+
+
+def _why_left_out(case: Case, stage: AnyStage) -> State:
+    if not stage.enabled:
+        return "disabled"
+    return "left out by a dial" if case.scene.dial(stage.when) == 0.0 else "jumped over"
 
 
 def _part(
@@ -136,7 +143,8 @@ def _values(values: Mapping[str, float]) -> Values:
 
 
 def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
+    """None for no value: NaN, and the extremes of an empty batch."""
+    return value if math.isfinite(value) else None
 
 
 # --- neighbours ------------------------------------------------------------------------------------
@@ -162,6 +170,6 @@ def _decided_by(case: Case, place: int, other: int) -> str:
     keys = [(key.name, key.values) for key in sheet.order] or [("score", sheet.score)]
     for name, values in keys:
         a, b = float(values[place]), float(values[other])
-        if not (math.isnan(a) and math.isnan(b)) and round12(a) != round12(b):
+        if not (math.isnan(a) and math.isnan(b)) and compared(a) != compared(b):
             return name
     return "id"

@@ -16,8 +16,11 @@ from recollect.query.explain.trace import looks_at
 from recollect.query.formula import AnyStage
 from recollect.query.inputs import INPUTS
 from recollect.query.scene import Scene
-from recollect.query.stages.fuse import Fuse
+from recollect.query.stages.boost import Boost
+from recollect.query.stages.exclude import Exclude
+from recollect.query.stages.look_up import LookUp
 from recollect.query.stages.normalise import Normalise
+from recollect.query.stages.overlap import Overlap
 from recollect.query.stages.raise_ import Raise
 from recollect.query.stages.shortcut import Shortcut
 from recollect.query.stages.weigh import Weigh
@@ -28,17 +31,29 @@ _Columns = list[tuple[str, int]]
 _DERIVED = {"status": ("consolidation_status",), "touched_at": ("last_access_at",)}
 
 
+_TRAITS: dict[type, str] = {LookUp: "kind", Exclude: "kind", Overlap: "tags"}
+
+
 def provenance(case: Case) -> dict[str, tuple[int, ...]]:
     """For the text and each input that a stage looked at, the seqs of the events that it comes from."""
-    found = {"content": (case.view.documents.source(case.row),)} if case.row >= 0 else {}
+    found: dict[str, tuple[int, ...]] = {}
     if case.view.documents.newest_row(case.memory, case.view.seq) < 0:
         return found
-    if case.row < 0:
+    if case.row >= 0:
+        found["content"] = (case.view.documents.source(case.row),)
+    else:
         found["visibility"] = case.view.lifecycle.provenance(case.memory, case.view.seq)["visibility"]
     if case.place >= 0:
-        for name in _inputs(case):
-            found[name] = _seqs(case, name)
+        found.update((name, _seqs(case, name)) for name in _inputs(case))
+        events = case.view.lifecycle.provenance(case.memory, case.view.seq)
+        found.update((name, events[name]) for name in _traits(case))
     return found
+
+
+def _traits(case: Case) -> list[str]:
+    """What stages read of the memory that is no number."""
+    applied = (type(case.formula.stages[number]) for number in case.trace.moments)
+    return list(dict.fromkeys(_TRAITS[stage] for stage in applied if stage in _TRAITS))
 
 
 def _inputs(case: Case) -> list[str]:
@@ -48,12 +63,12 @@ def _inputs(case: Case) -> list[str]:
 
 def _names(stage: AnyStage) -> tuple[str, ...]:
     match stage:
-        case Weigh(weights=weights):
-            return tuple(sorted(weights))
+        case Weigh(weights=weights, suffix=suffix):
+            return tuple(name + suffix for name in sorted(weights))
+        case Boost(amounts=amounts):
+            return tuple(sorted(amounts))
         case Raise(column=column) | Normalise(column=column) | Shortcut(column=column):
             return (column,)
-        case Fuse(channels=channels):
-            return channels
         case _:
             return looks_at(stage)
 

@@ -11,6 +11,7 @@ from recollect.query.sheet import KEPT
 from recollect.query.stages.abstain import Abstain
 from recollect.query.stages.cut import Cut
 from recollect.query.stages.deduplicate import Deduplicate
+from recollect.query.stages.exclude import Exclude
 from recollect.query.stages.filter import Filter
 from recollect.query.stages.retrieve import Retrieve
 from recollect.query.stages.shortcut import Shortcut
@@ -50,7 +51,7 @@ def _before(reason: str) -> Drop:
 def _not_found(case: Case, channels: tuple[ChannelPart, ...]) -> Drop:
     """No channel gave it. The one where it came nearest speaks; without any value, the first one."""
     if not channels:
-        return _before("the formula retrieved nothing: none of its retrieving stages was applied")
+        return _passed_over(case)
     nearest = max(channels, key=_nearness)
     stage = case.formula.stages[nearest.number - 1]
     assert isinstance(stage, Retrieve)
@@ -61,6 +62,18 @@ def _not_found(case: Case, channels: tuple[ChannelPart, ...]) -> Drop:
         had=nearest.value,
         needed=needed,
         reason=_why_not_found(case, stage, nearest),
+    )
+
+
+def _passed_over(case: Case) -> Drop:
+    """No retrieving stage was applied, so the last stage before the jump decided who is a candidate."""
+    first = next((n for n in case.trace.moments if case.trace.moments[n].candidates), BEFORE_ALL_STAGES)
+    return Drop(
+        number=first + 1,
+        title=case.formula.stages[first].title,
+        had=None,
+        needed=None,
+        reason="it was not among the candidates, and no retrieving stage was applied",
     )
 
 
@@ -117,7 +130,9 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _why_dropped(stage: AnyStage, had: float, needed: float) -> str:
+def _why_dropped(  # noqa: PLR0911 (one line per way to be dropped)
+    stage: AnyStage, had: float, needed: float
+) -> str:
     match stage:
         case Filter(by=by) if math.isnan(had):
             return f"it has no {by}, which the stage requires"
@@ -128,6 +143,8 @@ def _why_dropped(stage: AnyStage, had: float, needed: float) -> str:
             return "it has none of the values that the stage asks for"
         case Abstain():
             return f"its value is {had:.6g}, the stage asks for at least {needed:.6g}"
+        case Exclude(kinds=kinds):
+            return f"the stage leaves out its kind (one of {', '.join(kinds)})"
         case Deduplicate():
             return f"it says the same as a better candidate (likeness {had:.6g}, the limit is {needed:.6g})"
         case Cut() if stage.tokens is not None and had > needed:

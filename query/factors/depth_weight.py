@@ -17,6 +17,8 @@ def depth_weight(
 
     (episodic, intermediate, semantic)[depth_score − 1]
 
+    Range [min(episodic, intermediate, semantic), max(episodic, intermediate, semantic)].
+
     Source: Reverie ADR-006, factor 6; the weights 0.8 / 1.0 / 1.2 from its changelog 0.4.1.
     """
     weights = np.array([episodic, intermediate, semantic])

@@ -11,7 +11,7 @@ def session_spread(session_spread: FloatArray) -> FloatArray:
 
     ln(1 + spread) / ln 2        1 → 1, 3 → 2, 7 → 3
 
-    Source: Reverie ADR-006, factor 7, and its changelog 0.5.0 (T46). The spread is the one that the last
+    Range [1, ∞). Source: Reverie ADR-006, factor 7, and its changelog 0.5.0 (T46). The spread is the one that the last
     dream saw, so a store that never dreamt is neutral.
     """
     return log1p_int(session_spread) / math.log(2.0)

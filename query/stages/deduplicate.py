@@ -11,13 +11,14 @@ from recollect.query.scene import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.ordering import best_first
 from recollect.query.stages.stage import Stage
+from recollect.query.words import normal_form
 
 
 class Deduplicate(Stage, frozen=True, kw_only=True, tag="deduplicate"):
     """by = "vector": cosine ≥ threshold to a better candidate; by = "text": the same first characters.
 
-    Text is compared in normalised form: the analyzer's tokens joined by spaces. Only the best `among` are
-    compared with each other (0: as many as there are hits wanted).
+    Text is compared in normal form: the analyzer's terms joined by spaces; one without terms is like no other. Only the best `among` are
+    compared with each other (0: from the best down, until as many stay as hits are wanted).
     """
 
     by: Literal["vector", "text"]
@@ -32,12 +33,15 @@ class Deduplicate(Stage, frozen=True, kw_only=True, tag="deduplicate"):
         return f"deduplicate by {how}"
 
     def apply(self, sheet: Sheet, scene: Scene) -> None:
-        order = best_first(sheet, scene)[: self.among or scene.question.k]
+        order = best_first(sheet, scene)[: self.among or None]
         losers = np.zeros(len(sheet), dtype=np.bool_)
         likeness = np.full(len(sheet), np.nan)
+        starts: dict[int, str] = {}
         stay: list[int] = []
         for place in order:
-            alike = max((self._alike(sheet, scene, place, other) for other in stay), default=0.0)
+            if not self.among and len(stay) == scene.question.k:
+                break
+            alike = max((self._alike(sheet, scene, starts, place, other) for other in stay), default=0.0)
             likeness[place] = alike
             if alike >= self._limit:
                 losers[place] = True
@@ -50,11 +54,11 @@ class Deduplicate(Stage, frozen=True, kw_only=True, tag="deduplicate"):
     def _limit(self) -> float:
         return self.threshold if self.by == "vector" else 1.0
 
-    def _alike(self, sheet: Sheet, scene: Scene, a: int, b: int) -> float:
-        row_a, row_b = int(sheet.rows[a]), int(sheet.rows[b])
+    def _alike(self, sheet: Sheet, scene: Scene, starts: dict[int, str], a: int, b: int) -> float:
         if self.by == "vector":
-            return scene.view.vectors.similarity(row_a, row_b) or 0.0
-        return float(self._start(scene, row_a) == self._start(scene, row_b))
-
-    def _start(self, scene: Scene, row: int) -> str:
-        return " ".join(scene.view.lexical(self.analyzer).terms_of(row))[: self.characters]
+            return scene.view.vectors.similarity(int(sheet.rows[a]), int(sheet.rows[b])) or 0.0
+        for place in (a, b):
+            if place not in starts:
+                text = normal_form(scene, int(sheet.rows[place]), self.analyzer)
+                starts[place] = text[: self.characters]
+        return float(starts[a] == starts[b] != "")

@@ -7,15 +7,21 @@ from typing import Literal
 import numpy as np
 
 from recollect.events.grid import from_bytes
+from recollect.projections.analyzers import ANALYZERS
+from recollect.projections.columns import FloatArray
 from recollect.query.scene import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.lexical_stage import LexicalStage
+from recollect.query.surroundings import names_of
+from recollect.query.words import normal_form
 
 
 class Measure(LexicalStage, frozen=True, kw_only=True, tag="measure"):
-    """Cosine with the question (NaN without vectors), or BM25 score (NaN where no word matches)."""
+    """lexical: BM25 score (NaN where no word matches); vector: cosine with the question (NaN without vectors);
+    context: how many names of the question's context stand in the text, as whole words.
+    """
 
-    channel: Literal["lexical", "vector"]
+    channel: Literal["lexical", "vector", "context"]
     name: str = ""
 
     @property
@@ -30,8 +36,22 @@ class Measure(LexicalStage, frozen=True, kw_only=True, tag="measure"):
                 question.text, sheet.rows, at=seq, bm25=self.bm25
             )
             values = np.where(scores > 0.0, scores, np.nan)
+        elif self.channel == "context":
+            values = self._names_held(sheet, scene)
         elif question.vector is not None:
             vectors = scene.view.vectors
-            able = vectors.comparable(sheet.rows, at=seq)
-            values = np.where(able, vectors.cosines(from_bytes(question.vector), sheet.rows, at=seq), np.nan)
+            kept = np.flatnonzero(sheet.kept)
+            rows = sheet.rows[kept]
+            able = vectors.comparable(rows, at=seq)
+            cosines = vectors.cosines(from_bytes(question.vector), rows, at=seq)
+            values[kept] = np.where(able, cosines, np.nan)
         sheet.columns[self.name or self.channel] = values
+
+    def _names_held(self, sheet: Sheet, scene: Scene) -> FloatArray:
+        phrases = [" ".join(ANALYZERS[self.analyzer](name)) for name in names_of(scene.question.context)]
+        wanted = [f" {phrase} " for phrase in dict.fromkeys(phrases) if phrase]
+        held = np.zeros(len(sheet))
+        for place, row in enumerate(sheet.rows.tolist() if wanted else ()):
+            text = f" {normal_form(scene, row, self.analyzer)} "
+            held[place] = sum(phrase in text for phrase in wanted)
+        return held

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from recollect.projections.columns import FloatArray
+from recollect.query.bounds import Count
 from recollect.query.exact import compared
 from recollect.query.inputs import read
 from recollect.query.scene import Scene
@@ -18,13 +19,14 @@ class RankBy(Stage, frozen=True, kw_only=True, tag="rank"):
     """Ranks start at 1; only candidates with a value are ranked, the largest first unless `ascending`.
 
     Equal values (to 12 digits; whole numbers exactly) share a rank: `dense` gives 1 2 2 3, `competition`
-    1 2 2 4, `ordinal` breaks the tie by memory id.
+    1 2 2 4, `ordinal` breaks the tie by memory id. With `per_hit` only the best `per_hit` × k are ranked.
     """
 
     by: str
     name: str = ""
     ties: Literal["dense", "competition", "ordinal"] = "dense"
     ascending: bool = False
+    per_hit: Count | None = None
 
     @property
     def title(self) -> str:
@@ -41,6 +43,7 @@ class RankBy(Stage, frozen=True, kw_only=True, tag="rank"):
             )
             if value == value  # noqa: PLR0124 (NaN: no value, no rank)
         )
+        order = order if self.per_hit is None else order[: self.per_hit * scene.question.k]
         sheet.columns[f"{self.name or self.by}.rank"] = self._ranks(order, len(sheet))
 
     def _ranks(self, order: list[tuple[float, str, int]], size: int) -> FloatArray:

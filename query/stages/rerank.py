@@ -17,13 +17,15 @@ class Rerank(ScoringStage, frozen=True, kw_only=True, tag="rerank"):
 
     ce is the cross-encoder's score, min-max normalised over those candidates (all equal: 0.5). The weight is
     that of the first band whose `upto` the candidate's position does not exceed, `beyond` after the last.
-    Without recorded scores nothing changes and the sheet's fact `rerank` says which candidates are wanted.
+    Without recorded scores nothing changes and the sheet says which candidates are wanted. If the scores are
+    `expected`, an answer without them says that it is degraded.
     """
 
     top: Count = 20
     upto: tuple[int, ...] = (3, 10)
     weights: tuple[NonNegative, ...] = (0.15, 0.30)
     beyond: NonNegative = 0.50
+    expected: bool = False
 
     @property
     def title(self) -> str:

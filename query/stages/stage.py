@@ -16,10 +16,14 @@ from recollect.query.sheet import Reads, Sheet
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True, tag_field="op", forbid_unknown_fields=True):
-    """One operation of a formula. `enabled = false` leaves it out; a shortcut may jump to its `label`."""
+    """One operation of a formula. `enabled = false` leaves it out; a shortcut may jump to its `label`.
+
+    With `when` it is left out for a question for which the dial of that key stands at 0.
+    """
 
     enabled: bool = True
     label: str = ""
+    when: str = ""
 
     @property
     def title(self) -> str:

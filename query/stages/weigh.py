@@ -49,7 +49,8 @@ class Weigh(ScoringStage, frozen=True, kw_only=True, tag="weigh"):
             weights = {name: given.get(name, 0.0) for name in sorted(self.weights)}
         else:
             weights = {
-                name: weight * scene.dial(self.dials.get(name, "")) + scene.extra(self.extras.get(name, ""))
+                name: weight * scene.dial(self.dials.get(name, ""))
+                + scene.supplement(self.extras.get(name, ""))
                 for name, weight in sorted(self.weights.items())
             }
         total = math.fsum(weights.values())

@@ -6,19 +6,17 @@ A cue is split by the same analyzer as the question, so that case, accents and p
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from recollect.projections.analyzers import ANALYZERS
 
 _words = ANALYZERS["unicode61-cjk/1"]
 
 
 class Cues:
-    """A table of cues; `found_in` says whether a text holds one of them."""
+    """A table of cues, written with semicolons between them; `found_in` says whether a text holds one."""
 
-    def __init__(self, cues: Iterable[str]) -> None:
+    def __init__(self, table: str) -> None:
         self._by_first: dict[str, list[list[str]]] = {}
-        for cue in cues:
+        for cue in table.split(";"):
             words = _words(cue)
             assert words, f"the cue {cue!r} has no words"
             self._by_first.setdefault(words[0], []).append(words)

@@ -9,25 +9,27 @@ from __future__ import annotations
 
 import re
 
+from recollect.query.text.cues import Cues
+
 NAVIGATIONAL, FACTUAL, CONCEPTUAL, NONE = "NAVIGATIONAL", "FACTUAL", "CONCEPTUAL", "NONE"
 
-_FACTUAL = (
-    "what was", "what is", "what are", "which", "when did", "when was", "who", "where", "did we", "did i",
-    "was there", "is there", "decision about", "preference for", "error with", "bug in", "remind me", "remember",
-)  # fmt: skip
-_CONCEPTUAL = (
-    "how does", "how do", "how to", "why does", "why do", "why is", "explain", "understand", "overview",
-    "architecture", "design", "pattern", "approach", "strategy", "concept",
-)  # fmt: skip
-_PREFERENCES = (
-    "prefer", "prefers", "preferred", "preference", "preferences", "favorite", "favourite", "like", "likes",
-    "always use", "default", "rather", "instead of",
-)  # fmt: skip
+_FACTUAL = Cues(
+    "what was; what is; what are; which; when did; when was; who; where; did we; did i; was there; is there; "
+    "decision about; preference for; error with; bug in; remind me; remember"
+)
+_CONCEPTUAL = Cues(
+    "how does; how do; how to; why does; why do; why is; explain; understand; overview; architecture; design; "
+    "pattern; approach; strategy; concept"
+)
+_PREFERENCES = Cues(
+    "prefer; prefers; preferred; preference; preferences; favorite; favourite; like; likes; always use; default; "
+    "rather; instead of"
+)
 
 _KEYWORDS = re.compile(
     r"`"  # a code span
     r"|(?<![\w/])(?:~|\.{1,2})?/\w[\w./-]*"  # /etc/hosts, ./run.sh, ~/notes
-    r"|\b[\w.-]+/[\w./-]*\.\w+\b"  # src/main.py, but not and/or
+    r"|\b[\w.-]{1,80}/[\w./-]{0,160}\.\w"  # src/main.py, but not and/or; bounded, so that no text is slow
     r"|\b[A-Z][a-z]+[A-Z]\w*\b|\b[a-z]{2,}[A-Z][a-z]\w*\b"  # CamelCase, camelCase
     r"|\b[a-z0-9]+(?:_[a-z0-9]+)+\b"  # snake_case
     r"|\bmem-[0-9a-f]{8,}\b"
@@ -36,14 +38,6 @@ _KEYWORDS = re.compile(
     r"|\b[0-9a-f]{8,}\b"  # a commit or part of a UUID
 )
 _QUOTED = re.compile(r'\s*(?:"[^"]+"|“[^”]+”|«[^»]+»|「[^」]+」)\s*')
-
-
-def _any_of(phrases: tuple[str, ...]) -> re.Pattern[str]:
-    spaced = (re.escape(phrase).replace(r"\ ", r"\s+") for phrase in phrases)
-    return re.compile(rf"\b(?:{'|'.join(spaced)})\b", re.IGNORECASE)
-
-
-_FACTUAL_PHRASE, _CONCEPTUAL_PHRASE, _PREFERENCE_PHRASE = map(_any_of, (_FACTUAL, _CONCEPTUAL, _PREFERENCES))
 
 
 def keyword_sufficient(text: str) -> bool:
@@ -55,11 +49,11 @@ def omega_intent(text: str) -> str:
     """NAVIGATIONAL, FACTUAL, CONCEPTUAL or NONE: the first whose rule holds."""
     if keyword_sufficient(text):
         return NAVIGATIONAL
-    if _FACTUAL_PHRASE.search(text):
+    if _FACTUAL.found_in(text):
         return FACTUAL
-    return CONCEPTUAL if _CONCEPTUAL_PHRASE.search(text) else NONE
+    return CONCEPTUAL if _CONCEPTUAL.found_in(text) else NONE
 
 
 def omega_preference(text: str) -> str:
-    """"yes" if the question asks what somebody prefers, else "no"."""
-    return "yes" if _PREFERENCE_PHRASE.search(text) else "no"
+    """`yes` if the question asks what somebody prefers, else `no`."""
+    return "yes" if _PREFERENCES.found_in(text) else "no"

@@ -25,7 +25,7 @@ ANALYTICAL = Cues(
     pourquoi; comparer; différence; cause de; conséquence; por qué; comparar; diferencia; causa; por que;
     почему; зачем; сравни; разница; причина; связь; 为什么; 比较; 区别; 原因; 关系; なぜ; 比較; 違い; 관계; 왜;
     لماذا; قارن; क्यों; तुलना
-    """.split(";")
+    """
 )
 PREFERENCE = Cues(
     """
@@ -34,7 +34,7 @@ PREFERENCE = Cues(
     bevorzugt; bevorzuge; lieblings; lieber; mag ich; préfère; préféré; préférence; prefiere; prefiero; favorito;
     favorita; prefere; предпочитает; предпочитаю; любимый; любимая; нравится; 喜欢; 偏好; 最爱; 好き; 好み; 좋아하는;
     يفضل; المفضل; पसंद
-    """.split(";")
+    """
 )
 FACTUAL = Cues(
     """
@@ -43,7 +43,7 @@ FACTUAL = Cues(
     qui; quand; où; quel; quelle; combien; quién; cuándo; dónde; cuál; cuánto; cuántos; quem; quando; onde; quanto;
     кто; когда; где; какой; сколько; 谁; 什么时候; 哪里; 哪个; 多少; 誰; いつ; どこ; いくつ; 누구; 언제; 어디; 몇;
     من هو; متى; أين; كم; कौन; कब; कहाँ; कितने
-    """.split(";")
+    """
 )
 
 _IN_ORDER = (("recent", RECENT), ("analytical", ANALYTICAL), ("preference", PREFERENCE), ("factual", FACTUAL))

@@ -21,9 +21,9 @@ RECENT = Cues(
     maintenant; aujourd'hui; hier soir; récent; récemment; dernière; dernier; cette semaine;
     ahora; hoy; ayer; reciente; recientemente; último; última; esta semana; agora; hoje; ontem; recente;
     сейчас; сегодня; вчера; недавно; последний; последние; новости; на этой неделе;
-    现在; 今天; 昨天; 最近; 最新; 目前; 刚才; 今; 今日; 昨日; 先週; 今週; 지금; 오늘; 어제; 최근;
+    现在; 今天; 昨天; 最近; 最新; 目前; 刚才; 今日; 昨日; 先週; 今週; 지금; 오늘; 어제; 최근;
     الآن; اليوم; أمس; مؤخرا; अभी; आज; हाल ही में
-    """.split(";")
+    """
 )
 BACKGROUND = Cues(
     """
@@ -36,7 +36,7 @@ BACKGROUND = Cues(
     всегда; обычно; вообще; объясни; означает; определение; история;
     总是; 通常; 一般; 解释; 定义; 什么是; 意思; 説明; 定義; とは; いつも; 항상; 보통; 설명; 정의;
     دائما; عادة; اشرح; हमेशा; आमतौर पर
-    """.split(";")
+    """
 )
 
 

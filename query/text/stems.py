@@ -11,37 +11,24 @@ from functools import lru_cache
 
 _CHARACTERS_MIN = 3
 _DENSE_FROM = "\u1100"
-_STEMS_MAX = 1 << 16
-
-
-class Stems(dict[str, str]):
-    """Stems of the words met lately, by the first suffix of the list that a word ends in."""
-
-    def __init__(self, suffixes: tuple[str, ...]) -> None:
-        super().__init__()
-        self._suffixes = suffixes
-
-    def __missing__(self, word: str) -> str:
-        if len(self) >= _STEMS_MAX:
-            self.clear()
-        self[word] = stem = self._stem(word)
-        return stem
-
-    def _stem(self, word: str) -> str:
-        if not (word.isascii() and word.isalpha()):
-            return word
-        for suffix in self._suffixes:
-            if word.endswith(suffix) and len(word) - len(suffix) >= _CHARACTERS_MIN:
-                return word.removesuffix(suffix)
-        return word
-
-
-@lru_cache(maxsize=16)
-def stems_of(suffixes: tuple[str, ...]) -> Stems:
-    """The stems by this list of suffixes; kept, since every question needs them."""
-    return Stems(suffixes)
 
 
 def counts(word: str) -> bool:
     """Whether a word is long enough to mean something."""
     return len(word) >= _CHARACTERS_MIN or word[:1] >= _DENSE_FROM
+
+
+def stem(word: str, suffixes: tuple[str, ...]) -> str:
+    """The word without the first suffix of the list that it ends in."""
+    if word.isascii() and word.isalpha():
+        for suffix in suffixes:
+            if word.endswith(suffix) and len(word) - len(suffix) >= _CHARACTERS_MIN:
+                return word.removesuffix(suffix)
+    return word
+
+
+@lru_cache(maxsize=4096)
+def family(word: str, suffixes: tuple[str, ...]) -> tuple[str, ...]:
+    """All words with the same stem: the stem itself, or with a suffix that is taken off again."""
+    root = stem(word, suffixes)
+    return tuple(other for other in (root, *(root + s for s in suffixes)) if stem(other, suffixes) == root)

@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.query.catalogue import FACTORS, complete, describe, inputs_of
+from recollect.query.channels import CHANNELS
 from recollect.query.factors.depth_weight import depth_weight
 from recollect.query.factors.recency_boost import recency_boost
 from recollect.query.factors.session_spread import session_spread
 from recollect.query.factors.stability import stability
 from recollect.query.factors.strength import strength
+from recollect.query.formula import built_in, names
 from recollect.query.inputs import INPUTS
 
 
@@ -74,8 +76,15 @@ def test_every_lifecycle_factor_is_exactly_1_for_a_memory_that_never_dreamt():
         assert FACTORS[name](*inputs).tolist() == [1.0], name
 
 
+def written_by_built_in_formulas() -> set[str]:
+    """The columns that stages write beside those of channels."""
+    stages = [stage for formula in names() for stage in built_in(formula).stages]
+    named = {getattr(stage, "name", "") or getattr(stage, "channel", "") for stage in stages}
+    return named | {"word_ratio", "word_overlap"}
+
+
 @pytest.mark.parametrize("name", FACTORS)
 def test_every_factor_reads_inputs_that_exist_and_says_what_it_is(name: str):
-    assert set(inputs_of(name)) <= set(INPUTS)
+    assert set(inputs_of(name)) <= set(INPUTS) | set(CHANNELS) | written_by_built_in_formulas()
     assert describe(name).endswith(".")
     assert complete(name, {}) == complete(name, complete(name, {}))

@@ -69,7 +69,7 @@ def test_a_changed_number_is_another_formula():
         (("boost = 0.1", "boost = inf"), "boost"),
         (("recency_boost", "vibes"), "known factors are"),
         (('op = "fuse"', 'op = "fuze"'), "fuze"),
-        (('channels = ["lexical"]', 'channels = ["vector"]'), "no stage before it retrieves"),
+        (('channels = ["lexical"]', 'channels = ["vector"]'), "no stage before it writes"),
         (('channel = "lexical"', 'channel = "lexical", top = 0'), "stage 1"),
         (('channel = "lexical"', 'channel = "lexical", analyzer = "klingon/1"'), "klingon/1"),
         (('name = "mine"', 'name = "mine"\ncolour = "red"'), "colour"),

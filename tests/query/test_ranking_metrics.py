@@ -114,8 +114,7 @@ def test_rbo_of_uneven_lists_extrapolates_the_shorter_one():
 
 def test_tau_b_counts_pairs_and_ties():
     assert kendall_tau_b("abcd", "bacd") == (5 - 1) / math.sqrt(6 * 6)
-    # d is missing from the first, a from the second: 3 pairs agree, 2 disagree, one cannot be told from either
-    # places (a, b, c, d): 1 2 3 4 and 4 1 2 3
+    # d is missing from the first, a from the second; places of a, b, c, d: 1 2 3 4 and 4 1 2 3
     assert kendall_tau_b("abc", "bcd") == (3 - 3) / 6
     # places (a, b, c): 1 2 2 (b and c both missing) and 1 2 3: 2 agree, 1 tied in the first
     assert kendall_tau_b("a", "abc") == 2 / math.sqrt(2 * 3)

@@ -1,0 +1,127 @@
+"""compare and verify over recorded recalls at 100,000 memories, and a closed-loop fork of the same log.
+
+A comparison ranks every question twice. Two formulas that retrieve alike share the search, which is most of the
+work; two that retrieve differently do not. Promised: 300 recalls per second for verify and for compare, with
+reverie. The corpus is that of `run.py`; questions carry vectors, and every second one counts its hits as read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+from run import Corpus, fill
+
+from recollect.events.facts import Accessed, AnyFact, FormulaAdopted, Question, Recalled
+from recollect.query.formula import Formula, built_in
+from recollect.query.ranking import rank
+from recollect.query.stages.fuse import Fuse
+from recollect.query.stages.retrieve import Retrieve
+from recollect.replay.compare import compare
+from recollect.replay.fork import fork
+from recollect.replay.verify import verify
+from recollect.store import Store
+
+RECALLS = 1_000
+PROMISED_PER_S = 300
+
+
+def changed(name: str, **changes: object) -> Formula:
+    """Reverie with other numbers in its fusing or retrieving stages."""
+    stages = tuple(
+        msgspec.structs.replace(stage, **{k: v for k, v in changes.items() if k in stage.__struct_fields__})
+        if isinstance(stage, Fuse | Retrieve)
+        else stage
+        for stage in built_in("reverie").stages
+    )
+    return msgspec.structs.replace(built_in("reverie"), name=name, stages=stages)
+
+
+def record(store: Store, questions: list[Question]) -> None:
+    formula = built_in("reverie")
+    store.append([FormulaAdopted(name=formula.name, digest=formula.digest, text=formula.text)])
+    for number, question in enumerate(questions):
+        view = store.view()
+        ranking = rank(question, view, formula)
+        facts: list[AnyFact] = [
+            Recalled(
+                question=question,
+                basis=view.seq,
+                formula=formula.digest,
+                ids=ranking.ids,
+                scores=ranking.scores,
+            )
+        ]
+        if number % 2 == 0:
+            facts.append(Accessed(ids=ranking.ids, at=question.now, how="returned"))
+        store.append(facts, durability="unsafe")
+
+
+def rates(name: str, count: int, work: Callable[[], object]) -> dict[str, float]:
+    """Per second of the clock, and per second of processor time: the latter holds on a busy machine too."""
+    begun, begun_cpu = time.perf_counter(), time.process_time()
+    work()
+    spent, spent_cpu = time.perf_counter() - begun, time.process_time() - begun_cpu
+    return {f"{name}_per_s": count / spent, f"{name}_per_cpu_s": count / spent_cpu}
+
+
+def measure(size: int, folder: Path) -> dict[str, float]:
+    corpus = Corpus(size)
+    fill(folder, corpus)
+    reverie = built_in("reverie")
+    store = Store.open(folder, analyzers=reverie.analyzers)
+    while store.sealer.step() is not None:
+        print(f"  sealed: {len(store.projections.vectors.shards_at(store.log.head))} shards", file=sys.stderr)
+    record(store, corpus.questions(RECALLS))
+    store.catch_up()
+    log, projections = store.log, store.projections
+    other_k, other_top = changed("other-k", k=10.0), changed("other-top", top=80)
+    compare(log, projections, reverie, other_k, last=20)
+    found = {
+        **rates("verify", RECALLS, lambda: verify(log, projections)),
+        **rates("compare_other_k", RECALLS, lambda: compare(log, projections, reverie, other_k)),
+        **rates("compare_other_top", RECALLS, lambda: compare(log, projections, reverie, other_top)),
+    }
+    begun = time.perf_counter()
+    report = fork(
+        log,
+        folder / "fork",
+        since=size,
+        formula=other_k,
+        closed_loop=True,
+        shard_dir=folder / "cache" / "shards",
+    )
+    found["fork_s"] = time.perf_counter() - begun
+    found["fork_recalls_changed"] = float(report.recalls_changed)
+    store.close()
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=100_000)
+    size = parser.parse_args().size
+    folder = Path(tempfile.mkdtemp(prefix="recollect-compare-"))
+    try:
+        found = measure(size, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"{size:,} memories, {RECALLS:,} recalls")
+    for name, value in found.items():
+        promised = name.endswith("_per_s")
+        met = ("met" if value >= PROMISED_PER_S else "MISSED") if promised else ""
+        print(f"  {name:26} {value:12,.1f}   {f'≥ {PROMISED_PER_S}' if promised else '':8} {met}")
+    path = Path(__file__).parent / "results" / f"compare-{time.strftime('%Y%m%d-%H%M%S')}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"memories": size, "recalls": RECALLS, **found}, indent=2), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Runs the commands in the documentation's `console` blocks and writes their real output beneath them.
+
+    python docs/generate_console.py docs/time-travel.md docs/sql.md
+    python docs/generate_console.py --check docs/time-travel.md docs/sql.md
+
+Each document is one session: an empty store with the hash embedder, and a clock that starts on 1 March 2026 and
+moves a second per reading; salts and ids are drawn from a fixed seed, so that the same program prints the same
+text. In a block of the language `console` a line that begins with `$ recollect` is run; what stands beneath it up
+to the next one is replaced. Lines of an HTML comment that begins with `session` are run as well, silently;
+`wait 3 days` there moves the clock. With `--check` nothing is written and a document that is out of date makes
+the exit status 1.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+from random import Random
+from unittest import mock
+
+from click.testing import CliRunner
+
+from recollect.cli import main
+
+START_NS = 1_772_323_200 * 10**9
+SECOND_NS = 10**9
+UNITS_S = {"hours": 3_600, "days": 86_400}
+BLOCK = re.compile(r"```console\n(.*?)```|<!-- session\n(.*?)-->", re.DOTALL)
+
+
+class Session:
+    """One store, one clock, and the commands run against them."""
+
+    def __init__(self, folder: str) -> None:
+        self.now_ns = START_NS
+        self._environment = {
+            "RECOLLECT_STORE": f"{folder}/store",
+            "RECOLLECT_EMBEDDER": "hash",
+            "COLUMNS": "120",
+        }
+        self._folder = folder
+
+    def clock_ns(self) -> int:
+        self.now_ns += SECOND_NS
+        return self.now_ns
+
+    def run(self, command: str) -> str:
+        arguments = shlex.split(command)[1:]
+        result = CliRunner().invoke(main, arguments, env=self._environment, prog_name="recollect")
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return "".join(f"{line.rstrip()}\n" for line in result.output.splitlines()).replace(self._folder, "~")
+
+    def block(self, text: str) -> str:
+        """The block with the output of each of its commands."""
+        commands = [line for line in text.splitlines() if line.startswith("$ recollect")]
+        return "\n".join(f"{command}\n{self.run(command[2:])}" for command in commands)
+
+    def setup(self, text: str) -> None:
+        for line in text.splitlines():
+            if line.startswith("wait "):
+                _, count, unit = line.split()
+                self.now_ns += int(count) * UNITS_S[unit] * SECOND_NS
+            elif line.strip():
+                self.run(line)
+
+
+def generate(document: str) -> str:
+    """The document with every output as this program prints it."""
+    here = Path.cwd()
+    drawn = Random(1).randbytes  # noqa: S311 (the same salts every time are what is wanted)
+    with tempfile.TemporaryDirectory() as folder:
+        session = Session(folder)
+
+        def renew(match: re.Match[str]) -> str:
+            if match[1] is not None:
+                return f"```console\n{session.block(match[1])}```"
+            session.setup(match[2])
+            return match[0]
+
+        os.chdir(folder)
+        try:
+            with mock.patch("time.time_ns", session.clock_ns), mock.patch("os.urandom", drawn):
+                return BLOCK.sub(renew, document)
+        finally:
+            os.chdir(here)
+
+
+def run(arguments: list[str]) -> int:
+    check = "--check" in arguments
+    stale = []
+    for path in map(Path, (argument for argument in arguments if argument != "--check")):
+        before = path.read_text("utf-8")
+        after = generate(before)
+        if before != after:
+            stale.append(str(path))
+            if not check:
+                path.write_text(after, "utf-8")
+    sys.stdout.write("".join(f"{'stale' if check else 'written'}: {path}\n" for path in stale))
+    return int(check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))

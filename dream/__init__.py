@@ -1,0 +1,1 @@
+"""What sleep does: a cycle of phases, each a view in and facts out; nothing here writes."""

@@ -1,0 +1,63 @@
+"""What a dream does to the questions that were asked: each ranked before and after, and compared.
+
+Everything but the view stays as it was recorded: the words, the vector, the clock and the formula. Where somebody
+said which hits were of use, the mean reciprocal rank says whether they moved up or down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import fsum
+from typing import NamedTuple
+
+from recollect.dream.settings import MeasureSettings
+from recollect.events.facts import MemoryId, Question
+from recollect.projections.view import View
+from recollect.query.formula import Formula
+from recollect.query.ranking import rank
+from recollect.query.ranking_metrics import churn_at, rbo, reciprocal_rank
+
+
+class Asked(NamedTuple):
+    """A recorded question, its formula, and the memories that were used or found helpful in its answer."""
+
+    question: Question
+    formula: Formula
+    useful: frozenset[MemoryId] = frozenset()
+
+
+def measured(
+    asked: Sequence[Asked], before: View, after: View, settings: MeasureSettings
+) -> dict[str, float]:
+    """Means over all questions; the reciprocal ranks over those that have judgements."""
+    if not asked:
+        return {"questions": 0.0}
+    pairs = [
+        (rank(one.question, before, one.formula).ids, rank(one.question, after, one.formula).ids)
+        for one in asked
+    ]
+    metrics = {
+        "questions": float(len(asked)),
+        churn_name(settings): _mean([churn_at(a, b, settings.k) for a, b in pairs]),
+        f"rbo@{settings.p:g}": _mean([rbo(a, b, settings.p) for a, b in pairs]),
+        "top1_changed": _mean([float(a[:1] != b[:1]) for a, b in pairs]),
+    }
+    judged = [(a, b, one.useful) for (a, b), one in zip(pairs, asked, strict=True) if one.useful]
+    if judged:
+        was = _mean([reciprocal_rank(a, useful) for a, _, useful in judged])
+        became = _mean([reciprocal_rank(b, useful) for _, b, useful in judged])
+        metrics |= {
+            "judged": float(len(judged)),
+            "mrr_before": was,
+            "mrr_after": became,
+            "mrr_change": became - was,
+        }
+    return metrics
+
+
+def churn_name(settings: MeasureSettings) -> str:
+    return f"churn@{settings.k}"
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fsum(values) / len(values)

@@ -1,0 +1,48 @@
+"""What a phase is given and what it gives back.
+
+A phase is a pure function of a `Night`: the view (with the effects of the phases before it), the settings and
+the clock. It returns an `Outcome`: the facts that it would write, how many memories it looked at, and for every
+change the value before, the value after and why.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from recollect.dream.settings import Settings
+from recollect.events.facts import AnyFact, MemoryId, Micros
+from recollect.projections.view import View
+
+EVERY_MEMORY = "*"
+
+Value = float | str | None
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One value of one memory (or of every memory: `*`), before and after, and why."""
+
+    id: MemoryId
+    what: str
+    before: Value
+    after: Value
+    why: str
+
+
+class Night(NamedTuple):
+    """`dream` is the dream's id, `since` the seq at which the last one ended; `picked` is what scan chose."""
+
+    view: View
+    settings: Settings
+    now: Micros
+    dream: str
+    since: int
+    picked: tuple[int, ...] = ()
+
+
+class Outcome(NamedTuple):
+    facts: tuple[AnyFact, ...]
+    looked_at: int
+    changes: tuple[Change, ...]
+    picked: tuple[int, ...] | None = None

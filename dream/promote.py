@@ -1,0 +1,74 @@
+"""Promote: what many sessions came back to, or what is deep and strongly used, becomes canonical.
+
+    session_spread ≥ 5                   -> the canonical layer, depth 3
+    depth 3 and signal ≥ threshold       -> the canonical layer
+    signal = accesses_per_day × revision_count × weight(kind)
+
+A promotion happens once; later depth is for place to decide. Source: Reverie ADR-006 (`signal_score`, canonical
+layer) and its dashboard (spread ≥ 5 promotes); the threshold of the signal is ours.
+"""
+
+from __future__ import annotations
+
+from recollect.dream.candidates import Candidates, Row
+from recollect.dream.night import Change, Night, Outcome
+from recollect.dream.settings import PromoteSettings
+from recollect.events.facts import Promoted, Promotion
+
+_DEEP = 3
+_NO_SUCH_LAYER = -2
+_RISING = """
+    SELECT memory, layer, depth, spread, signal FROM memories
+    WHERE layer <> $layer AND (spread >= $session_spread OR (depth >= $depth AND signal >= $signal))
+    ORDER BY memory
+"""
+
+
+def reason(row: Row, settings: PromoteSettings) -> str | None:
+    """Why this memory is promoted; None if it is not."""
+    if row["spread"] >= settings.session_spread:
+        return f"session spread {row['spread']} ≥ {settings.session_spread}"
+    if row["depth"] >= settings.depth and row["signal"] >= settings.signal:
+        return f"depth {row['depth']} and signal {row['signal']:.3f} ≥ {settings.signal:g}"
+    return None
+
+
+def promote(night: Night) -> Outcome:
+    settings = night.settings.promote
+    candidates = Candidates(night)
+    strings = candidates.now.strings
+    known = strings.find(settings.layer)
+    rows = candidates.ask(
+        _RISING,
+        layer=known if known >= 0 else _NO_SUCH_LAYER,
+        session_spread=settings.session_spread,
+        depth=settings.depth,
+        signal=settings.signal,
+    )
+    ids = night.view.documents.ids.values
+    promotions, changes = [], []
+    for row in rows:
+        why = reason(row, settings)
+        if why is None:
+            continue
+        promotion = Promotion(
+            id=ids[row["memory"]],
+            layer_before=strings.values[row["layer"]] if row["layer"] >= 0 else "",
+            layer=settings.layer,
+            depth_before=row["depth"],
+            depth=_DEEP,
+        )
+        promotions.append(promotion)
+        changes += _changes(promotion, why)
+    facts = (Promoted(dream=night.dream, changes=tuple(promotions)),) if promotions else ()
+    return Outcome(facts, len(candidates), tuple(changes))
+
+
+def _changes(promotion: Promotion, why: str) -> list[Change]:
+    changes = [
+        Change(id=promotion.id, what="layer", before=promotion.layer_before, after=promotion.layer, why=why)
+    ]
+    if promotion.depth != promotion.depth_before:
+        before, after = promotion.depth_before, promotion.depth
+        changes.append(Change(id=promotion.id, what="depth", before=before, after=after, why=why))
+    return changes

@@ -1,0 +1,117 @@
+"""Prune: what is superseded, doubled, stale or was never read stops answering, softly and with its numbers.
+
+    superseded     a living memory has an edge `supersedes` to it
+    duplicate      a newer one (by its last change) has the same topic key, layer and project
+    stale          staleness = idle_days × decay_per_day(kind) > 1, as the kind's entry in the settings says:
+                   prune, prune if it carries a tag such as "resolved", or archive instead
+    never read     never accessed and more than 30 days old
+
+Memories with an importance tag or of high importance are never pruned, nor are those younger than an hour or
+those that a living summary was derived from; kinds that never go stale (reference, heuristic) are not pruned for
+their age either. What a `Superseded` event hid is
+hidden already. `Restored` brings any of them back. Source: Reverie's specification of its prune rules; of
+duplicates the newest is kept, which is ours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recollect.dream.candidates import Candidates, Row, holding, when_stale
+from recollect.dream.night import Change, Night, Outcome
+from recollect.dream.settings import PruneSettings
+from recollect.events.facts import AnyFact, Placed, Placement, Pruned, Pruning
+from recollect.projections.columns import BoolArray
+from recollect.projections.condition import STATUSES
+from recollect.query.derivation import DERIVED_FROM
+
+_DOUBTFUL = """
+    WITH ranked AS (
+        SELECT *, CASE WHEN key < 0 THEN 1 ELSE row_number() OVER (
+            PARTITION BY key, layer, project ORDER BY updated_at DESC, memory DESC) END AS place
+        FROM memories
+    )
+    SELECT memory, status, depth, age_days, idle_days, accesses, revisions, staleness, signal, when_stale,
+           superseded, resolved, place - 1 AS newer
+    FROM ranked
+    WHERE NOT tagged AND importance < $protect_importance AND age_hours >= $min_age_hours AND NOT sourced
+      AND (superseded OR place > 1 OR staleness > 1 OR (accesses = 0 AND age_days > $never_accessed_days))
+    ORDER BY memory
+"""
+
+
+def verdict(row: Row, settings: PruneSettings) -> str | None:
+    """Why this memory is pruned ("archive: …" if it is archived instead); None if it stays."""
+    if row["superseded"]:
+        return "superseded: a living memory supersedes it"
+    if row["newer"] > 0:
+        return f"duplicate: {row['newer']} newer with the same topic key in the same layer"
+    fate = when_stale(row["when_stale"])
+    if row["staleness"] > 1.0:
+        stale = f"not accessed for {row['idle_days']:.1f} days, staleness {row['staleness']:.2f} > 1"
+        if fate == "archive":
+            return None if STATUSES[row["status"]] == "archived" else f"archive: {stale}"
+        if fate == "prune" or (fate == "prune if resolved" and row["resolved"]):
+            return f"stale: {stale}"
+    if row["accesses"] == 0 and row["age_days"] > settings.never_accessed_days and fate not in _AGELESS:
+        return f"never accessed in {row['age_days']:.1f} days"
+    return None
+
+
+_AGELESS = ("never", "archive")
+_NUMBERS = ("age_days", "idle_days", "accesses", "revisions", "staleness", "signal")
+
+
+def prune(night: Night) -> Outcome:
+    settings = night.settings.prune
+    candidates = Candidates(night)
+    candidates.add("superseded", _pointed_at(night, candidates, settings.superseding_kind))
+    candidates.add("sourced", _pointed_at(night, candidates, DERIVED_FROM))
+    candidates.add("resolved", holding(candidates.now, settings.resolved_tags))
+    rows = candidates.ask(
+        _DOUBTFUL,
+        protect_importance=settings.protect_importance,
+        min_age_hours=settings.min_age_hours,
+        never_accessed_days=settings.never_accessed_days,
+    )
+    ids = night.view.documents.ids.values
+    items, archived, changes = [], [], []
+    for row in rows:
+        why = verdict(row, settings)
+        if why is None:
+            continue
+        id_ = ids[row["memory"]]
+        if why.startswith("archive: "):
+            archived.append(_archive(id_, row))
+            before: str = archived[-1].status_before
+            changes.append(Change(id=id_, what="status", before=before, after="archived", why=why))
+        else:
+            numbers = {name: float(row[name]) for name in _NUMBERS}
+            items.append(Pruning(id=id_, reason=why, numbers=numbers))
+            changes.append(Change(id=id_, what="visibility", before="visible", after="pruned", why=why))
+    facts: list[AnyFact] = []
+    if items:
+        facts.append(Pruned(dream=night.dream, items=tuple(items)))
+    if archived:
+        facts.append(Placed(dream=night.dream, changes=tuple(archived)))
+    return Outcome(tuple(facts), len(candidates), tuple(changes))
+
+
+def _archive(id_: str, row: Row) -> Placement:
+    return Placement(
+        id=id_,
+        status_before=STATUSES[row["status"]],
+        status="archived",
+        depth_before=row["depth"],
+        depth=row["depth"],
+    )
+
+
+def _pointed_at(night: Night, candidates: Candidates, kind: str) -> BoolArray:
+    """To which of the memories an edge of this kind leads from another living one."""
+    if not night.view.graph.knows(kind):
+        return np.zeros(len(candidates), dtype=np.bool_)
+    edges = night.view.graph.neighbours(candidates.memories, night.view.seq, direction="in", kinds=(kind,))
+    others = edges.memory != edges.of
+    alive = np.isin(edges.memory, candidates.memories) & others
+    return np.isin(candidates.memories, edges.of[alive])

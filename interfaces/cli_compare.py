@@ -1,0 +1,157 @@
+"""The commands of what-if: compare, fork and reembed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recollect.cli import Failure, _clear_errors, _memory, main, progress_bar
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
+    from recollect.replay.comparison import Comparison
+    from recollect.replay.limits import Limit
+
+_STORE = click.option(
+    "--store",
+    envvar="RECOLLECT_STORE",
+    default="~/.recollect",
+    show_default=True,
+    help="The store's directory.",
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+@contextmanager
+def _existing(store: str) -> Iterator[Memory]:
+    """A store that is there, without a model: recorded questions have their vectors."""
+    if not Path(store).expanduser().is_dir():
+        raise Failure(f"there is no store at {store}; `recollect remember` makes one")
+    with _memory(store, "none") as memory:
+        yield memory
+
+
+def _show(value: object, as_json: bool, how: str) -> None:
+    from recollect import render, render_compare  # noqa: PLC0415 (imports wait until needed)
+
+    if as_json:
+        click.echo(render.to_json(value))
+    else:
+        getattr(render_compare, how)(value)
+
+
+@main.command()
+@click.argument("a", required=False)
+@click.argument("b", required=False)
+@click.option("--last", type=click.IntRange(min=1), help="Only the last so many recorded questions.")
+@click.option("--queries", help="Questions of a file, one per line or JSON lines, instead of recorded ones.")
+@click.option("--at", "when", help="Ask the file's questions as of a seq (@1234) or a time.")
+@click.option("--qrels", help="Judgements of a file, in TREC's form or tab-separated.")
+@click.option("-k", "--k", default=10, show_default=True, help="Depth of the judged metrics.")
+@click.option(
+    "--fail-if", "limits", multiple=True, help="Exit 1 if this holds: 'churn@5>0.2'. May be repeated."
+)
+@click.option("--html", "report", help="Write a report with slope charts to this file.")
+@click.option("--question", help="Both explanations of one recorded question, side by side.")
+@click.option("--embedder", help="Rank b as if the store had been embedded with this one.")
+@click.option("--work", help="Keep the fork of --embedder here, to go on where it stopped.")
+@_STORE
+@_JSON
+@_clear_errors
+def compare(
+    a: str | None, b: str | None, last: int | None, queries: str | None, when: str | None, qrels: str | None,
+    k: int, limits: tuple[str, ...], report: str | None, question: str | None, embedder: str | None,
+    work: str | None, store: str, as_json: bool,
+) -> None:  # fmt: skip
+    """Rank every recorded question under two formulas, each at its own past moment.
+
+    A and B are built-in names, TOML files, name@digest of formulas in the log, forks, or `recorded`.
+
+    \b
+    Example:
+      recollect compare reverie mine.toml --fail-if 'churn@5>0.2' --html report.html
+      recollect compare reverie mine.toml --question r42
+      recollect compare --embedder minilm
+    """
+    from recollect.replay.limits import parse_limit  # noqa: PLC0415
+
+    parsed = [parse_limit(limit) for limit in limits]
+    if b is None and embedder is None:
+        raise Failure("name two formulas to compare, such as `recollect compare reverie mine.toml`")
+    with _existing(store) as memory:
+        if question is not None:
+            _show(memory.drill(question, a or "", b or ""), as_json, "drilldown")
+            return
+        with progress_bar("comparing") as progress:
+            result = memory.compare(
+                a, b, last=last, queries=queries, at=when, qrels=qrels, k=k, embedder=embedder, work=work,
+                progress=progress,
+            )  # fmt: skip
+        passed = [limit for limit in parsed if limit.passed(result.metrics)]
+        if report is not None:
+            _write(Path(report), memory.comparison_html(result))
+    _show(result, as_json, "comparison")
+    _refuse(passed, result)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise Failure(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _refuse(passed: Sequence[Limit], result: Comparison) -> None:
+    for limit in passed:
+        click.echo(f"recollect: {limit}: it is {result.metrics[limit.metric]:.6g}", err=True)
+    if passed:
+        raise SystemExit(1)
+
+
+@main.command()
+@click.option("--to", "target", required=True, help="The directory of the new store.")
+@click.option("--formula", help="Rank under this one; each recall under its own if not given.")
+@click.option("--closed-loop", is_flag=True, help="Accesses follow what the formula returned.")
+@click.option("--since", default="@0", show_default=True, help="Live again what came after this seq or time.")
+@click.option("--dream", "settings", help="Dream again with the settings of this TOML file.")
+@_STORE
+@_JSON
+@_clear_errors
+def fork(
+    target: str, formula: str | None, closed_loop: bool, since: str, settings: str | None, store: str,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Live the log again from a point on, in a store of its own; `compare` takes it as a side.
+
+    \b
+    Example:
+      recollect fork --formula mine.toml --closed-loop --since @1200 --to ./what-if
+      recollect compare recorded ./what-if
+    """
+    with _existing(store) as memory, progress_bar("living again") as progress:
+        result = memory.fork(
+            target, formula=formula, closed_loop=closed_loop, since=since, dream=settings, progress=progress
+        )
+    _show(result, as_json, "fork")
+
+
+@main.command()
+@click.option("--embedder", required=True, help="minilm or hash.")
+@_STORE
+@_JSON
+@_clear_errors
+def reembed(embedder: str, store: str, as_json: bool) -> None:
+    """Give every memory a vector of another embedder; the past keeps its own.
+
+    \b
+    Example:
+      recollect compare --embedder minilm
+      recollect reembed --embedder minilm
+    """
+    with _existing(store) as memory, progress_bar("embedding") as progress:
+        result = memory.reembed(embedder, progress=progress)
+    _show(result, as_json, "reembedding")

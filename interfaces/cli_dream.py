@@ -1,0 +1,63 @@
+"""The commands of sleep: dream and undream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from recollect.cli import _common, _memory, main
+
+if TYPE_CHECKING:
+    from recollect.dream.report import DreamReport
+
+
+def _show(report: DreamReport, as_json: bool) -> None:
+    from recollect import render, render_dream  # noqa: PLC0415 (imports wait until needed)
+
+    if as_json:
+        click.echo(render.to_json(report))
+    else:
+        render_dream.dream(report)
+
+
+@main.command()
+@click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
+@click.option("--phases", help="Only these, separated by commas: scan,consolidate,…")
+@click.option("--now", help="The clock to dream with.")
+@click.option("--max-churn", type=float, help="Refuse (exit 1) if recorded questions would change by more.")
+@click.option("--settings", "settings_file", help="A TOML file with numbers of your own.")
+@_common
+def dream(
+    dry_run: bool, phases: str | None, now: str | None, max_churn: float | None, settings_file: str | None,
+    store: str, embedder: str, as_json: bool,
+) -> None:  # fmt: skip
+    """Replay, downscale, stabilise, prune, place and promote: one cycle, written as one batch.
+
+    \b
+    Example:
+      recollect dream --dry-run
+      recollect dream --max-churn 0.2
+    """
+    named = None if phases is None else [name.strip() for name in phases.split(",") if name.strip()]
+    with _memory(store, embedder) as memory:
+        report = memory.dream(
+            dry_run=dry_run, phases=named, now=now, max_churn=max_churn, settings=settings_file
+        )
+    _show(report, as_json)
+    if report.refused:
+        raise SystemExit(1)
+
+
+@main.command()
+@click.argument("dream_id", metavar="DREAM")
+@_common
+def undream(dream_id: str, store: str, embedder: str, as_json: bool) -> None:
+    """Take a dream back; what has changed since is named and left alone.
+
+    \b
+    Example:
+      recollect undream d1234
+    """
+    with _memory(store, embedder) as memory:
+        _show(memory.undream(dream_id), as_json)

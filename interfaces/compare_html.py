@@ -1,0 +1,198 @@
+"""A comparison as one page: no scripts, no assets from elsewhere, light and dark, every text escaped.
+
+The changed questions come as slope charts: a's order on the left, b's on the right, a line per memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from html import escape
+
+from recollect.render_compare import meaning, most_changed
+from recollect.replay.comparison import Comparison, Mover, QuestionRow
+from recollect.summary import shorten
+from recollect.when import iso
+
+TextOf = Callable[[str, int], str]
+
+_CHARTS_SHOWN = 24
+_ROW_PX = 22
+_TOP_PX = 26
+_LEFT_X, _RIGHT_X, _WIDTH = 330, 470, 800
+_LABEL_CHARACTERS = 46
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1f2328; --dim: #656d76; --paper: #ffffff; --line: #d0d7de;
+        --up: #1a7f37; --down: #cf222e; --same: #8c959f; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6edf3; --dim: #8d96a0; --paper: #0d1117; --line: #30363d;
+          --up: #3fb950; --down: #f85149; --same: #6e7681; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+       max-width: 860px; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; } h3 { font-size: 1rem; margin-bottom: 0; }
+table { border-collapse: collapse; width: 100%; } .wide { overflow-x: auto; }
+th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid var(--line); }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
+.dim, th { color: var(--dim); font-weight: normal; } .note { border-left: 3px solid var(--line); padding-left: 1rem; }
+svg { width: 100%; height: auto; } svg text { font: 12px system-ui, sans-serif; fill: var(--ink); }
+svg .rank { fill: var(--dim); } svg line { stroke: var(--same); stroke-width: 1.5; }
+svg .up line { stroke: var(--up); } svg .down line { stroke: var(--down); }
+svg .up text { fill: var(--up); } svg .down text { fill: var(--down); }
+"""
+
+
+def page(comparison: Comparison, text_of: TextOf) -> str:
+    """The whole report; `text_of` gives a memory's text as of a seq."""
+    changed = most_changed(comparison.rows, _CHARTS_SHOWN)
+    parts = [
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(comparison.a)} against {escape(comparison.b)}</title>",
+        f"<style>{_STYLE}</style></head><body>",
+        f"<h1>{escape(comparison.a)} <span class=dim>against</span> {escape(comparison.b)}</h1>",
+        f"<p class=dim>{escape(_size(comparison))}</p>",
+        _metrics(comparison),
+        _judged(comparison),
+        _movers(comparison.movers),
+        _charts(changed, sum(not row.unchanged for row in comparison.rows), text_of),
+        f"<h2>How to read this</h2><p class=note>{escape(comparison.caveat)}</p>",
+        "</body></html>",
+    ]
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def _size(comparison: Comparison) -> str:
+    judged = f"{comparison.judged_questions} judged"
+    return f"{comparison.questions} questions, {judged}, {comparison.mode} mode"
+
+
+def _metrics(comparison: Comparison) -> str:
+    rows = [
+        (name, f"{value:.4f}", meaning(name)) for name, value in comparison.metrics.items() if meaning(name)
+    ]
+    return "<h2>What changed</h2>" + _table(("metric", ">value", "meaning"), rows)
+
+
+def _judged(comparison: Comparison) -> str:
+    if not comparison.judged:
+        return ""
+    rows = [
+        (
+            name, f"{m.a:.4f}", f"{m.b:.4f}", f"{m.delta:+.4f}", f"{m.low:+.4f} … {m.high:+.4f}",
+            f"{m.p_value:.4f}", f"{m.wins} / {m.ties} / {m.losses}",
+        )
+        for name, m in comparison.judged.items()
+    ]  # fmt: skip
+    unjudged = [comparison.metrics[f"unjudged@{comparison.k}_{side}"] for side in "ab"]
+    return (
+        "<h2>By judgements</h2>"
+        + _table(("metric", ">a", ">b", ">difference", "95 % interval", ">p", "win / tie / loss"), rows)
+        + f"<p class=dim>Nobody judged {unjudged[0]:.1%} of a's first {comparison.k} and {unjudged[1]:.1%} of b's.</p>"
+    )
+
+
+def _movers(movers: Sequence[Mover]) -> str:
+    if not movers:
+        return ""
+    rows = [
+        (m.question, _rank(m.rank_a), _rank(m.rank_b), shorten(m.content or m.id), shorten(m.text, 40))
+        for m in movers
+    ]
+    return "<h2>Biggest movers</h2>" + _table(("recall", ">a", ">b", "memory", "question"), rows)
+
+
+def _rank(rank: int | None) -> str:
+    return "–" if rank is None else str(rank)
+
+
+def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A column of numbers is named with a leading `>`."""
+    marks = [" class=n" if name.startswith(">") else "" for name in names]
+    head = "".join(
+        f"<th{mark}>{escape(name.lstrip('>'))}</th>" for name, mark in zip(names, marks, strict=True)
+    )
+    body = "".join(
+        "<tr>" + "".join(f"<td{m}>{escape(cell)}</td>" for cell, m in zip(row, marks, strict=True)) + "</tr>"
+        for row in rows
+    )
+    return f"<div class=wide><table><tr>{head}</tr>{body}</table></div>"
+
+
+# --- slope charts ----------------------------------------------------------------------------------
+
+
+def _charts(rows: Sequence[QuestionRow], changed: int, text_of: TextOf) -> str:
+    if not rows:
+        return "<h2>Changed questions</h2><p>None.</p>"
+    shown = (
+        "" if changed == len(rows) else f" <span class=dim>(the {len(rows)} most changed of {changed})</span>"
+    )
+    charts = "".join(
+        f"<h3>{escape(row.text)}</h3><p class=dim>{escape(row.name)} at @{row.basis}, {escape(iso(row.now))}, "
+        f"RBO {row.rbo:.3f}</p>{slope_chart(row, text_of)}"
+        for row in rows
+    )
+    return f"<h2>Changed questions{shown}</h2>{charts}"
+
+
+def slope_chart(row: QuestionRow, text_of: TextOf) -> str:
+    """Both orders of one question; a memory that is in one of them only has a short stub."""
+    height = _TOP_PX + _ROW_PX * max(len(row.a), len(row.b), 1)
+    lines = "".join(_slope(row, id_, text_of) for id_ in dict.fromkeys((*row.a, *row.b)))
+    heads = (
+        f'<text class="rank" x="{_LEFT_X}" y="14" text-anchor="end">a</text>'
+        f'<text class="rank" x="{_RIGHT_X}" y="14">b</text>'
+    )
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{escape(row.text)}: a\'s order and b\'s order">'
+        f"{heads}{lines}</svg>"
+    )
+
+
+def standalone_chart(row: QuestionRow, text_of: TextOf) -> str:
+    """A slope chart as a file of its own, readable on light and dark paper."""
+    namespace = 'xmlns="http://www.w3.org/2000/svg" '
+    style = f"<style>{_STYLE}</style>"
+    chart = slope_chart(row, text_of).replace("<svg ", f"<svg {namespace}", 1)
+    return re.sub(r"(<svg [^>]*>)", rf"\1{style}", chart, count=1) + "\n"
+
+
+def _slope(row: QuestionRow, id_: str, text_of: TextOf) -> str:
+    left = row.a.index(id_) if id_ in row.a else None
+    right = row.b.index(id_) if id_ in row.b else None
+    label = escape(shorten(text_of(id_, row.basis) or id_, _LABEL_CHARACTERS))
+    direction = _direction(left, right)
+    parts = [f'<g class="{direction}"><title>{escape(id_)}</title>']
+    if left is not None:
+        parts.append(
+            f'<text x="{_LEFT_X - 8}" y="{_y(left) + 4}" text-anchor="end">{label} · {left + 1}</text>'
+        )
+    if right is not None:
+        parts.append(f'<text x="{_RIGHT_X + 8}" y="{_y(right) + 4}">{right + 1} · {label}</text>')
+    x1, y1, x2, y2 = _ends(left, right)
+    parts.append(f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" /></g>')
+    return "".join(parts)
+
+
+def _direction(left: int | None, right: int | None) -> str:
+    if left == right:
+        return "same"
+    if left is None:
+        return "up"
+    return "up" if right is not None and right < left else "down"
+
+
+def _ends(left: int | None, right: int | None) -> tuple[int, int, int, int]:
+    middle = (_LEFT_X + _RIGHT_X) // 2
+    if left is None:
+        assert right is not None
+        return middle + 40, _y(right), _RIGHT_X, _y(right)
+    if right is None:
+        return _LEFT_X, _y(left), middle - 40, _y(left)
+    return _LEFT_X, _y(left), _RIGHT_X, _y(right)
+
+
+def _y(place: int) -> int:
+    return _TOP_PX + _ROW_PX * place + _ROW_PX // 2 - 4

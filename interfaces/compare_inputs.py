@@ -1,0 +1,153 @@
+"""What people name when they compare, as the engine takes it: sides, questions, judgements, another embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from recollect.asking import pose
+from recollect.embedder import Embedder, EmbedFunction, choose
+from recollect.embedding import Embedding
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import AnyFact, DreamBegan, GridVector, Question
+from recollect.events.log import Log
+from recollect.past_embedding import embedding_at
+from recollect.projections.view import Projections
+from recollect.query import formula as formulas
+from recollect.query.formula import Formula
+from recollect.question_files import Line, parse_questions
+from recollect.replay.asked import Asked
+from recollect.replay.fork import fork_side
+from recollect.replay.fork_note import read_note
+from recollect.replay.fork_rules import Dreaming
+from recollect.replay.judgements import Judgements, parse_qrels
+from recollect.replay.reembedding import NewEmbedder
+from recollect.replay.sides import RecordedSide, Side
+from recollect.store import Store
+from recollect.when import When, parse_time
+
+Recipe = str | Path | Formula
+Queries = str | Path | Iterable[str | Mapping[str, object]]
+AnyEmbedder = str | Embedder | EmbedFunction
+DreamSettings = str | Path | Mapping[str, object]
+
+RECORDED = "recorded"
+_DIGEST_MIN = 6
+
+
+def side(store: Store, given: Recipe) -> Formula | Side:
+    """A formula, "recorded", or the directory of a fork."""
+    if given == RECORDED:
+        return RecordedSide()
+    if not isinstance(given, Formula):
+        folder = Path(given).expanduser()
+        if folder.is_dir() and read_note(folder) is not None:
+            return fork_side(store.log, folder)
+    return recipe(store, given)
+
+
+def recipe(store: Store, given: Recipe) -> Formula:
+    """A formula by its built-in name, the path of its file, or name@digest in the log."""
+    if isinstance(given, Formula):
+        return given
+    if isinstance(given, str) and "@" in given and not given.endswith(".toml"):
+        return _in_log(store, given)
+    return formulas.load(given)
+
+
+def _in_log(store: Store, label: str) -> Formula:
+    """The formula of the log that name@digest means; the digest may be cut short."""
+    name, _, digest = label.rpartition("@")
+    known = [formulas.from_canonical(text) for text in store.projections.engine.formulas.values()]
+    found = [one for one in known if one.name == name and one.digest.startswith(digest)]
+    if len(digest) < _DIGEST_MIN or len(found) != 1:
+        labels = ", ".join(sorted(one.label for one in known)) or "none"
+        raise InvalidInput(f"{label!r} is not one formula of this log; it holds {labels}")
+    return found[0]
+
+
+def questions(store: Store, embedding: Embedding, queries: Queries, at: When | None) -> list[Asked]:
+    """The questions of a file or a list, as they are asked at the head or at a moment."""
+    lines, origin = _lines(queries)
+    seq, now = (store.catch_up(), store.clock()) if at is None else store.resolve(at)
+    own = _own_embedding(store, embedding, seq)
+    return [
+        Asked(question.name, _posed(question.line, own, now), seq)
+        for question in parse_questions(lines, origin=origin)
+    ]
+
+
+def _lines(queries: Queries) -> tuple[Iterable[str | Mapping[str, object]], str]:
+    if isinstance(queries, str | Path):
+        return read_text(queries).splitlines(), str(queries)
+    return queries, "the list of questions"
+
+
+def _own_embedding(store: Store, embedding: Embedding, seq: int) -> Embedding:
+    """What embedded the store's vectors at `seq`, also where the store was opened without an embedder."""
+    adopted = store.projections.engine.embedder(seq)
+    if embedding.embedder is None and adopted is not None:
+        return Embedding(choose(adopted.label), adopted)
+    return embedding_at(store, embedding, seq)
+
+
+def _posed(line: Line, embedding: Embedding, now: int) -> Question:
+    question, _ = pose(
+        line.query,
+        now=now if line.now is None else parse_time(line.now, now=now, what="now"),
+        k=line.k,
+        embedding=embedding,
+        session=line.session,
+        context=line.context,
+        filters=line.filters,
+        wait=True,
+    )
+    return question
+
+
+def judgements(given: str | Path | Judgements | None) -> Judgements | None:
+    """Judgements as they are, or from a file."""
+    if isinstance(given, str | Path):
+        return parse_qrels(read_text(given), origin=str(given))
+    return given
+
+
+def read_text(path: str | Path) -> str:
+    try:
+        return Path(path).expanduser().read_text("utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{path} is not text in UTF-8") from None
+
+
+def new_embedder(given: AnyEmbedder) -> NewEmbedder:
+    """An embedder that is not the store's, and the fact that would adopt it."""
+    chosen = choose(given)
+    if chosen is None:
+        raise InvalidInput(
+            "there is nothing to compare without an embedder; name one, such as 'minilm' or 'hash'"
+        )
+    embedding = Embedding(chosen, None)
+
+    def embed(texts: Sequence[str]) -> list[GridVector]:
+        return [vector for vector in embedding.vectors(texts) if vector is not None]
+
+    return NewEmbedder(embedding.adoption(), embed)
+
+
+def dreaming(settings: DreamSettings) -> Dreaming:
+    """Nights dreamt again with other settings: a TOML file, or tables of what differs from the defaults."""
+    from recollect.dream.cycle import chosen_phases, dream  # noqa: PLC0415 (DuckDB waits until it is needed)
+    from recollect.dream.imagined import Imagined  # noqa: PLC0415
+    from recollect.dream.settings import load_settings, settings_from  # noqa: PLC0415
+
+    numbers = settings_from(settings) if isinstance(settings, Mapping) else load_settings(settings)
+
+    def night(projections: Projections, log: Log, began: DreamBegan) -> Sequence[AnyFact]:
+        if numbers.scan.analyzer not in projections.lexicals:
+            projections.index(numbers.scan.analyzer, log.read(0, projections.position))
+        imagined = Imagined(projections, began.now)
+        return dream(imagined, settings=numbers, now=began.now, phases=chosen_phases(None)).facts
+
+    return Dreaming(numbers.text, night)

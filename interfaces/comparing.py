@@ -1,0 +1,175 @@
+"""What if: recorded traffic under another formula, in another future, with another embedder. Mixed into `Memory`.
+
+Comparing and forking write nothing into the store; `reembed` does, as events.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from recollect import compare_inputs as inputs
+from recollect import reembedding, validate
+from recollect.compare_html import page
+from recollect.compare_inputs import AnyEmbedder, DreamSettings, Queries, Recipe
+from recollect.embedder import choose
+from recollect.embedding import Embedding
+from recollect.events.errors import InvalidInput
+from recollect.explaining import recall_seq
+from recollect.query.formula import Formula
+from recollect.reembedding import ReembedReport
+from recollect.replay.asked import Asked, recorded_question
+from recollect.replay.compare import compare
+from recollect.replay.comparison import Comparison
+from recollect.replay.drill import Drilldown, drill
+from recollect.replay.fork import ForkReport, fork, fork_side
+from recollect.replay.judgements import Judgements
+from recollect.replay.movers import text_of
+from recollect.replay.sides import Side
+from recollect.store import Progress, Store
+from recollect.when import When
+
+
+class Comparing:
+    """What an open store says about other ways of ranking."""
+
+    _store: Store
+    _embedding: Embedding
+    _formula: Formula
+    _actor: str
+
+    def compare(
+        self,
+        a: Recipe | None = None,
+        b: Recipe | None = None,
+        *,
+        last: int | None = None,
+        queries: Queries | None = None,
+        at: When | None = None,
+        qrels: str | Path | Judgements | None = None,
+        k: int = 10,
+        embedder: AnyEmbedder | None = None,
+        work: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> Comparison:
+        """Every recorded question under two formulas, each at its own past moment; nothing is written.
+
+        A side is a formula (a built-in name, the path of a TOML file, name@digest of one in the log), the
+        directory of a fork, or "recorded"; the formula in force if it is not given. `queries` are asked at the
+        head, or `at` a moment, instead. With `embedder`, b ranks in a fork that is embedded with it; `work` is
+        where that fork is kept, so that it can go on where it stopped.
+        """
+        _check(last=last, k=k, queries=queries, at=at, embedder=embedder)
+        self._store.catch_up()
+        before = inputs.side(self._store, self._formula if a is None else a)
+        judged = inputs.judgements(qrels)
+        if embedder is not None:
+            after = inputs.recipe(self._store, b or a or self._formula)
+            with tempfile.TemporaryDirectory(prefix="recollect-fork-") as folder:
+                target = Path(work).expanduser() if work else Path(folder) / "fork"
+                switched = self._embedded(target, after, embedder, progress)
+                return self._compared(before, switched, last=last, qrels=judged, k=k, progress=progress)
+        other = inputs.side(self._store, self._formula if b is None else b)
+        asked = None if queries is None else inputs.questions(self._store, self._embedding, queries, at)
+        return self._compared(before, other, asked, last=last, qrels=judged, k=k, progress=progress)
+
+    def _compared(
+        self,
+        a: Formula | Side,
+        b: Formula | Side,
+        questions: list[Asked] | None = None,
+        *,
+        last: int | None,
+        qrels: Judgements | None,
+        k: int,
+        progress: Progress | None,
+    ) -> Comparison:
+        with self._store.lock:
+            log, projections = self._store.log, self._store.projections
+            return compare(
+                log, projections, a, b, questions=questions, last=last, qrels=qrels, k=k, progress=progress
+            )
+
+    def _embedded(
+        self, target: Path, formula: Formula, embedder: AnyEmbedder, progress: Progress | None
+    ) -> Side:
+        """This log as it would be had it been embedded otherwise, as a side."""
+        fork(
+            self._store.log,
+            target,
+            formula=formula,
+            embedder=inputs.new_embedder(embedder),
+            progress=progress,
+        )
+        return fork_side(self._store.log, target)
+
+    def drill(self, recall: str, a: Recipe, b: Recipe) -> Drilldown:
+        """One recorded question under two formulas: every memory of either answer, explained both ways."""
+        self._store.catch_up()
+        with self._store.lock:
+            log, projections = self._store.log, self._store.projections
+            asked = recorded_question(log, projections, recall_seq(recall))
+            before, after = (inputs.recipe(self._store, given or self._formula) for given in (a, b))
+            return drill(log, projections, asked, before, after)
+
+    def comparison_html(self, comparison: Comparison) -> str:
+        """The comparison as one self-contained page with slope charts."""
+        log, projections = self._store.log, self._store.projections
+        with self._store.lock:
+            return page(comparison, lambda id_, seq: text_of(log, projections, id_, seq))
+
+    def fork(
+        self,
+        to: str | Path,
+        *,
+        formula: Recipe | None = None,
+        closed_loop: bool = False,
+        since: When = 0,
+        dream: DreamSettings | None = None,
+        progress: Progress | None = None,
+    ) -> ForkReport:
+        """Live the log after `since` again, in a store of its own; this one is not touched.
+
+        Recalls rank under `formula`, or each under its own if None. In a closed loop, what was read follows
+        what the formula returned, and with `dream` every night is dreamt again with these settings; without,
+        recorded dreams stay as they are.
+        """
+        self._store.catch_up()
+        cache = self._store.cache
+        return fork(
+            self._store.log,
+            Path(to).expanduser(),
+            since=self._store.resolve(since)[0],
+            formula=None if formula is None else inputs.recipe(self._store, formula),
+            closed_loop=closed_loop,
+            dreaming=None if dream is None else inputs.dreaming(dream),
+            shard_dir=None if cache is None else cache / "shards",
+            progress=progress,
+        )
+
+    def reembed(self, embedder: AnyEmbedder, *, progress: Progress | None = None) -> ReembedReport:
+        """Give every memory a vector of another embedder, as events; the past keeps the old vectors.
+
+        Interrupted, it goes on where it stopped when it is called again.
+        """
+        chosen = choose(embedder)
+        if chosen is None:
+            raise InvalidInput("re-embedding needs an embedder; name one, such as 'minilm' or 'hash'")
+        report = reembedding.reembed(self._store, chosen, actor=self._actor, progress=progress)
+        self._embedding = Embedding(chosen, self._store.projections.engine.embedder(self._store.log.head))
+        return report
+
+
+def _check(
+    *, last: int | None, k: int, queries: Queries | None, at: When | None, embedder: AnyEmbedder | None
+) -> None:
+    """Refuse what does not go together before anything is ranked."""
+    validate.whole(k, "k", low=1, high=validate.K_MAX)
+    if last is not None:
+        validate.whole(last, "last", low=1, high=10**9)
+    if last is not None and queries is not None:
+        raise InvalidInput("`last` counts recorded questions; leave it out with a file of questions")
+    if at is not None and queries is None:
+        raise InvalidInput("recorded questions are ranked at their own moments; `at` goes with `queries`")
+    if embedder is not None and queries is not None:
+        raise InvalidInput("another embedder is compared over the recorded questions; leave out `queries`")

@@ -1,0 +1,247 @@
+"""Dreaming and taking a dream back: what an open store does while its agent sleeps.
+
+The phases run on an imagined future (`recollect.dream`), off the store's lock; then all of their facts are
+appended at once, on the condition that the log still ends where the dream began. If others wrote meanwhile it is
+dreamt again; if another dream was among it, this one gives way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recollect import reading, validate
+from recollect.embedding import Embedding
+from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
+from recollect.events.facts import Accessed, AnyFact, DreamBegan, DreamEnded, MemoryId, Rated, Recalled
+from recollect.projections.engine import Dream
+from recollect.query.formula import from_canonical
+from recollect.store import Store
+from recollect.when import parse_time
+
+if TYPE_CHECKING:
+    from recollect.dream.cycle import Dreamt
+    from recollect.dream.measure import Asked
+    from recollect.dream.report import DreamReport
+    from recollect.dream.settings import Settings
+    from recollect.dream.summarise import Compose, Composed
+
+Summariser = Callable[[Sequence[str]], str | None]
+_ATTEMPTS = 5
+
+
+class DreamOvertaken(RecollectError):
+    """Something else was written while this dream slept; nothing of it was kept."""
+
+
+class Dreaming:
+    """What an open store dreams: mixed into `Memory`."""
+
+    _store: Store
+    _embedding: Embedding
+    _actor: str
+
+    def dream(
+        self,
+        dry_run: bool = False,
+        phases: Iterable[str] | None = None,
+        now: str | datetime | float | None = None,
+        settings: Settings | Mapping[str, object] | str | Path | None = None,
+        max_churn: float | None = None,
+        summariser: Summariser | None = None,
+    ) -> DreamReport:
+        """One cycle of phases, appended as one batch. A dry run reports the same and writes nothing.
+
+        Beyond `max_churn` (the mean share of new hits among the first k of recorded questions) nothing is
+        written either, and `refused` says so. A `summariser` makes one text of several, or None.
+        """
+        from recollect.dream.cycle import chosen_phases  # noqa: PLC0415 (DuckDB waits until it is needed)
+
+        numbers = _settings(settings)
+        steps = chosen_phases(phases)
+        if max_churn is not None:
+            validate.number(max_churn, "max_churn", low=0.0, high=1.0)
+        clock = self._store.clock()
+        moment = clock if now is None else parse_time(now, now=clock, what="now")
+        for _ in range(_ATTEMPTS):
+            dreamt = self._sleep(numbers, steps, moment, summariser)
+            refused = _refusal(dreamt.report, numbers, max_churn)
+            if dry_run or refused:
+                return msgspec.structs.replace(dreamt.report, dry_run=dry_run, refused=refused)
+            report = self._commit(dreamt.facts, dreamt.report)
+            if report is not None:
+                return report
+        raise DreamOvertaken(
+            f"others wrote to the log in each of {_ATTEMPTS} attempts to dream; nothing was kept. Try when it is quiet"
+        )
+
+    def undream(self, dream_id: str) -> DreamReport:
+        """Take a dream back: its values return, what has changed since is named in `left` and stays."""
+        for _ in range(_ATTEMPTS):
+            facts, report = self._undoing(dream_id)
+            done = self._commit(facts, report)
+            if done is not None:
+                return done
+        raise DreamOvertaken(
+            f"others wrote to the log in each of {_ATTEMPTS} attempts to undo {dream_id}; nothing was changed"
+        )
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    def _sleep(
+        self, settings: Settings, phases: Sequence[str], now: int, summariser: Summariser | None
+    ) -> Dreamt:
+        from recollect.dream.cycle import dream  # noqa: PLC0415
+        from recollect.dream.imagined import Imagined  # noqa: PLC0415
+
+        with self._store.lock:
+            self._store.catch_up()
+            asked = _asked(self._store, settings.measure.questions)
+            for one in asked:
+                self._store.require(one.formula)
+            _index(self._store, settings.scan.analyzer)
+            imagined = Imagined(self._store.projections, now)
+        compose = None if summariser is None else self._composer(summariser)
+        return dream(imagined, settings=settings, now=now, phases=phases, asked=asked, compose=compose)
+
+    def _composer(self, summariser: Summariser) -> Compose:
+        from recollect.dream.summarise import Composed  # noqa: PLC0415
+
+        def compose(ids: Sequence[MemoryId]) -> Composed | None:
+            view = self._store.view()
+            text = summariser([reading.memo(self._store, view, id_).content for id_ in ids])
+            if text is None:
+                return None
+            content = validate.content(text)
+            adopted = self._embedding.adopted is not None
+            vector = self._embedding.vectors([content])[0] if adopted else None
+            return Composed(content, vector, self._embedding.name if vector else None)
+
+        return compose
+
+    def _undoing(self, dream_id: str) -> tuple[tuple[AnyFact, ...], DreamReport]:
+        from recollect.dream.cycle import dream_id as id_after  # noqa: PLC0415
+        from recollect.dream.report import DreamReport, PhaseReport  # noqa: PLC0415
+        from recollect.dream.undo import Span, undo  # noqa: PLC0415
+
+        store = self._store
+        with store.lock:
+            now, clock = store.view(), store.clock()
+            dream = _dream(store, dream_id, now.seq)
+            before, after = store.view(dream.began - 1), store.view(dream.ended)
+            span = Span(dream, before, after, now, lambda seq: store.event(seq).fact)
+            undoing = id_after(now.seq)
+            undone = undo(span, store.log.read(dream.began, dream.ended), undoing=undoing)
+        counts = {"restored": len(undone.changes), "left": len(undone.left)}
+        facts = (
+            DreamBegan(dream=undoing, basis=now.seq, now=clock, undoes=dream.id),
+            *undone.facts,
+            DreamEnded(dream=undoing, counts=counts),
+        )
+        phase = PhaseReport(
+            phase="undo",
+            looked_at=len(undone.changes) + len(undone.left),
+            facts=len(undone.facts),
+            changes=undone.changes,
+        )
+        report = DreamReport(
+            id=undoing, dry_run=False, committed=False, basis=now.seq, now=clock, phases=(phase,),
+            counts=counts, metrics={}, undoes=dream.id, left=undone.left,
+        )  # fmt: skip
+        return facts, report
+
+    def _commit(self, facts: Sequence[AnyFact], report: DreamReport) -> DreamReport | None:
+        """Append the dream if nothing was written since its basis; None if something was that it can dream with."""
+        try:
+            seqs = self._store.append(facts, actor=self._actor, expect=report.basis)
+        except HeadMoved:
+            self._store.catch_up()
+            engine = self._store.projections.engine
+            others = [one.id for one in (*engine.dreams, *engine.undoings) if one.began > report.basis]
+            if others:
+                raise DreamOvertaken(
+                    f"another dream, {others[0]}, was written while this one slept; nothing of this one was kept. "
+                    f"Dream again if one more is wanted"
+                ) from None
+            return None
+        self._store.catch_up()
+        return msgspec.structs.replace(report, dry_run=False, committed=True, head=seqs[-1])
+
+
+def _settings(given: Settings | Mapping[str, object] | str | Path | None) -> Settings:
+    from recollect.dream.settings import (  # noqa: PLC0415
+        Settings,
+        default_settings,
+        load_settings,
+        settings_from,
+    )
+
+    if given is None:
+        return default_settings()
+    if isinstance(given, Settings):
+        return given
+    return settings_from(given) if isinstance(given, Mapping) else load_settings(given)
+
+
+def _refusal(report: DreamReport, settings: Settings, max_churn: float | None) -> str:
+    """Why the dream is not committed; empty if it may be."""
+    from recollect.dream.measure import churn_name  # noqa: PLC0415
+
+    churn = report.metrics.get(churn_name(settings.measure), 0.0)
+    if max_churn is None or churn <= max_churn:
+        return ""
+    return f"{churn_name(settings.measure)} would be {churn:.4f}, more than the {max_churn:g} allowed"
+
+
+def _dream(store: Store, dream_id: str, head: int) -> Dream:
+    """A dream that can be taken back."""
+    engine = store.projections.engine
+    if any(undoing.id == dream_id for undoing in engine.undoings):
+        raise InvalidInput(f"{dream_id!r} took a dream back; to have its effect again, dream again")
+    dream = next((one for one in engine.dreams if one.id == dream_id), None)
+    if dream is None:
+        known = ", ".join(one.id for one in engine.dreams[-5:]) or "none"
+        raise InvalidInput(f"no dream has the id {dream_id!r}; the last ones are {known}")
+    if 0 < dream.undone_at <= head:
+        raise InvalidInput(f"dream {dream_id} was taken back already, at @{dream.undone_at}")
+    return dream
+
+
+def _index(store: Store, analyzer: str) -> None:
+    projections = store.projections
+    if analyzer not in projections.lexicals:
+        projections.index(analyzer, store.log.read(0, projections.position))
+
+
+def _asked(store: Store, most: int) -> list[Asked]:
+    """The last recorded questions, each with its formula and what was of use in its answer."""
+    from recollect.dream.measure import Asked  # noqa: PLC0415
+
+    projections = store.projections
+    seqs = projections.engine.recalls[-most:].tolist() if most else []
+    useful = _useful(store, seqs)
+    asked = []
+    for seq in seqs:
+        fact = store.event(seq).fact
+        if isinstance(fact, Recalled) and fact.formula in projections.engine.formulas:
+            formula = from_canonical(projections.engine.formulas[fact.formula])
+            asked.append(Asked(fact.question, formula, frozenset(useful.get(seq, ()))))
+    return asked
+
+
+def _useful(store: Store, recalls: Sequence[int]) -> dict[int, set[MemoryId]]:
+    """Per recall the memories that were used, or judged helpful, as part of its answer."""
+    found: dict[int, set[MemoryId]] = {}
+    for recorded in store.log.read(recalls[0]) if recalls else ():
+        match recorded.fact:
+            case Rated(verdict="helpful", id=id_, recall=int(recall)):
+                found.setdefault(recall, set()).add(id_)
+            case Accessed(how="used", ids=ids, recall=int(recall)):
+                found.setdefault(recall, set()).update(ids)
+            case _:
+                pass
+    return found

@@ -1,0 +1,99 @@
+"""Explaining answers: recorded recalls replayed with one memory watched, and questions that were never asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple, TypedDict, Unpack
+
+from recollect.asking import pose
+from recollect.embedding import Embedding
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import Context, Filters
+from recollect.projections.view import View
+from recollect.query import formula as formulas
+from recollect.query.explain.explaining import explain
+from recollect.query.explanation import Explanation
+from recollect.query.formula import Formula
+from recollect.replay.why import why, why_not
+from recollect.store import Store
+from recollect.when import parse_time
+
+
+class Asking(TypedDict, total=False):
+    """The arguments of `recall`; `track` and `record` are taken and mean nothing, since nothing is written."""
+
+    k: int
+    formula: str | Path | Formula | None
+    session: str | None
+    context: Context | Mapping[str, object] | None
+    filters: Filters | Mapping[str, object] | None
+    now: str | datetime | float | None
+    track: bool
+    record: bool
+    wait: bool
+
+
+class Standpoint(NamedTuple):
+    """Where a question is asked from: the view, what embeds it, and the formula and clock unless it has others."""
+
+    store: Store
+    view: View
+    embedding: Embedding
+    formula: Formula
+    now: int
+
+
+class Explaining:
+    """What an open store explains: mixed into `Memory`."""
+
+    _store: Store
+    _embedding: Embedding
+    _formula: Formula
+
+    def why(self, recall: str, id: str) -> Explanation:  # noqa: A002 (the word callers know)
+        """Why a memory ranked where it did in a recorded recall: replayed, not remembered."""
+        self._store.catch_up()
+        with self._store.lock:
+            return why(self._store.log, self._store.projections, recall_seq(recall), id)
+
+    def why_not(self, recall: str, id: str) -> Explanation:  # noqa: A002
+        """Why a memory was not in a recorded answer: the same object, whose `dropped_at` says where it was lost."""
+        self._store.catch_up()
+        with self._store.lock:
+            return why_not(self._store.log, self._store.projections, recall_seq(recall), id)
+
+    def explain(self, query: str, id: str, **asking: Unpack[Asking]) -> Explanation:  # noqa: A002
+        """Why a memory would rank where it does if this were asked now; takes `recall`'s arguments."""
+        here = Standpoint(
+            self._store, self._store.view(), self._embedding, self._formula, self._store.clock()
+        )
+        return explain_from(here, query, id, asking)
+
+
+def recall_seq(recall: str) -> int:
+    """The seq in a recall id."""
+    digits = recall[1:] if recall.startswith("r") else ""
+    if not digits.isdecimal():
+        raise InvalidInput(f"{recall!r} is not a recall id; they look like 'r12', as in `Answer.id`")
+    return int(digits)
+
+
+def explain_from(here: Standpoint, query: str, memory_id: str, asking: Asking) -> Explanation:
+    """One memory in the answer that a question has there."""
+    given, moment = asking.get("formula") or here.formula, asking.get("now")
+    recipe = given if isinstance(given, Formula) else formulas.load(given)
+    question, _ = pose(
+        query,
+        now=here.now if moment is None else parse_time(moment, now=here.now, what="now"),
+        k=asking.get("k", 10),
+        embedding=here.embedding,
+        session=asking.get("session"),
+        context=asking.get("context"),
+        filters=asking.get("filters"),
+        wait=asking.get("wait", True),
+    )
+    here.store.require(recipe)
+    with here.store.lock:
+        return explain(question, here.view, recipe, memory_id)

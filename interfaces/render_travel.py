@@ -1,0 +1,153 @@
+"""Time travel for people: changes, bisections, ranks over time, the log as lines, tables of SQL, transfers."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+from rich.table import Table
+from rich.text import Text
+
+from recollect.answers import Happening, Memo
+from recollect.projections.sql import SqlTable
+from recollect.render import console
+from recollect.replay.bisect import Bisection
+from recollect.replay.changes import Change, Part
+from recollect.replay.inquiry import Standing
+from recollect.replay.ranks import RankHistory
+from recollect.summary import shorten
+from recollect.transferring import Transfer
+from recollect.when import iso
+
+_BARS = "▁▂▃▄▅▆▇█"
+_EVENTS_SHOWN = 6
+_CELL_CHARACTERS = 60
+
+
+def _table(*names: str) -> Table:
+    """Columns of numbers are named with a leading `>`."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in names:
+        table.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left", no_wrap=True)
+    return table
+
+
+def memos(results: list[Memo]) -> None:
+    table = _table("id", "kind", "memory")
+    for result in results:
+        table.add_row(Text(result.id), Text(result.state.kind), Text(shorten(result.content)))
+    console().print(table if results else "no memories")
+
+
+def line(happening: Happening) -> str:
+    actor = f" [{happening.actor}]" if happening.actor else ""
+    return f"@{happening.seq}  {happening.at}  {happening.type:<18}  {happening.summary}{actor}"
+
+
+def sql(result: SqlTable) -> None:
+    table = _table(
+        *(
+            f">{name}" if _numeric(kind) else name
+            for name, kind in zip(result.columns, result.types, strict=True)
+        )
+    )
+    for row in result.rows:
+        table.add_row(*(Text("∅" if cell is None else shorten(str(cell), _CELL_CHARACTERS)) for cell in row))
+    console().print(table)
+    console().print(f"[dim]{len(result.rows)} row{'' if len(result.rows) == 1 else 's'}[/]")
+
+
+def _numeric(kind: str) -> bool:
+    return any(word in kind.upper() for word in ("INT", "DOUBLE", "FLOAT", "DECIMAL", "NUMBER"))
+
+
+def exported(result: Transfer) -> None:
+    what = "the log" if result.format == "jsonl" else "the tables"
+    console().print(f"[green]exported[/] {what} to {result.path}  [dim]{_extent(result)}[/]")
+
+
+def imported(result: Transfer) -> None:
+    console().print(
+        f"[green]imported[/] {result.events} new events of {result.path}  [dim]{_extent(result)}[/]"
+    )
+
+
+def _extent(result: Transfer) -> str:
+    return f"head @{result.head}, chain {result.chain[:16]}…"
+
+
+def change(result: Change) -> None:
+    out = console()
+    out.print(Text(result.sentence))
+    table = _table("cause", ">score", ">rank", "what", "events")
+    for part in result.parts:
+        table.add_row(part.cause, f"{part.score:+.6g}", f"{part.rank:+.3g}", Text(part.says), _events(part))
+    table.add_row("together", f"{result.score_change:+.6g}", f"{result.rank_change:+d}", style="bold")
+    out.print(table)
+
+
+def _events(part: Part) -> str:
+    shown = " ".join(f"@{seq}" for seq in part.events[-_EVENTS_SHOWN:])
+    return f"… {shown}" if part.event_count > _EVENTS_SHOWN else shown
+
+
+def bisection(result: Bisection) -> None:
+    out = console()
+    out.print(Text(result.sentence))
+    if result.before is None or result.after is None:
+        return
+    out.print(Text(f"@{result.seq}  {result.event}", style="bold"))
+    for title, standing in (("just before", result.before), ("just after", result.after)):
+        out.print(f"[dim]{title}, @{standing.seq}, {standing.formula}[/]")
+        out.print(_ranking(standing, result.id))
+    if len(result.crossings) > 1:
+        table = _table("crossing", "", ">before", ">after")
+        for crossing in result.crossings:
+            way = "entered" if crossing.entered else "left"
+            table.add_row(f"@{crossing.seq}", way, _rank(crossing.rank_before), _rank(crossing.rank_after))
+        out.print(table)
+
+
+def _ranking(standing: Standing, memory_id: str) -> Table:
+    table = _table(">#", ">score", "id")
+    for place in standing.top:
+        style = "bold" if place.id == memory_id else ""
+        table.add_row(str(place.rank), f"{place.score:.12g}", Text(place.id), style=style)
+    return table
+
+
+def _rank(rank: int | None) -> str:
+    return "-" if rank is None else str(rank)
+
+
+def ranks(result: RankHistory) -> None:
+    """The best rank is the highest bar; · where the memory was not ranked."""
+    out = console()
+    points = result.points
+    out.print(f"[dim]@{points[0].seq}[/] {sparkline([p.rank for p in points])} [dim]@{points[-1].seq}[/]")
+    table = _table(">seq", "when", ">rank", ">score")
+    for before, point in zip((None, *points), points, strict=False):
+        if before is None or before.rank != point.rank or point is points[-1]:
+            score = "-" if point.score is None else f"{point.score:.6g}"
+            table.add_row(f"@{point.seq}", iso(point.at), _rank(point.rank), score)
+    out.print(table)
+
+
+def sparkline(values: list[int | None]) -> str:
+    """One bar per rank: 1 is the highest, the worst seen the lowest."""
+    known = [value for value in values if value is not None]
+    worst = max(known, default=1)
+    span = max(worst - 1, 1)
+    return "".join(
+        "·" if value is None else _BARS[round((worst - value) / span * 7) if worst > 1 else 7]
+        for value in values
+    )
+
+
+def to_jsonable(result: SqlTable) -> str:
+    """Rows as mappings; what JSON has no word for as text."""
+    encoded = msgspec.json.encode(result.dicts(), enc_hook=str)
+    return msgspec.json.format(encoded, indent=2).decode()
+
+
+def echo_line(happening: Happening) -> None:
+    click.echo(line(happening))

@@ -1,0 +1,187 @@
+"""Travelling through the log: what changed and which event did it, the log as a stream, SQL, export and import.
+
+Mixed into `Memory`. Nothing here appends an event, but `import_`, which writes an exported log into its own store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Unpack
+
+import msgspec
+
+from recollect import streaming, transferring, validate
+from recollect.answers import Happening
+from recollect.asking import check_weights, options
+from recollect.embedding import Embedding
+from recollect.events.errors import InvalidInput, UnknownMemory
+from recollect.events.facts import Context, Filters, Question
+from recollect.explaining import Asking
+from recollect.past_embedding import vector_of
+from recollect.projections.sql import SqlFace, SqlTable, Value
+from recollect.query import formula as formulas
+from recollect.query.formula import Formula
+from recollect.replay.bisect import Bisection, bisect
+from recollect.replay.changes import Change, why_changed
+from recollect.replay.inquiry import Inquiry, Moment
+from recollect.replay.ranks import RankHistory, rank_history
+from recollect.store import Progress, Store
+from recollect.summary import summarize
+from recollect.transferring import Transfer
+from recollect.when import When, parse_time
+
+_POINTS_MAX = 1_000
+
+
+class Travelling:
+    """What an open store tells about its past beyond single answers."""
+
+    _store: Store
+    _embedding: Embedding
+    _formula: Formula
+    _sql: SqlFace | None = None
+
+    # --- what changed ------------------------------------------------------------------------------
+
+    def why_changed(
+        self, query: str, id: str, since: When, until: When | None = None, **asking: Unpack[Asking]  # noqa: A002
+    ) -> Change:  # fmt: skip
+        """Why a memory's rank and score for a question differ between two moments, cause by cause.
+
+        Takes `recall`'s arguments beside; a `formula` given is used at both ends.
+        """
+        with self._store.lock:
+            begin, end = self._range(since, until)
+            inquiry = self._inquiry(query, asking, now=end.now)
+            self._require_known(id, end.seq)
+            return why_changed(self._store.log, inquiry, id, begin, end)
+
+    def bisect(
+        self, query: str, id: str, since: When | None = None, until: When | None = None, *, until_rank: int = 10,  # noqa: A002
+        every: bool = False, progress: Progress | None = None, **asking: Unpack[Asking],
+    ) -> Bisection:  # fmt: skip
+        """The first event after which a memory left, or entered, the first `until_rank` places for a question.
+
+        From its birth to now unless told otherwise. Asked with the clock of the end, or with `now`. `every` asks at
+        every event and lists all crossings.
+        """
+        validate.whole(until_rank, "until_rank", low=1, high=validate.K_MAX)
+        with self._store.lock:
+            begin, end = self._range(self._birth(id) if since is None else since, until)
+            asking.setdefault("k", max(10, until_rank))
+            inquiry = self._inquiry(query, asking, now=end.now)
+            self._require_known(id, end.seq)
+            found = bisect(
+                self._store.log, inquiry, id, since=begin.seq, until=end.seq, top=until_rank,
+                clock=lambda _: inquiry.question.now, every=every, progress=progress,
+            )  # fmt: skip
+        if found.seq is None:
+            return found
+        return msgspec.structs.replace(found, event=summarize(self._store.event(found.seq).fact))
+
+    def ranks(
+        self, id: str, query: str, since: When | None = None, until: When | None = None, *,  # noqa: A002
+        points: int = 60, **asking: Unpack[Asking],
+    ) -> RankHistory:  # fmt: skip
+        """A memory's rank for a question over time, each point with the corpus, formula and clock of its moment."""
+        validate.whole(points, "points", low=2, high=_POINTS_MAX)
+        with self._store.lock:
+            begin, end = self._range(self._birth(id) if since is None else since, until)
+            self._require_known(id, end.seq)
+            inquiry = self._inquiry(query, asking, now=end.now)
+            return rank_history(self._store.log, inquiry, id, since=begin.seq, until=end.seq, points=points)
+
+    def _range(self, since: When, until: When | None) -> tuple[Moment, Moment]:
+        begin = Moment(*self._store.resolve(since))
+        end = (
+            Moment(self._store.catch_up(), self._store.clock())
+            if until is None
+            else Moment(*self._store.resolve(until))
+        )
+        if begin > end:
+            raise InvalidInput(f"since (@{begin.seq}) lies after until (@{end.seq}); swap them")
+        return begin, end
+
+    def _birth(self, memory_id: str) -> int:
+        """The seq of a memory's first event."""
+        return self._store.projections.lifecycle.history(
+            self._require_known(memory_id, self._store.catch_up())
+        )[0]
+
+    def _require_known(self, memory_id: str, seq: int) -> int:
+        documents = self._store.projections.documents
+        memory = documents.ids.find(validate.identifier(memory_id))
+        if memory < 0 or documents.newest_row(memory, seq) < 0:
+            raise UnknownMemory(memory_id, at=seq)
+        return memory
+
+    def _inquiry(self, query: str, asking: Asking, *, now: int) -> Inquiry:
+        """The question behind `recall`'s arguments, to be asked at any moment."""
+        validate.text(query, "query", characters_max=validate.QUERY_CHARACTERS_MAX)
+        given = asking.get("now")
+        moment = now if given is None else parse_time(given, now=now, what="now")
+        question = Question(
+            text=query,
+            now=moment,
+            k=validate.whole(asking.get("k", 10), "k", low=1, high=validate.K_MAX),
+            session=validate.optional_identifier(asking.get("session"), "session"),
+            context=options(Context, asking.get("context"), now=moment),
+            filters=options(Filters, asking.get("filters"), now=moment),
+        )
+        wanted = asking.get("formula")
+        formula = None if not wanted else wanted if isinstance(wanted, Formula) else formulas.load(wanted)
+        check_weights(question.context.weights, formula or self._formula)
+        return Inquiry(
+            self._store.log, self._store.projections, question, fallback=self._formula, formula=formula,
+            embed=lambda label: vector_of(self._store, self._embedding, query, label),
+        )  # fmt: skip
+
+    # --- the log and its tables --------------------------------------------------------------------
+
+    def log(
+        self, *, memory: str | None = None, session: str | None = None, type: str | None = None,  # noqa: A002
+        since: When | None = None, until: When | None = None, limit: int | None = None, follow: bool = False,
+    ) -> Iterator[Happening]:  # fmt: skip
+        """The log in words, oldest first; `limit` shows the last so many, `follow` waits for more."""
+        if limit is not None:
+            validate.whole(limit, "limit", low=1, high=10**9)
+        selection = streaming.select(
+            self._store, memory=memory, session=session, type_=type, since=since, until=until
+        )
+        return streaming.stream(self._store, selection, limit=limit, follow=follow)
+
+    def sql(self, query: str, /, **params: Value) -> SqlTable:
+        """One reading SQL statement over the store's tables; `$name` in it stands for the parameter `name`."""
+        self._store.catch_up()
+        with self._store.lock:
+            if self._sql is None:
+                self._sql = SqlFace(self._store.log, self._store.projections)
+            return self._sql.query(query, params)
+
+    def _close_sql(self) -> None:
+        if self._sql is not None:
+            self._sql.close()
+            self._sql = None
+
+    # --- out and in --------------------------------------------------------------------------------
+
+    def export(
+        self, path: str | Path, *, format: str | None = None, progress: Progress | None = None,  # noqa: A002
+    ) -> Transfer:  # fmt: skip
+        """The log as JSON lines (*.jsonl: lossless), or its tables as Parquet files in a directory."""
+        return transferring.export(self._store, Path(path).expanduser(), format_=format, progress=progress)
+
+    def import_(self, path: str | Path, *, progress: Progress | None = None) -> Transfer:
+        """An exported log into this store, which must be empty or hold the beginning of it.
+
+        Afterwards the head hash is that of the file. Importing again goes on where it stopped, or writes nothing.
+        """
+        was_empty = self._store.catch_up() == 0
+        done = transferring.import_log(self._store, Path(path).expanduser(), progress=progress)
+        engine = self._store.projections.engine
+        digest = engine.formula_in_force(done.head)
+        if was_empty and digest is not None:
+            self._formula = formulas.from_canonical(engine.formulas[digest])
+        self._embedding = Embedding(self._embedding.embedder, engine.embedder(done.head))
+        return done

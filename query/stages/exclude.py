@@ -1,0 +1,26 @@
+"""exclude: candidates of some kinds are dropped, unless the question asks for them by name."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recollect.query.scene import Scene
+from recollect.query.sheet import Sheet
+from recollect.query.stages.stage import Stage
+
+
+class Exclude(Stage, frozen=True, kw_only=True, tag="exclude"):
+    """Drops candidates whose kind is one of `kinds`; a kind that the filters name stays."""
+
+    kinds: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        return f"exclude {', '.join(self.kinds)}"
+
+    def apply(self, sheet: Sheet, scene: Scene) -> None:
+        unwanted = {kind.lower() for kind in self.kinds} - {k.lower() for k in scene.question.filters.kinds}
+        columns = scene.lifecycle(sheet)
+        kinds = columns.texts(columns.kind)
+        losers = np.array([(kind or "").lower() in unwanted for kind in kinds], dtype=np.bool_)
+        sheet.drop(losers, had=losers.astype(np.float64), needed=np.zeros(len(sheet)))

@@ -1,0 +1,29 @@
+"""leads: whether a memory begins with a word of the question."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recollect.projections.analyzers import ANALYZERS
+from recollect.query.scene import Scene
+from recollect.query.sheet import Sheet
+from recollect.query.stages.stage import Stage
+
+
+class Leads(Stage, frozen=True, kw_only=True, tag="leads"):
+    """Writes `name` = 1 where the first term of the memory's text is a term of the question, else 0.
+
+    What a text begins with is often what or whom it is about: the speaker of a turn, the title of a note.
+    """
+
+    name: str = "leads"
+    analyzer: str = "english/1"
+
+    @property
+    def title(self) -> str:
+        return "see which memories begin with a word of the question"
+
+    def apply(self, sheet: Sheet, scene: Scene) -> None:
+        asked = set(ANALYZERS[self.analyzer](scene.question.text))
+        first = scene.view.lexical(self.analyzer).first_terms(sheet.rows)
+        sheet.columns[self.name] = np.array([float(term in asked) for term in first])

@@ -1,0 +1,308 @@
+"""why_changed: a memory's rank and score for one question at two moments, and what made the difference.
+
+The inputs of a score fall into seven groups (`hybrid` says what is in each; beside them the formula and the
+clock). For every choice of groups the question is ranked with those groups taken from the later moment and the
+others from the earlier one; each group's part is its Shapley value over these rankings, so the parts add up to
+the difference. Groups that did not change are left out of the choices: their part is 0.
+
+A memory that is not ranked has the score 0 and stands one place behind the last that is: so it can be said of
+one that came or went what brought it, too. Ranks count all candidates, not only those that were returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, get_args
+
+import msgspec
+
+from recollect.events.facts import (
+    Accessed,
+    Consolidated,
+    Downscaled,
+    DreamEnded,
+    Ingested,
+    Placed,
+    Promoted,
+    Pruned,
+    Reembedded,
+    Revised,
+    Stabilized,
+)
+from recollect.events.log import Log
+from recollect.query.ranking import Ranking, rank
+from recollect.replay.hybrid import HybridView, Mix
+from recollect.replay.inquiry import Inquiry, Moment, Standing, position_of
+from recollect.replay.shapley import shapley
+
+Cause = Literal["edits", "lifecycle", "corpus", "others", "formula", "embedder", "clock"]
+CAUSES: tuple[Cause, ...] = get_args(Cause)
+EVENTS_MAX = 50
+_DREAMT = (Consolidated, Downscaled, DreamEnded, Placed, Promoted, Pruned, Stabilized)
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """What one group of inputs did: its share of the score's and of the rank's difference, and its events.
+
+    `events` has the last of them, at most 50; `event_count` says how many there are.
+    """
+
+    cause: Cause
+    score: float
+    rank: float
+    says: str
+    events: tuple[int, ...] = ()
+    event_count: int = 0
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory at two moments. The parts' scores add up to `score_change`, their ranks to `rank_change`.
+
+    `cause` is the largest part of the rank's change, or of the score's if the rank did not change; None if
+    nothing did. `passed_by` were behind it and are before it now; `passed` the other way round.
+    """
+
+    id: str
+    query: str
+    sentence: str
+    cause: Cause | None
+    since: Standing
+    until: Standing
+    score_change: float
+    rank_change: int
+    parts: tuple[Part, ...]
+    passed_by: tuple[str, ...]
+    passed: tuple[str, ...]
+
+
+class _Standings:
+    """Score and rank of the memory in every mixture of the two moments, each ranked once."""
+
+    def __init__(self, inquiry: Inquiry, memory: int, since: Moment, until: Moment) -> None:
+        self._inquiry = inquiry
+        self._memory = memory
+        self._ends = since, until
+        self._known: dict[frozenset[Cause], tuple[float, int]] = {}
+        self.causes = [cause for cause in CAUSES if self._changed(cause)]
+        for moment in self._ends:
+            inquiry.require(inquiry.formula_at(moment.seq))
+
+    def of(self, later: frozenset[Cause]) -> tuple[float, int]:
+        if later not in self._known:
+            self._known[later] = self.worth(self._rank(later))
+        return self._known[later]
+
+    def worth(self, ranking: Ranking) -> tuple[float, int]:
+        """Score and rank, where not being ranked is 0 and one behind the last."""
+        position, score = position_of(ranking, self._memory)
+        return (0.0, len(ranking.order) + 1) if position is None or score is None else (score, position)
+
+    def settle(self, since: Ranking, until: Ranking) -> None:
+        """The two moments as they were: what a mixture of one moment alone must come to."""
+        self._known[frozenset()], self._known[frozenset(self.causes)] = self.worth(since), self.worth(until)
+
+    def _rank(self, later: frozenset[Cause]) -> Ranking:
+        def from_(cause: Cause) -> Moment:
+            return self._ends[cause in later]
+
+        inquiry = self._inquiry
+        mix = Mix(*(from_(cause).seq for cause in ("edits", "lifecycle", "corpus", "others", "embedder")))
+        time = inquiry.view(mix.others).time
+        view = HybridView(inquiry.projections, self._memory, mix, time, inquiry.vectors)
+        question = inquiry.question_at(mix.embedder, from_("clock").now)
+        return rank(question, view, inquiry.formula_at(from_("formula").seq))
+
+    def _changed(self, cause: Cause) -> bool:
+        since, until = self._ends
+        match cause:
+            case "formula":
+                return (
+                    self._inquiry.formula_at(since.seq).digest != self._inquiry.formula_at(until.seq).digest
+                )
+            case "embedder":
+                return self._inquiry.embedder_at(since.seq) != self._inquiry.embedder_at(until.seq)
+            case "clock":
+                return since.now != until.now
+            case _:
+                return since.seq != until.seq
+
+
+def why_changed(log: Log, inquiry: Inquiry, memory_id: str, since: Moment, until: Moment) -> Change:
+    """What changed for a memory between two moments, since first."""
+    memory = inquiry.projections.documents.ids.find(memory_id)
+    before, after = inquiry.standing(memory_id, since), inquiry.standing(memory_id, until)
+    first, last = inquiry.ranking(since), inquiry.ranking(until)
+    standings = _Standings(inquiry, memory, since, until)
+    standings.settle(first, last)
+    scores = shapley(standings.causes, lambda later: standings.of(later)[0])
+    ranks = shapley(standings.causes, lambda later: float(standings.of(later)[1]))
+    passed_by, passed = _passings(inquiry, memory, first, last)
+    witnesses = _Witnesses(log, inquiry, memory, since, until, passed_by=passed_by, passed=passed)
+    parts = tuple(_part(cause, scores.get(cause, 0.0), ranks.get(cause, 0.0), witnesses) for cause in CAUSES)
+    (score_a, rank_a), (score_b, rank_b) = standings.worth(first), standings.worth(last)
+    cause = _main(parts, score_b - score_a, rank_b - rank_a)
+    return Change(
+        id=memory_id,
+        query=inquiry.question.text,
+        sentence=_sentence(memory_id, before, after, cause, parts),
+        cause=cause,
+        since=before,
+        until=after,
+        score_change=score_b - score_a,
+        rank_change=rank_b - rank_a,
+        parts=parts,
+        passed_by=passed_by,
+        passed=passed,
+    )
+
+
+def _passings(
+    inquiry: Inquiry, memory: int, first: Ranking, last: Ranking
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Who stands before the memory at the end only, and who at the beginning only."""
+    before, after = _before(first, memory), _before(last, memory)
+    ids = inquiry.projections.documents.ids.values
+    return tuple(ids[m] for m in after if m not in before), tuple(ids[m] for m in before if m not in after)
+
+
+def _before(ranking: Ranking, memory: int) -> list[int]:
+    """The memories ranked before this one, best first: all that are ranked if it is not."""
+    order = [int(ranking.sheet.memories[place]) for place in ranking.order]
+    return order[: order.index(memory)] if memory in order else order
+
+
+# --- the events behind each part -------------------------------------------------------------------
+
+
+class _Witnesses:
+    """For every cause its events between the two moments, and what they say in a few words."""
+
+    def __init__(
+        self, log: Log, inquiry: Inquiry, memory: int, since: Moment, until: Moment,
+        *, passed_by: tuple[str, ...], passed: tuple[str, ...],
+    ) -> None:  # fmt: skip
+        self._log = log
+        self._inquiry = inquiry
+        self._memory = memory
+        self._since = since
+        self._until = until
+        self._passed_by = passed_by
+        self._passed = passed
+
+    def of(self, cause: Cause) -> tuple[list[int], str]:  # noqa: PLR0911 (one answer per cause)
+        engine, since, until = self._inquiry.projections.engine, self._since, self._until
+        match cause:
+            case "edits":
+                seqs = self._own(lambda fact: isinstance(fact, (Ingested, Revised)))
+                return seqs, _count(len(seqs), "version")
+            case "lifecycle":
+                return self._lifecycle()
+            case "corpus":
+                seqs = self._births_and_deaths()
+                return seqs, f"{_count(len(seqs), 'event')} that brought or took texts of others"
+            case "others":
+                return self._of_rivals(), self._rivalry()
+            case "formula":
+                a, b = self._inquiry.formula_at(since.seq), self._inquiry.formula_at(until.seq)
+                return self._within([engine.formula_since(until.seq)]), f"{a.label} → {b.label}"
+            case "embedder":
+                adopted = engine.embedder(until.seq)
+                names = f"{self._inquiry.embedder_at(since.seq)} → {self._inquiry.embedder_at(until.seq)}"
+                again = self._own(lambda fact: isinstance(fact, Reembedded))
+                return self._within([adopted.seq if adopted else 0, *again]), names
+            case "clock":
+                return [], f"{(until.now - since.now) / 86_400_000_000:.3g} days"
+
+    def _lifecycle(self) -> tuple[list[int], str]:
+        own = self._own(lambda fact: not isinstance(fact, (Ingested, Revised, Reembedded)))
+        strength = self._inquiry.projections.lifecycle.provenance(self._memory, self._until.seq)["strength"]
+        dreams = [
+            dream.ended for dream in self._inquiry.projections.engine.dreams
+            if self._since.seq < dream.ended <= self._until.seq
+        ]  # fmt: skip
+        seqs = self._within([*own, *strength, *dreams])
+        facts = [self._log.get(seq).fact for seq in seqs]
+        accesses = sum(isinstance(fact, Accessed) for fact in facts)
+        dreamt = sum(isinstance(fact, _DREAMT) for fact in facts)
+        counts = (accesses, "access"), (dreamt, "dream event"), (len(seqs) - accesses - dreamt, "other event")
+        return seqs, ", ".join(_count(n, noun) for n, noun in counts if n) or "no events"
+
+    def _own(self, wanted: Callable[[object], bool]) -> list[int]:
+        return self._history(self._memory, wanted)
+
+    def _history(self, memory: int, wanted: Callable[[object], bool]) -> list[int]:
+        seqs = self._within(self._inquiry.projections.lifecycle.history(memory))
+        return [seq for seq in seqs if wanted(self._log.get(seq).fact)]
+
+    def _of_rivals(self) -> list[int]:
+        find = self._inquiry.projections.documents.ids.find
+        rivals = (*self._passed_by, *self._passed)[:EVENTS_MAX]
+        return self._within([seq for id_ in rivals for seq in self._history(find(id_), lambda _: True)])
+
+    def _rivalry(self) -> str:
+        by = [f"passed by {_names(self._passed_by)}"] if self._passed_by else []
+        over = [f"passed {_names(self._passed)}"] if self._passed else []
+        return "; ".join((*by, *over)) or "nobody passed it, nor it anybody"
+
+    def _births_and_deaths(self) -> list[int]:
+        documents = self._inquiry.projections.documents
+        others = documents.memory_of != self._memory
+        born, died = documents.born[others], documents.died[others]
+        return self._within([*born[born > self._since.seq].tolist(), *died[died <= self._until.seq].tolist()])
+
+    def _within(self, seqs: list[int]) -> list[int]:
+        return sorted({seq for seq in seqs if self._since.seq < seq <= self._until.seq})
+
+
+def _part(cause: Cause, score: float, rank_: float, witnesses: _Witnesses) -> Part:
+    seqs, says = witnesses.of(cause)
+    return Part(
+        cause=cause, score=score, rank=rank_, says=says, events=tuple(seqs[-EVENTS_MAX:]), event_count=len(seqs)
+    )  # fmt: skip
+
+
+# --- in words --------------------------------------------------------------------------------------
+
+_IN_WORDS: dict[Cause, str] = {
+    "edits": "its own edits",
+    "lifecycle": "its own lifecycle",
+    "corpus": "corpus statistics",
+    "others": "other memories",
+    "formula": "the formula",
+    "embedder": "the embedder",
+    "clock": "the clock",
+}
+
+
+def _main(parts: tuple[Part, ...], score: float, rank_: int) -> Cause | None:
+    """The part that did most in the direction of the change; what cancels out is no cause."""
+    if rank_:
+        return max(parts, key=lambda part: (part.rank * rank_, part.score * score)).cause
+    return max(parts, key=lambda part: part.score * score).cause if score else None
+
+
+def _sentence(
+    memory_id: str, before: Standing, after: Standing, cause: Cause | None, parts: tuple[Part, ...]
+) -> str:
+    when = f"between @{before.seq} and @{after.seq}"
+    if cause is None:
+        return f"nothing changed for {memory_id} {when}: {_where(before)}"
+    part = next(part for part in parts if part.cause == cause)
+    moved = f"{memory_id} went from {_where(before)} to {_where(after)} {when}"
+    return f"{moved}, mostly because of {_IN_WORDS[cause]} ({part.says})"
+
+
+def _where(standing: Standing) -> str:
+    if standing.rank is None or standing.score is None:
+        return "not ranked"
+    return f"rank {standing.rank} (score {standing.score:.6g})"
+
+
+def _names(ids: tuple[str, ...]) -> str:
+    return ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
+
+
+def _count(n: int, noun: str) -> str:
+    if n == 1:
+        return f"1 {noun}"
+    return f"{n} {noun}es" if noun.endswith("s") else f"{n} {noun}s"

@@ -1,0 +1,135 @@
+"""compare: recorded questions ranked under two formulas, each at its own past moment, and the differences counted.
+
+Nothing is written. The moment of a question is the one it was asked at: corpus, lifecycle, effects and clock are
+the recorded ones, only the formula changes. One side may instead be the record itself or a fork (`sides`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from statistics import fmean
+
+from recollect.events.errors import InvalidInput
+from recollect.events.log import Log
+from recollect.projections.view import Projections
+from recollect.query.formula import Formula
+from recollect.query.ranking_metrics import (
+    churn_at,
+    jaccard_at,
+    kendall_tau_b,
+    mean_abs_rank_change,
+    ndcg_at,
+    rbo,
+)
+from recollect.replay.asked import Asked, recorded_questions
+from recollect.replay.comparison import CAVEAT_CLOSED_LOOP, CAVEAT_FROZEN, Comparison, QuestionRow
+from recollect.replay.judgements import Gains, Judgements, from_events, gains_for
+from recollect.replay.movers import movers
+from recollect.replay.once import SearchOnce
+from recollect.replay.quality import flat_metrics, judge
+from recollect.replay.sides import FormulaSide, Mode, Pair, Side
+
+Progress = Callable[[int, int], None]
+
+DEPTHS = (3, 5, 10)
+PERSISTENCES = (0.9, 0.5)
+
+
+def compare(
+    log: Log,
+    projections: Projections,
+    a: Formula | Side,
+    b: Formula | Side,
+    *,
+    questions: Sequence[Asked] | None = None,
+    last: int | None = None,
+    qrels: Judgements | None = None,
+    k: int = 10,
+    progress: Progress | None = None,
+) -> Comparison:
+    """The recorded questions (or the last n, or the given ones) under both sides.
+
+    Judgements are those of the log unless `qrels` are given; `k` is the depth of the judged metrics.
+    """
+    sides = [FormulaSide(log, projections, s) if isinstance(s, Formula) else s for s in (a, b)]
+    asked = recorded_questions(log, projections, last=last) if questions is None else questions
+    known = [one for one in asked if all(side.knows(one) for side in sides)]
+    if not known:
+        raise InvalidInput(
+            "there are no recorded questions to compare; ask some with `recall`, or give a file of questions"
+        )
+    pairs = []
+    for done, one in enumerate(known, 1):
+        view = SearchOnce(projections, one.basis, log.time_of(one.basis))
+        pairs.append(Pair(one, sides[0].rank(one, view), sides[1].rank(one, view)))
+        if progress:
+            progress(done, len(known))
+    judgements = from_events(log.read(known[0].basis, projections.position)) if qrels is None else qrels
+    return _report(log, projections, sides, pairs, judgements, k)
+
+
+def _report(
+    log: Log,
+    projections: Projections,
+    sides: Sequence[Side],
+    pairs: Sequence[Pair],
+    judgements: Judgements,
+    k: int,
+) -> Comparison:
+    mode: Mode = "closed loop" if any(side.mode == "closed loop" for side in sides) else "frozen"
+    graded = [(pair, gains) for pair in pairs if (gains := gains_for(pair.asked, judgements))]
+    judged = judge(graded, k)
+    metrics = _differences(pairs, k) | flat_metrics(graded, judged, k)
+    return Comparison(
+        a=sides[0].label,
+        b=sides[1].label,
+        mode=mode,
+        questions=len(pairs),
+        judged_questions=len(graded),
+        k=k,
+        metrics=metrics,
+        judged=judged,
+        rows=tuple(_row(pair, gains_for(pair.asked, judgements), k) for pair in pairs),
+        movers=movers(log, projections, pairs),
+        caveat=CAVEAT_CLOSED_LOOP if mode == "closed loop" else CAVEAT_FROZEN,
+    )
+
+
+def _differences(pairs: Sequence[Pair], k: int) -> dict[str, float]:
+    answers = [(pair.a.ids, pair.b.ids) for pair in pairs]
+    depths = sorted({*DEPTHS, k})
+
+    def mean(metric: Callable[[Sequence[str], Sequence[str]], float]) -> float:
+        return fmean(metric(before, after) for before, after in answers)
+
+    return {
+        "unchanged": fmean(float(before == after) for before, after in answers),
+        "top1_changed": fmean(float(before[:1] != after[:1]) for before, after in answers),
+        **{f"churn@{depth}": mean(partial(churn_at, k=depth)) for depth in depths},
+        **{f"jaccard@{depth}": mean(partial(jaccard_at, k=depth)) for depth in depths},
+        **{f"rbo@{p:g}": mean(partial(rbo, p=p)) for p in PERSISTENCES},
+        "tau_b": mean(kendall_tau_b),
+        "mean_abs_rank_change": mean(mean_abs_rank_change),
+        "entered": float(sum(len(set(after) - set(before)) for before, after in answers)),
+        "left": float(sum(len(set(before) - set(after)) for before, after in answers)),
+    }
+
+
+def _row(pair: Pair, gains: Gains | None, k: int) -> QuestionRow:
+    before, after = pair.a.ids, pair.b.ids
+    return QuestionRow(
+        name=pair.asked.name,
+        text=pair.asked.question.text,
+        basis=pair.asked.basis,
+        now=pair.asked.question.now,
+        a=before,
+        b=after,
+        unchanged=before == after,
+        churn=churn_at(before, after, k),
+        rbo=rbo(before, after, PERSISTENCES[0]),
+        entered=tuple(id_ for id_ in after if id_ not in before),
+        left=tuple(id_ for id_ in before if id_ not in after),
+        ndcg_a=ndcg_at(before, gains, k) if gains else None,
+        ndcg_b=ndcg_at(after, gains, k) if gains else None,
+    )

@@ -1,0 +1,87 @@
+"""A view that searches once: two formulas that retrieve alike share what the channels found.
+
+A search is a pure function of its arguments and the view, and one question has one set of hard filters; so for
+one question the second search with the same arguments is the first. Most of a ranking's time is spent there.
+What admits rows is told apart by its function: the same method of two rankings' scenes is the same filter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recollect.events.grid import GridArray
+from recollect.projections.bm25 import Bm25
+from recollect.projections.channels import LexicalChannel, VectorChannel
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array
+from recollect.projections.lexical import Admit, LexicalHits
+from recollect.projections.nearest import VectorHits
+from recollect.projections.view import Projections, View
+
+
+class SearchOnce(View):
+    """The view of one question, for several formulas."""
+
+    __slots__ = ("_lexicals", "_vectors")
+
+    def __init__(self, projections: Projections, seq: int, time: int) -> None:
+        super().__init__(projections, seq, time)
+        self._lexicals: dict[str, _Lexical] = {}
+        self._vectors = _Vectors(super().vectors)
+
+    def lexical(self, analyzer: str) -> LexicalChannel:
+        if analyzer not in self._lexicals:
+            self._lexicals[analyzer] = _Lexical(super().lexical(analyzer))
+        return self._lexicals[analyzer]
+
+    @property
+    def vectors(self) -> VectorChannel:
+        return self._vectors
+
+
+class _Lexical:
+    def __init__(self, channel: LexicalChannel) -> None:
+        self._channel = channel
+        self._found: dict[tuple[str, int, Bm25, int, object], LexicalHits] = {}
+
+    def search(self, query: str, *, at: int, bm25: Bm25, top: int, admit: Admit | None = None) -> LexicalHits:
+        key = (query, at, bm25, top, _function(admit))
+        if key not in self._found:
+            self._found[key] = self._channel.search(query, at=at, bm25=bm25, top=top, admit=admit)
+        return self._found[key]
+
+    def score_rows(self, query: str, rows: Int32Array, *, at: int, bm25: Bm25) -> FloatArray:
+        return self._channel.score_rows(query, rows, at=at, bm25=bm25)
+
+    def terms_of(self, row: int) -> list[str]:
+        return self._channel.terms_of(row)
+
+    def first_terms(self, rows: Int32Array) -> list[str | None]:
+        return self._channel.first_terms(rows)
+
+    def holding(self, rows: Int32Array, groups: Sequence[Sequence[str]]) -> BoolArray:
+        return self._channel.holding(rows, groups)
+
+
+class _Vectors:
+    def __init__(self, channel: VectorChannel) -> None:
+        self._channel = channel
+        self._found: dict[tuple[bytes, int, int, object], VectorHits] = {}
+
+    def search(self, query: GridArray, *, at: int, top: int, admit: Admit | None = None) -> VectorHits:
+        key = (query.tobytes(), at, top, _function(admit))
+        if key not in self._found:
+            self._found[key] = self._channel.search(query, at=at, top=top, admit=admit)
+        return self._found[key]
+
+    def cosines(self, query: GridArray, rows: Int32Array, *, at: int) -> FloatArray:
+        return self._channel.cosines(query, rows, at=at)
+
+    def comparable(self, rows: Int32Array, *, at: int) -> BoolArray:
+        return self._channel.comparable(rows, at=at)
+
+    def similarity(self, row_a: int, row_b: int) -> float | None:
+        return self._channel.similarity(row_a, row_b)
+
+
+def _function(admit: Admit | None) -> object:
+    return getattr(admit, "__func__", admit)

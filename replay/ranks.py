@@ -1,0 +1,48 @@
+"""A memory's rank over time for one question: at its own events and at positions spread in between."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from recollect.events.log import Log
+from recollect.replay.inquiry import Inquiry, Moment
+
+
+class RankPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One position: `own` if an event of the memory itself stands there."""
+
+    seq: int
+    at: int
+    rank: int | None
+    score: float | None
+    own: bool
+
+
+class RankHistory(msgspec.Struct, frozen=True, kw_only=True):
+    """Each point is asked with the clock of its position."""
+
+    id: str
+    query: str
+    points: tuple[RankPoint, ...]
+
+
+def rank_history(
+    log: Log, inquiry: Inquiry, memory_id: str, *, since: int, until: int, points: int
+) -> RankHistory:
+    """About `points` positions in [since, until]: the memory's latest events, and an even spread."""
+    memory = inquiry.projections.documents.ids.find(memory_id)
+    touched = [seq for seq in inquiry.projections.lifecycle.history(memory) if since <= seq <= until]
+    own = set(touched[-(points // 2) :])
+    spread = np.linspace(since, until, max(points - len(own), 2)).round().astype(int).tolist()
+    return RankHistory(
+        id=memory_id,
+        query=inquiry.question.text,
+        points=tuple(_point(log, inquiry, memory_id, seq, own=seq in own) for seq in sorted({*own, *spread})),
+    )
+
+
+def _point(log: Log, inquiry: Inquiry, memory_id: str, seq: int, *, own: bool) -> RankPoint:
+    at = log.time_of(seq)
+    standing = inquiry.standing(memory_id, Moment(seq, at))
+    return RankPoint(seq=seq, at=at, rank=standing.rank, score=standing.score, own=own)

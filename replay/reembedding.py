@@ -1,0 +1,109 @@
+"""A log told again with the vectors of another embedder: texts stay, every vector is made anew.
+
+Which embedder a fact was recorded with does not matter: one is adopted before everything else. A cluster's
+centroid becomes the direction of its members' new vectors. What was built of old vectors is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from msgspec import UNSET
+
+from recollect.events.envelope import Recorded
+from recollect.events.facts import (
+    AnyFact,
+    Cluster,
+    Clustered,
+    EmbedderAdopted,
+    GridVector,
+    Ingested,
+    Question,
+    Recalled,
+    Reembedded,
+    Revised,
+    ShardSealed,
+)
+from recollect.events.grid import quantize, to_bytes
+from recollect.projections.view import Projections
+
+
+class NewEmbedder(NamedTuple):
+    """The fact that adopts it, and grid vectors for texts."""
+
+    adoption: EmbedderAdopted
+    embed: Callable[[Sequence[str]], Sequence[GridVector]]
+
+
+class Retold:
+    """Facts with new vectors; `prepare` embeds the texts of a window of events in one go."""
+
+    def __init__(self, embedder: NewEmbedder) -> None:
+        self._embedder = embedder
+        self._name = embedder.adoption.name
+        self._vectors: dict[str, GridVector] = {}
+
+    def prepare(self, events: Iterable[Recorded]) -> None:
+        texts = list(dict.fromkeys(text for event in events for text in _texts(event)))
+        self._vectors = dict(zip(texts, self._embedder.embed(texts), strict=True)) if texts else {}
+
+    def tell(self, fact: AnyFact) -> AnyFact | None:
+        """The fact with new vectors; None for what only concerned the old ones."""
+        match fact:
+            case Reembedded() | ShardSealed() | EmbedderAdopted():
+                return None
+            case Ingested(content=content) | Revised(content=str(content)):
+                return msgspec.structs.replace(fact, vector=self._vectors[content], embedder=self._name)
+            case Revised():
+                return msgspec.structs.replace(fact, vector=UNSET, embedder=UNSET)
+            case Recalled(question=question):
+                return msgspec.structs.replace(fact, question=self._question(question))
+            case _:
+                return fact
+
+    def _question(self, question: Question) -> Question:
+        """An empty text has no vector; what an expansion had is made anew."""
+        vector = self._vectors.get(question.text)
+        expansions = question.effects.expansions and tuple(
+            msgspec.structs.replace(expansion, vector=self._vectors[expansion.text])
+            for expansion in question.effects.expansions
+        )
+        effects = msgspec.structs.replace(question.effects, expansions=expansions)
+        name = self._name if vector is not None else None
+        return msgspec.structs.replace(question, vector=vector, embedder=name, effects=effects)
+
+
+def _texts(event: Recorded) -> Iterator[str]:
+    match event.fact:
+        case Ingested(content=content) | Revised(content=str(content)):
+            yield content
+        case Recalled(question=question):
+            if question.text.strip():
+                yield question.text
+            yield from (expansion.text for expansion in question.effects.expansions or ())
+        case _:
+            pass
+
+
+def recentred(fact: Clustered, projections: Projections) -> Clustered:
+    """The same clusters around the vectors that their members have now; a cluster without any is left out."""
+    found = ((cluster, _centroid(cluster, projections)) for cluster in fact.clusters)
+    clusters = tuple(
+        msgspec.structs.replace(cluster, centroid=centroid) for cluster, centroid in found if centroid
+    )
+    return msgspec.structs.replace(fact, clusters=clusters)
+
+
+def _centroid(cluster: Cluster, projections: Projections) -> GridVector | None:
+    """The direction of the members' sum, on the grid."""
+    documents, vectors = projections.documents, projections.vectors
+    memories = np.array([n for id_ in cluster.members if (n := documents.ids.find(id_)) >= 0], dtype=np.int64)
+    rows = documents.rows_of(memories, projections.position)
+    rows = rows[rows >= 0]
+    rows = rows[vectors.comparable(rows, at=projections.position)]
+    points = [point for row in rows.tolist() if (point := vectors.vector(row)) is not None]
+    total = np.sum(points, axis=0, dtype=np.int64) if points else np.zeros(1, np.int64)
+    return to_bytes(quantize(total)) if total.any() else None

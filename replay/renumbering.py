@@ -1,0 +1,49 @@
+"""The positions that a fact names, moved to where the same events stand in another log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from recollect.events.facts import (
+    Accessed,
+    AnyFact,
+    Downscaled,
+    DreamBegan,
+    Erased,
+    Question,
+    Rated,
+    Recalled,
+    ShardSealed,
+)
+
+Renumber = Callable[[int], int]
+
+
+def renumbered(fact: AnyFact, seq_of: Renumber) -> AnyFact:
+    """The fact with every seq in it put through `seq_of`; the fact itself if it names none."""
+    match fact:
+        case Accessed(recall=int(recall)) | Rated(recall=int(recall)):
+            return msgspec.structs.replace(fact, recall=seq_of(recall))
+        case Downscaled(undoes=int(undoes)):
+            return msgspec.structs.replace(fact, undoes=seq_of(undoes))
+        case DreamBegan(basis=basis) | ShardSealed(basis=basis):
+            return msgspec.structs.replace(fact, basis=seq_of(basis))
+        case Erased(seqs=seqs):
+            return msgspec.structs.replace(fact, seqs=tuple(seq_of(seq) for seq in seqs))
+        case Recalled(basis=basis, question=question):
+            return msgspec.structs.replace(
+                fact, basis=seq_of(basis), question=renumbered_question(question, seq_of)
+            )
+        case _:
+            return fact
+
+
+def renumbered_question(question: Question, seq_of: Renumber) -> Question:
+    previous = question.effects.previous
+    if previous is None:
+        return question
+    moved = msgspec.structs.replace(previous, recall=seq_of(previous.recall))
+    effects = msgspec.structs.replace(question.effects, previous=moved)
+    return msgspec.structs.replace(question, effects=effects)

@@ -1,0 +1,108 @@
+"""The two sides of a comparison: each says how it ranks a question that was asked in the past.
+
+A formula ranks it again at its own moment; the record says what was answered; a fork says what was answered in
+the other future, where the same question has the same event id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Literal, NamedTuple, Protocol
+
+from recollect.events.envelope import EventId
+from recollect.events.facts import Recalled
+from recollect.events.log import Log
+from recollect.projections.view import Projections
+from recollect.query.formula import Formula
+from recollect.query.ranking import rank
+from recollect.replay.asked import Asked, under
+from recollect.replay.once import SearchOnce
+
+Mode = Literal["frozen", "closed loop"]
+
+
+class Ranked(NamedTuple):
+    """An answer, and the ids of all candidates in order where they are known."""
+
+    ids: tuple[str, ...]
+    order: tuple[str, ...]
+
+
+class Pair(NamedTuple):
+    """One question and its two rankings."""
+
+    asked: Asked
+    a: Ranked
+    b: Ranked
+
+
+class Side(Protocol):
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def mode(self) -> Mode:
+        """Whether the state that it ranks on is the recorded one, or one that it brought about itself."""
+        ...
+
+    def knows(self, asked: Asked) -> bool: ...
+
+    def rank(self, asked: Asked, view: SearchOnce) -> Ranked: ...
+
+
+class FormulaSide:
+    """A formula, at every question's own past moment."""
+
+    mode: Mode = "frozen"
+
+    def __init__(self, log: Log, projections: Projections, formula: Formula) -> None:
+        for analyzer in formula.analyzers:
+            if analyzer not in projections.lexicals:
+                projections.index(analyzer, log.read(0, projections.position))
+        self.formula = formula
+        self.label = formula.label
+
+    def knows(self, asked: Asked) -> bool:  # noqa: ARG002 (a formula ranks any question)
+        return True
+
+    def rank(self, asked: Asked, view: SearchOnce) -> Ranked:
+        recorded = asked.recorded.formula if asked.recorded else None
+        question = under(asked.question, formula=self.formula.digest, recorded=recorded)
+        ranking = rank(question, view, self.formula)
+        ids = view.documents.ids.values
+        memories = ranking.sheet.memories[list(ranking.order)].tolist()
+        return Ranked(ranking.ids, tuple(ids[memory] for memory in memories))
+
+
+class RecordedSide:
+    """What the log says was answered."""
+
+    mode: Mode = "frozen"
+    label = "recorded"
+
+    def knows(self, asked: Asked) -> bool:
+        return asked.recorded is not None
+
+    def rank(self, asked: Asked, view: SearchOnce) -> Ranked:  # noqa: ARG002 (nothing is ranked)
+        assert asked.recorded is not None
+        return Ranked(asked.recorded.ids, asked.recorded.ids)
+
+
+class ForkSide:
+    """What a fork says was answered, for the questions that were lived again in it."""
+
+    def __init__(self, fork: Log, *, among: Set[EventId], label: str, mode: Mode) -> None:
+        self.label = label
+        self.mode: Mode = mode
+        self._answers: dict[EventId, tuple[str, ...]] = {
+            event.id: event.fact.ids
+            for event in fork.read()
+            if isinstance(event.fact, Recalled) and event.id in among
+        }
+
+    def knows(self, asked: Asked) -> bool:
+        return asked.event in self._answers
+
+    def rank(self, asked: Asked, view: SearchOnce) -> Ranked:  # noqa: ARG002 (nothing is ranked)
+        ids = self._answers[asked.event]
+        return Ranked(ids, ids)

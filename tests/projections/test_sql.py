@@ -1,0 +1,288 @@
+"""SQL over the log: every state that ever was, brought up to date step by step, and nothing but reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import DAY, log_of, logs
+from travel_world import Hours, tell
+
+from recollect.events.envelope import Recorded
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import (
+    DreamBegan,
+    DreamEnded,
+    Erased,
+    FormulaAdopted,
+    Ingested,
+    Linked,
+    Question,
+    Recalled,
+    Revised,
+    Unlinked,
+)
+from recollect.memory import Memory
+from recollect.projections.lifecycle import LifecycleState
+from recollect.projections.sql import SqlFace, export_parquet
+from recollect.projections.sql_schema import SHOWN_TABLES, STATE_COLUMNS
+from recollect.projections.view import Projections
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+
+
+class ListLog:
+    """As much of a log as the SQL face reads."""
+
+    def __init__(self, events: list[Recorded]) -> None:
+        self._events = events
+
+    def read(self, after: int = 0, upto: int | None = None) -> Iterator[Recorded]:
+        return iter(self._events[after:upto])
+
+
+class World:
+    """Projections and their SQL face over a list of events, folded as far as asked."""
+
+    def __init__(self, events: list[Recorded]) -> None:
+        self.events = events
+        self.projections = Projections()
+        self.face = SqlFace(ListLog(events), self.projections)
+
+    def fold(self, upto: int) -> None:
+        for recorded in self.events[self.projections.position : upto]:
+            self.projections.apply(recorded)
+
+    def __enter__(self) -> World:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.face.close()
+
+
+def told(*facts: object) -> World:
+    world = World(log_of(*facts))
+    world.fold(len(facts))
+    return world
+
+
+def plain(state: LifecycleState) -> dict[str, object]:
+    """A state as the database shows it."""
+    values = msgspec.structs.asdict(state)
+    shown = {name: values[name] for name in (*STATE_COLUMNS, "strength")}
+    for name, kind in STATE_COLUMNS.items():
+        if kind == "TIMESTAMP" and shown[name] is not None:
+            shown[name] = EPOCH + timedelta(microseconds=shown[name])
+        elif kind == "VARCHAR[]":
+            shown[name] = list(shown[name])
+        elif name in ("layer", "hidden_reason"):
+            shown[name] = shown[name] or None
+    return shown
+
+
+@settings(max_examples=25)
+@given(events=logs(max_size=25), data=st.data())
+def test_memories_as_of_any_seq_equal_the_lifecycle_there(events, data):
+    stops = sorted(data.draw(st.sets(st.integers(0, len(events)), max_size=3)) | {len(events)})
+    with World(events) as world:
+        for stop in stops:
+            world.fold(stop)
+            world.face.update()
+        documents, lifecycle = world.projections.documents, world.projections.lifecycle
+        for seq in range(len(events) + 1):
+            born = {
+                id_: plain(lifecycle.state(number, seq))
+                for number, id_ in enumerate(documents.ids.values)
+                if documents.newest_row(number, seq) >= 0
+            }
+            table = world.face.query("FROM memories_as_of($seq)", {"seq": seq})
+            rows = {row["id"]: row for row in table.dicts()}
+            assert {
+                id_: {k: row[k] or None if k in ("layer", "hidden_reason") else row[k] for k in born[id_]}
+                for id_, row in rows.items()
+            } == born
+        now = world.face.query("SELECT * EXCLUDE (content) FROM memories ORDER BY id").rows
+        assert (
+            now
+            == world.face.query(
+                "SELECT * EXCLUDE (content) FROM memories_as_of($s) ORDER BY id", {"s": len(events)}
+            ).rows
+        )
+
+
+@settings(max_examples=25)
+@given(events=logs(max_size=25), data=st.data())
+def test_step_by_step_and_at_once_give_the_same_tables(events, data):
+    stops = sorted(data.draw(st.sets(st.integers(0, len(events)), max_size=4)) | {len(events)})
+    with World(events) as stepwise, World(events) as at_once:
+        for stop in stops:
+            stepwise.fold(stop)
+            stepwise.face.update()
+        at_once.fold(len(events))
+        for table in SHOWN_TABLES:
+            query = f"FROM {table} ORDER BY ALL"
+            assert stepwise.face.query(query).rows == at_once.face.query(query).rows
+
+
+def test_states_follow_one_another_without_gaps():
+    with told(
+        Ingested(id="a", content="one", at=0),
+        Revised(id="a", at=DAY, content="two"),
+        Ingested(id="b", content="other", at=0),
+        Revised(id="a", at=2 * DAY, importance=0.9),
+    ) as world:
+        rows = world.face.query(
+            "SELECT from_seq, to_seq, content, importance FROM memory_history WHERE id = 'a' ORDER BY from_seq"
+        ).rows
+        assert rows == [(1, 2, "one", 0.5), (2, 4, "two", 0.5), (4, None, "two", 0.9)]
+
+
+def test_recalls_rankings_edges_and_dreams_are_tables():
+    question = Question(text="tea?", now=3 * DAY, k=2, session="s", vector=b"\1\0", embedder="tiny")
+    with told(
+        Ingested(id="a", content="tea", at=0),
+        Ingested(id="b", content="cup", at=0),
+        FormulaAdopted(name="f", digest="f0", text="{}"),
+        Recalled(question=question, basis=3, formula="f0", ids=("b", "a"), scores=(0.5, 0.25)),
+        Linked(a="a", b="b", kind="related", weight=0.5),
+        Linked(a="a", b="b", kind="related", weight=0.75),
+        DreamBegan(dream="d", basis=6, now=DAY),
+        DreamEnded(dream="d", counts={"pruned": 2}),
+        DreamBegan(dream="u", basis=8, now=DAY, undoes="d"),
+        DreamEnded(dream="u"),
+        Unlinked(a="a", b="b"),
+    ) as world:
+        ask = world.face.query
+        assert ask("SELECT id, query, now, k, session, formula_name, hits FROM recalls").rows == [
+            ("r4", "tea?", EPOCH + timedelta(days=3), 2, "s", "f", 2)
+        ]
+        assert ask("FROM rankings").rows == [("r4", 1, "b", 0.5), ("r4", 2, "a", 0.25)]
+        assert ask("FROM edges ORDER BY from_seq").rows == [
+            ("a", "b", "related", 0.5, 5, 6),
+            ("a", "b", "related", 0.75, 6, 11),
+        ]
+        assert ask(
+            "SELECT dream, began_seq, ended_seq, undone_seq, counts->>'pruned' FROM dreams ORDER BY 2"
+        ).rows == [
+            ("d", 7, 8, 10, "2"),
+            ("u", 9, 10, None, None),
+        ]
+        assert ask("SELECT memories, session FROM events WHERE seq = 4").rows == [(["b", "a"], "s")]
+        assert "vector" not in ask("SELECT fact FROM events WHERE seq = 4")[0][0]
+
+
+def test_what_is_erased_leaves_the_tables_too():
+    with World(log_of(Ingested(id="a", content="secret", at=0), Erased(id="a", seqs=(1,)))) as world:
+        world.fold(1)
+        assert world.face.query("SELECT content FROM memories").rows == [("secret",)]
+        world.fold(2)
+        assert world.face.query("SELECT content, visible FROM memories").rows == [(None, False)]
+        assert world.face.query("SELECT fact FROM events WHERE seq = 1").rows == [(None,)]
+        everything = str([world.face.query(f"FROM {table}").rows for table in SHOWN_TABLES])
+        assert "secret" not in everything
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "INSERT INTO raw.texts VALUES (1, 'x')",
+        "UPDATE raw.texts SET content = 'x'",
+        "DROP VIEW memories",
+        "CREATE TABLE mine AS SELECT 1",
+        "COPY events TO '/tmp/events.csv'",
+        "EXPORT DATABASE '/tmp/everything'",
+        "ATTACH '/tmp/other.db'",
+        "SET enable_external_access = true",
+        "PRAGMA database_list",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "CALL pragma_version()",
+        "EXPLAIN ANALYZE INSERT INTO raw.texts VALUES (1, 'x')",
+        "explain /* no */ analyze DELETE FROM raw.texts",
+        "SELECT 1; SELECT 2",
+        "SELECT 1; DROP VIEW memories",
+        "",
+    ],
+)
+def test_whatever_is_not_one_reading_statement_is_refused(query: str):
+    with told(Ingested(id="a", content="x", at=0)) as world:
+        with pytest.raises(InvalidInput):
+            world.face.query(query)
+        assert world.face.query("SELECT count(*) FROM memories").rows == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "FROM read_csv('/etc/passwd')",
+        "FROM read_text('/etc/passwd')",
+        "FROM glob('/etc/*')",
+        "FROM '/etc/passwd'",
+        "FROM world",
+        "FROM batch",
+        "SELECT nonsense FROM memories",
+        "SELECT $missing",
+    ],
+)
+def test_files_python_objects_and_mistakes_are_out_of_reach(query: str):
+    with told(Ingested(id="a", content="x", at=0)) as world:
+        with pytest.raises(InvalidInput) as refusal:
+            world.face.query(query)
+        assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT 1",
+        "WITH a AS (SELECT 1) FROM a",
+        "DESCRIBE memories",
+        "SHOW TABLES",
+        "EXPLAIN FROM events",
+        "VALUES (1)",
+    ],
+)
+def test_reading_statements_are_taken(query: str):
+    with told(Ingested(id="a", content="x", at=0)) as world:
+        assert len(world.face.query(query)) >= 1
+
+
+def test_parameters_are_bound_and_never_pasted():
+    with told(Ingested(id="a", content="x", at=0)) as world:
+        evil = "'; DROP VIEW memories; --"
+        assert world.face.query("SELECT $text", {"text": evil}).rows == [(evil,)]
+        assert world.face.query("SELECT id FROM memories WHERE id = $id", {"id": "a"}).rows == [("a",)]
+
+
+def test_the_tables_go_out_as_parquet(tmp_path: Path):
+    with told(
+        Ingested(id="a", content="x", at=0, tags=("t",)), Revised(id="a", at=DAY, importance=1.0)
+    ) as world:
+        written = export_parquet(ListLog(world.events), world.projections, tmp_path / "it's here")
+        assert [path.stem for path in written] == list(SHOWN_TABLES)
+        with duckdb.connect() as database:
+            for path in written:
+                rows = database.execute(
+                    "SELECT * FROM read_parquet($path) ORDER BY ALL", {"path": str(path)}
+                ).fetchall()
+                assert rows == world.face.query(f"FROM {path.stem} ORDER BY ALL").rows
+
+
+def test_memory_sql_reads_the_head_and_binds_its_keywords():
+    with Memory.open(":memory:", embedder="hash", clock=Hours()) as memory:
+        memory.remember("tea", id="a")
+        assert memory.sql("SELECT content FROM memories WHERE id = $id", id="a")[0] == ("tea",)
+        tell(memory, Ingested(id="b", content="cup", at=0))
+        table = memory.sql("SELECT id FROM memories ORDER BY id")
+        assert table.columns == ("id",)
+        assert list(table) == [("a",), ("b",)]
+        assert table.dicts() == [{"id": "a"}, {"id": "b"}]
+        head = memory.status().head
+        memory.sql("SELECT 1")
+        assert memory.status().head == head

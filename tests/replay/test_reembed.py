@@ -1,0 +1,222 @@
+"""Another embedder: tried out in a fork, then switched to as events, with the past left as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from compared_stores import Hourly, contents, live, scattered
+
+from recollect.cli import main
+from recollect.embedder import PROBE_TEXT
+from recollect.events.errors import InvalidInput, RecollectError
+from recollect.events.facts import Cluster, Clustered, EmbedderAdopted, Ingested, Recalled, Reembedded
+from recollect.events.grid import from_bytes, norm2, quantize, to_bytes
+from recollect.events.segment_log import SegmentLog
+from recollect.memory import Memory
+
+
+@pytest.fixture
+def lived(tmp_path: Path) -> Path:
+    with Memory.open(tmp_path / "store", embedder="hash", formula="reverie", clock=Hourly()) as memory:
+        live(memory, memories=20)
+    return tmp_path / "store"
+
+
+def vector(text: str) -> bytes:
+    return to_bytes(quantize(scattered([text])[0]))
+
+
+# --- switching -------------------------------------------------------------------------------------
+
+
+def test_recalls_from_before_and_after_the_switch_verify_exactly(lived: Path):
+    with Memory.open(lived, embedder="hash", clock=Hourly()) as memory:
+        report = memory.reembed(scattered)
+        assert (report.embedder, report.embedded) == ("scattered", 20)
+        answer = memory.recall("redis session")
+        assert answer.degraded == ()
+        assert memory.verify().exact
+        assert memory.verify(independent=True).exact
+    with Memory.open(lived, embedder=scattered) as memory:
+        assert memory.recall("redis session", record=False).degraded == ()
+        assert memory.verify().exact
+
+
+def test_after_the_switch_questions_meet_the_new_vectors(lived: Path):
+    with Memory.open(lived, embedder="hash") as memory:
+        memory.reembed(scattered)
+        text = memory.get("m7").content
+        first = memory.recall(text, record=False).hits[0]
+        assert first.factors["vector"] == 1.0
+        then = memory.at("@30").recall(text)
+        assert then.hits[0].factors["vector"] > 0.9  # the hash embedder's, which was in force then
+
+
+def test_an_interrupted_switch_goes_on_with_what_is_missing(tmp_path: Path):
+    batches: list[int] = []
+
+    def failing(texts: list[str]) -> np.ndarray:
+        if len(texts) > 1:
+            batches.append(len(texts))
+        if len(batches) > 1:
+            raise ConnectionError
+        return scattered(texts)
+
+    def working(texts: list[str]) -> np.ndarray:
+        return scattered(texts)
+
+    failing.name = working.name = "remote"  # type: ignore[attr-defined]
+    with Memory.open(tmp_path, embedder="hash") as memory:
+        memory.remember_many([f"note {n} about auth" for n in range(300)])
+        with pytest.raises(ConnectionError):
+            memory.reembed(failing)
+    with Memory.open(tmp_path, embedder=None) as memory:
+        assert memory.reembed(working).embedded == 300 - 256
+        assert memory.reembed(working).embedded == 0
+        facts = [event.fact for event in memory._store.log.read()]
+        assert sum(isinstance(fact, EmbedderAdopted) for fact in facts) == 2
+        assert [len(fact.vectors) for fact in facts if isinstance(fact, Reembedded)] == [256, 44]
+
+
+def test_switching_back_takes_up_the_old_vectors(lived: Path):
+    with Memory.open(lived, embedder="hash") as memory:
+        before = memory.recall("auth session", record=False, now="2026-01-01")
+        memory.reembed(scattered)
+        memory.reembed("hash")
+        after = memory.recall("auth session", record=False, now="2026-01-01")
+        assert [(hit.id, hit.factors["vector"]) for hit in after.hits] == [
+            (hit.id, hit.factors["vector"]) for hit in before.hits
+        ]
+
+
+def test_hidden_memories_are_embedded_too_and_found_when_they_come_back(lived: Path):
+    with Memory.open(lived, embedder="hash") as memory:
+        text = memory.get("m3").content
+        memory.forget("m3")
+        memory.reembed(scattered)
+        assert not memory.get("m3").visible
+        memory.restore("m3")
+        hit = next(hit for hit in memory.recall(text, k=20, record=False).hits if hit.id == "m3")
+        assert hit.factors["vector"] == 1.0
+
+
+def test_revision_counts_and_texts_stay(lived: Path):
+    with Memory.open(lived, embedder="hash") as memory:
+        before = {memo.id: (memo.content, memo.state.revision_count) for memo in memory.memories()}
+        memory.reembed(scattered)
+        assert {memo.id: (memo.content, memo.state.revision_count) for memo in memory.memories()} == before
+
+
+def test_clusters_are_centred_on_the_new_vectors(lived: Path):
+    with Memory.open(lived, embedder="hash") as memory:
+        old = to_bytes(quantize(np.ones(256)))
+        memory._append(
+            [Clustered(method="x", clusters=(Cluster(name="c", centroid=old, members=("m1", "m2")),))]
+        )
+        memory.reembed(scattered)
+        fact = memory._store.event(memory.status().head).fact
+        assert isinstance(fact, Clustered)
+        both = sum(from_bytes(vector(memory.get(id_).content)).astype(int) for id_ in ("m1", "m2"))
+        assert fact.clusters[0].centroid == to_bytes(quantize(both))
+
+
+def test_words_only_stores_get_their_first_vectors(tmp_path: Path):
+    with Memory.open(tmp_path, embedder=None) as memory:
+        memory.remember("auth session", id="a")
+        recorded = memory.recall("auth")
+        assert memory.reembed("hash").embedded == 1
+        assert "vector" in memory.recall("auth", record=False).hits[0].factors
+        assert recorded.degraded
+        assert memory.verify().exact
+
+
+def test_no_embedder_is_refused(lived: Path):
+    with Memory.open(lived, embedder=None) as memory, pytest.raises(InvalidInput, match="needs an embedder"):
+        memory.reembed("none")
+
+
+# --- trying out ------------------------------------------------------------------------------------
+
+
+def test_the_same_embedder_in_a_fork_changes_nothing(lived: Path):
+    before = contents(lived)
+    with Memory.open(lived, embedder=None) as memory:
+        result = memory.compare(embedder="hash")
+    assert result.metrics["unchanged"] == 1.0
+    assert result.b.endswith("embedded with hash/1")
+    assert contents(lived) == before
+
+
+def test_another_embedder_in_a_fork_shows_what_the_switch_would_change(lived: Path, tmp_path: Path):
+    before = contents(lived)
+    seen: list[tuple[int, int]] = []
+    with Memory.open(lived, embedder=None) as memory:
+        result = memory.compare(
+            embedder=scattered, work=tmp_path / "work", progress=lambda *done: seen.append(done)
+        )
+        assert seen[-1] == (result.questions, result.questions)
+    assert contents(lived) == before
+    assert result.metrics["unchanged"] < 1.0
+    with SegmentLog.open(tmp_path / "work" / "log", read_only=True) as log:
+        for event in log.read():
+            match event.fact:
+                case Ingested(content=content):
+                    assert event.fact.vector == vector(content)
+                case Recalled(question=question):
+                    assert (question.vector, question.embedder) == (vector(question.text), "scattered")
+                case EmbedderAdopted(name=name):
+                    assert name == "scattered"
+                case _:
+                    pass
+    with Memory.open(tmp_path / "work", embedder=None) as fork:
+        assert fork.verify().exact
+
+
+def test_trying_out_goes_on_where_it_stopped(lived: Path, tmp_path: Path):
+    embedded: list[str] = []
+
+    def counting(texts: list[str]) -> np.ndarray:
+        embedded.extend(texts)
+        return scattered(texts)
+
+    with Memory.open(lived, embedder=None) as memory:
+        once = memory.compare(embedder=counting, work=tmp_path / "work")
+        first = len(embedded)
+        again = memory.compare(embedder=counting, work=tmp_path / "work")
+    assert once == again
+    assert set(embedded[first:]) == {PROBE_TEXT}
+
+
+def test_the_question_of_another_embedder_is_asked_with_a_formula_and_recorded_questions(
+    lived: Path, tmp_path: Path
+):
+    with Memory.open(lived, embedder=None) as memory:
+        with pytest.raises(InvalidInput, match="recorded questions"):
+            memory.compare(embedder="hash", queries=["auth"])
+        with pytest.raises(RecollectError, match="'recorded': is not built in"):
+            memory.compare("reverie", "recorded", embedder="hash")
+
+
+def test_the_commands_try_out_and_switch(lived: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "minilm")  # the store's own is known from its log
+
+    def run(*arguments: str) -> str:
+        result = CliRunner().invoke(main, [*arguments, "--store", str(lived)])
+        assert result.exit_code == 0, result.stderr
+        return result.stdout
+
+    assert "embedded with hash/1" in run("compare", "--embedder", "hash")
+    assert "embedded 0 memories with hash/1" in run("reembed", "--embedder", "hash")
+
+
+def test_vectors_of_the_new_embedder_are_on_the_grid(lived: Path):
+    with Memory.open(lived, embedder="hash") as memory:
+        memory.reembed(scattered)
+        vectors = memory._store.projections.vectors
+        rows = np.arange(memory._store.projections.documents.rows)
+        able = rows[vectors.comparable(rows, at=memory.status().head)]
+        assert len(able) == 20
+        assert all(0 < norm2(vectors.vector(int(row))) <= 4096**2 for row in able)
