@@ -73,7 +73,7 @@ class Year:
         self.clock = Clock()
         self.memory = Memory.open(folder, embedder=Embedder(), clock=self.clock)
         self.rng = np.random.default_rng(11)
-        self.per_day = max(memories // days, 2)
+        self.per_day = max(-(-memories // days), 2)
         self.days = days
         self.twins: list[tuple[str, str, str]] = []
         self.tagged: list[str] = []
@@ -169,7 +169,7 @@ def year(memories: int, days: int) -> bool:
         shutil.rmtree(folder)
     for name, value in found.items():
         print(f"{name:>22}  {value}")
-    return found["tagged lost"] == 0 and simulated.dream_s[-1] <= 2.0
+    return found["tagged lost"] == 0 and statistics.median(simulated.dream_s[-10:]) <= 2.0
 
 
 def single(memories: int) -> bool:

@@ -17,10 +17,11 @@ from pathlib import Path
 from click.testing import CliRunner
 from rich.console import Console
 
-from recollect import compare_html, render_compare
+from recollect import render_compare
 from recollect.cli import main as recollect
 from recollect.memory import Memory
 from recollect.replay.comparison import Comparison
+from recollect.slope_chart import standalone_chart
 
 FOLDER = Path(__file__).parent
 PAGE = FOLDER / "compare.md"
@@ -121,7 +122,7 @@ def refill(match: re.Match[str]) -> str:
 
 
 def pictures(comparison: Comparison, memory: Memory) -> None:
-    """The report as the terminal shows it, and the slope charts of its most changed questions."""
+    """The report as the terminal shows it, and the slope chart of its most changed question."""
     console = Console(record=True, width=110, file=io.StringIO(), highlight=False)
     render_compare.comparison(comparison, console)
     shown = console.export_svg(title="recollect compare reverie steep.toml")
@@ -132,7 +133,7 @@ def pictures(comparison: Comparison, memory: Memory) -> None:
         return memory.get(memory_id, at=seq).content
 
     (row, *_) = render_compare.most_changed(comparison.rows, 1)
-    (PICTURES / "compare-slope.svg").write_text(compare_html.standalone_chart(row, text_of), "utf-8")
+    (PICTURES / "compare-slope.svg").write_text(standalone_chart(row, text_of), "utf-8")
 
 
 def main() -> None:

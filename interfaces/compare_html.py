@@ -5,29 +5,21 @@ The changed questions come as slope charts: a's order on the left, b's on the ri
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 
 from recollect.render_compare import meaning, most_changed
 from recollect.replay.comparison import Comparison, Mover, QuestionRow
+from recollect.slope_chart import CHART_STYLE, TextOf, slope_chart
 from recollect.summary import shorten
 from recollect.when import iso
 
-TextOf = Callable[[str, int], str]
-
 _CHARTS_SHOWN = 24
-_ROW_PX = 22
-_TOP_PX = 26
-_LEFT_X, _RIGHT_X, _WIDTH = 330, 470, 800
-_LABEL_CHARACTERS = 46
 
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1f2328; --dim: #656d76; --paper: #ffffff; --line: #d0d7de;
-        --up: #1a7f37; --down: #cf222e; --same: #8c959f; }
+:root { color-scheme: light dark; --ink: #1f2328; --dim: #656d76; --paper: #ffffff; --line: #d0d7de; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e6edf3; --dim: #8d96a0; --paper: #0d1117; --line: #30363d;
-          --up: #3fb950; --down: #f85149; --same: #6e7681; } }
+  :root { --ink: #e6edf3; --dim: #8d96a0; --paper: #0d1117; --line: #30363d; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
        max-width: 860px; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; } h3 { font-size: 1rem; margin-bottom: 0; }
@@ -35,10 +27,7 @@ table { border-collapse: collapse; width: 100%; } .wide { overflow-x: auto; }
 th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid var(--line); }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 .dim, th { color: var(--dim); font-weight: normal; } .note { border-left: 3px solid var(--line); padding-left: 1rem; }
-svg { width: 100%; height: auto; } svg text { font: 12px system-ui, sans-serif; fill: var(--ink); }
-svg .rank { fill: var(--dim); } svg line { stroke: var(--same); stroke-width: 1.5; }
-svg .up line { stroke: var(--up); } svg .down line { stroke: var(--down); }
-svg .up text { fill: var(--up); } svg .down text { fill: var(--down); }
+svg { width: 100%; height: auto; }
 """
 
 
@@ -50,7 +39,7 @@ def page(comparison: Comparison, text_of: TextOf) -> str:
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{escape(comparison.a)} against {escape(comparison.b)}</title>",
-        f"<style>{_STYLE}</style></head><body>",
+        f"<style>{_STYLE}{CHART_STYLE}</style></head><body>",
         f"<h1>{escape(comparison.a)} <span class=dim>against</span> {escape(comparison.b)}</h1>",
         f"<p class=dim>{escape(_size(comparison))}</p>",
         _metrics(comparison),
@@ -120,9 +109,6 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f"<div class=wide><table><tr>{head}</tr>{body}</table></div>"
 
 
-# --- slope charts ----------------------------------------------------------------------------------
-
-
 def _charts(rows: Sequence[QuestionRow], changed: int, text_of: TextOf) -> str:
     if not rows:
         return "<h2>Changed questions</h2><p>None.</p>"
@@ -135,64 +121,3 @@ def _charts(rows: Sequence[QuestionRow], changed: int, text_of: TextOf) -> str:
         for row in rows
     )
     return f"<h2>Changed questions{shown}</h2>{charts}"
-
-
-def slope_chart(row: QuestionRow, text_of: TextOf) -> str:
-    """Both orders of one question; a memory that is in one of them only has a short stub."""
-    height = _TOP_PX + _ROW_PX * max(len(row.a), len(row.b), 1)
-    lines = "".join(_slope(row, id_, text_of) for id_ in dict.fromkeys((*row.a, *row.b)))
-    heads = (
-        f'<text class="rank" x="{_LEFT_X}" y="14" text-anchor="end">a</text>'
-        f'<text class="rank" x="{_RIGHT_X}" y="14">b</text>'
-    )
-    return (
-        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{escape(row.text)}: a\'s order and b\'s order">'
-        f"{heads}{lines}</svg>"
-    )
-
-
-def standalone_chart(row: QuestionRow, text_of: TextOf) -> str:
-    """A slope chart as a file of its own, readable on light and dark paper."""
-    namespace = 'xmlns="http://www.w3.org/2000/svg" '
-    style = f"<style>{_STYLE}</style>"
-    chart = slope_chart(row, text_of).replace("<svg ", f"<svg {namespace}", 1)
-    return re.sub(r"(<svg [^>]*>)", rf"\1{style}", chart, count=1) + "\n"
-
-
-def _slope(row: QuestionRow, id_: str, text_of: TextOf) -> str:
-    left = row.a.index(id_) if id_ in row.a else None
-    right = row.b.index(id_) if id_ in row.b else None
-    label = escape(shorten(text_of(id_, row.basis) or id_, _LABEL_CHARACTERS))
-    direction = _direction(left, right)
-    parts = [f'<g class="{direction}"><title>{escape(id_)}</title>']
-    if left is not None:
-        parts.append(
-            f'<text x="{_LEFT_X - 8}" y="{_y(left) + 4}" text-anchor="end">{label} · {left + 1}</text>'
-        )
-    if right is not None:
-        parts.append(f'<text x="{_RIGHT_X + 8}" y="{_y(right) + 4}">{right + 1} · {label}</text>')
-    x1, y1, x2, y2 = _ends(left, right)
-    parts.append(f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" /></g>')
-    return "".join(parts)
-
-
-def _direction(left: int | None, right: int | None) -> str:
-    if left == right:
-        return "same"
-    if left is None:
-        return "up"
-    return "up" if right is not None and right < left else "down"
-
-
-def _ends(left: int | None, right: int | None) -> tuple[int, int, int, int]:
-    middle = (_LEFT_X + _RIGHT_X) // 2
-    if left is None:
-        assert right is not None
-        return middle + 40, _y(right), _RIGHT_X, _y(right)
-    if right is None:
-        return _LEFT_X, _y(left), middle - 40, _y(left)
-    return _LEFT_X, _y(left), _RIGHT_X, _y(right)
-
-
-def _y(place: int) -> int:
-    return _TOP_PX + _ROW_PX * place + _ROW_PX // 2 - 4

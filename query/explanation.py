@@ -38,7 +38,8 @@ BEFORE_ALL_STAGES = 0
 class Neighbour(msgspec.Struct, frozen=True, kw_only=True):
     """The candidate next to it in the whole order, and what put the two in this order.
 
-    `margin` is the difference of the scores; `decided_by` is "score", the column of a tie-break, or "id".
+    `margin` is the difference of the scores; `decided_by` is "score", the column of a tie-break, "id", or
+    "derivation" (what was derived from another memory stands below it).
     """
 
     id: str

@@ -33,6 +33,7 @@ from recollect.query.stages.rerank import Rerank
 from recollect.query.stages.resemble import Resemble
 from recollect.query.stages.retrieve import Retrieve
 from recollect.query.stages.shortcut import Shortcut
+from recollect.query.stages.silence import Silence
 from recollect.query.stages.skip import Skip
 from recollect.query.stages.tiebreak import TieBreak
 from recollect.query.stages.weigh import Weigh
@@ -128,7 +129,7 @@ def read_by(stage: AnyStage) -> tuple[str, ...]:  # noqa: PLR0911 (one line per 
             return (name,)
         case TieBreak(by=names):
             return names
-        case Abstain(any_of=any_of):
-            return tuple(any_of)
+        case Abstain(any_of=minima) | Silence(below=minima):
+            return tuple(minima)
         case _:
             return ()

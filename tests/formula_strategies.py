@@ -36,6 +36,7 @@ from recollect.projections.view import Projections, View
 from recollect.query.catalogue import FACTORS
 from recollect.query.channels import CHANNELS
 from recollect.query.formula import Formula, build
+from recollect.query.formula_check import read_by, written_by
 from recollect.query.inputs import INPUTS
 
 DAY = 86_400_000_000
@@ -78,7 +79,7 @@ changes = st.one_of(
     st.builds(Superseded, old=ids, new=ids),
     st.builds(Pruned, dream=st.just("d"), items=ids.map(lambda id_: (Pruning(id=id_, reason="stale"),))),
     st.builds(Linked, a=ids, b=ids, kind=st.sampled_from(("related", "contradicts")), weight=shares),
-    st.builds(Linked, a=ids, b=ids, kind=st.just("related"), weight=shares),
+    st.builds(Linked, a=ids, b=ids, kind=st.sampled_from(("related", "derived_from")), weight=shares),
     st.builds(Rated, id=ids, verdict=st.sampled_from(("helpful", "unhelpful", "outdated")), at=moments),
     st.builds(Downscaled, dream=st.just("d"), factor=shares.filter(bool), floor=st.just(0.01)),
     st.just(DreamBegan(dream="d", basis=0, now=0)),
@@ -203,30 +204,45 @@ later_stages = st.one_of(
     stage("admit"),
     stage("echo", share=small),
     stage("gather", share=small),
+    stage("leads"),
     stage("weigh", weights=st.dictionaries(any_column, small, max_size=3), to_one=st.booleans()),
 )  # fmt: skip
 
 
 @st.composite
 def formulas(draw: st.DrawFn) -> Formula:
-    """Some channels, a first score, and any stages after it; a shortcut may jump to one with a label."""
+    """Some channels, a first score, and any stages after it that read what there is; jumps to labels."""
     channels = draw(st.lists(st.sampled_from(sorted(CHANNELS)), min_size=1, max_size=3, unique=True))
     stages = [draw(retrieve(channel)) for channel in channels]
     if draw(st.booleans()):
         stages.append({"op": "measure", "channel": "vector", "name": "cosine"})
         stages.append({"op": "measure", "channel": "lexical", "name": "words"})
     stages.append(draw(_first_score(channels)))
-    rest = draw(st.lists(later_stages, max_size=7))
+    first = len(stages)
+    stages = readable([*stages, *draw(st.lists(later_stages, max_size=8))])
     if draw(st.booleans()):
-        stages.append({"op": "shortcut", "column": channels[0], "to": "end", "min": draw(small)})
-        rest.append({"op": "cut", "top": 6, "label": "end"})
-        rest.append({"op": "skip", "after": channels[0], "to": "past"})
-        rest.append(draw(later_stages))
-        rest.append({"op": "multiply", "factor": "strength", "label": "past"})
+        stages.insert(first, {"op": "shortcut", "column": channels[0], "to": "end", "min": draw(small)})
+        middle = draw(st.integers(first + 1, len(stages)))
+        stages[middle:middle] = [
+            {"op": "cut", "top": 6, "label": "end"},
+            {"op": "skip", "after": channels[0], "to": "past"},
+        ]
+        stages.append({"op": "multiply", "factor": "strength", "label": "past"})
     if draw(st.integers(0, 3)) == 0:
         stages.insert(0, {"op": "gate", "to": "gated", "threshold": 0.5})
-        rest.append({"op": "multiply", "factor": "strength", "label": "gated"})
-    return build({"name": "random", "stages": [*stages, *rest]}, origin="random")
+        stages.append({"op": "multiply", "factor": "strength", "label": "gated"})
+    return build({"name": "random", "stages": stages}, origin="random")
+
+
+def readable(stages: list[Fields]) -> list[Fields]:
+    """The stages without those that read a column which none before them writes."""
+    known, kept = {"score", *INPUTS}, []
+    for fields in stages:
+        (built,) = build({"name": "one", "stages": [fields]}, origin="one", check=False).stages
+        if known.issuperset(read_by(built)):
+            kept.append(fields)
+            known.update(written_by(built))
+    return kept
 
 
 def _first_score(channels: list[str]) -> st.SearchStrategy[Fields]:
@@ -240,7 +256,9 @@ def _first_score(channels: list[str]) -> st.SearchStrategy[Fields]:
     }
     weigh = {
         "op": st.just("weigh"),
-        "weights": st.dictionaries(columns, small.filter(bool), min_size=1, max_size=3),
+        "weights": st.dictionaries(
+            st.sampled_from((*channels, *sorted(INPUTS))), small.filter(bool), min_size=1, max_size=3
+        ),
         "to_one": st.booleans(),
     }
     return st.fixed_dictionaries(fuse) | st.fixed_dictionaries(weigh)

@@ -12,11 +12,14 @@ from recollect.events.errors import UnknownMemory
 from recollect.events.facts import Question
 from recollect.projections.rounding import round12
 from recollect.projections.view import View
+from recollect.query.exact import compared
 from recollect.query.explain.trace import Trace
 from recollect.query.formula import Formula
 from recollect.query.ranking import rank
 from recollect.query.scene import Scene
-from recollect.query.sheet import KEPT
+from recollect.query.sheet import KEPT, Order
+
+DERIVATION = "derivation"
 
 
 class CandidateStep(NamedTuple):
@@ -89,9 +92,30 @@ class Case:
         raw = self.own_steps[-1].after if self.own_steps else math.nan
         return None if math.isnan(raw) else round12(raw)
 
+    def decided_by(self, upper: int, lower: int) -> str:
+        """What put the candidate at one place before that at another: "score", a tie-break's column, "id",
+        or "derivation", where the order would be the other way but for a source that comes first.
+        """
+        sheet = self.sheet
+        for key in sheet.order or (Order("score", sheet.score),):
+            a, b = _sort_key(key, upper), _sort_key(key, lower)
+            if a != b:
+                return key.name if a < b else DERIVATION
+        ids = self.view.documents.ids.values
+        first, second = ids[int(sheet.memories[upper])], ids[int(sheet.memories[lower])]
+        return "id" if (first < second) is not sheet.id_descending else DERIVATION
+
     def score_at(self, position: int) -> float:
         return round12(float(self.sheet.score[self.ranking.order[position]]))
 
     def id_at(self, position: int) -> str:
         memory = int(self.sheet.memories[self.ranking.order[position]])
         return self.view.documents.ids.values[memory]
+
+
+def _sort_key(key: Order, place: int) -> float:
+    """The smaller comes first; what has no value comes last."""
+    value = float(key.values[place])
+    if math.isnan(value):
+        return math.inf
+    return compared(value if key.ascending else -value)

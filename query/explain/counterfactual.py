@@ -2,14 +2,15 @@
 
 The neighbour of a hit is the one above it, that of a memory below the k asked for is the last hit. Every number
 that the stages read of the memory, and every weight, is turned until the memory passes (`turning`); the
-smallest change relative to the current value is the answer. A weight moves every candidate, so a change of
-one counts only if ranking again with it puts the memory above its neighbour.
+smallest change relative to the current value is the answer. It counts only if the order that it makes has the
+memory above its neighbour; a weight moves every candidate, so for one that order is ranked again.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from copy import copy
 
 import msgspec
 
@@ -19,11 +20,13 @@ from recollect.query.explain.case import Case
 from recollect.query.explain.ranges import UNBOUNDED, Range, range_of
 from recollect.query.explain.turning import Knob, Turn, nearest
 from recollect.query.explanation import Counterfactual
-from recollect.query.formula import AnyStage, Formula
+from recollect.query.formula import Formula
 from recollect.query.ranking import rank
 from recollect.query.stages.add import Add
+from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.factor_stage import FactorStage
 from recollect.query.stages.fuse import Fuse
+from recollect.query.stages.ordering import best_first
 from recollect.query.stages.weigh import Weigh
 
 _BATCH_CONSTANTS = ("min", "max", "weight")
@@ -38,7 +41,8 @@ def counterfactual(case: Case) -> Counterfactual | None:
     needed = ((knob, nearest(knob, turn)) for knob in _knobs(case))
     found = [(knob, value) for knob, value in needed if value is not None]
     for knob, value in sorted(found, key=lambda pair: _size(*pair)):
-        if knob.kind == "factor" or _holds(case, knob, value, rival):
+        score = turn.scores(knob, value)[0]
+        if _lifts(case, score, rival) if knob.kind == "factor" else _holds(case, knob, value, rival):
             return Counterfactual(
                 kind=knob.kind,
                 number=knob.number + 1,
@@ -46,9 +50,18 @@ def counterfactual(case: Case) -> Counterfactual | None:
                 current=None if math.isnan(knob.parameter) else knob.parameter,
                 needed=knob.written(value),
                 above=case.id_at(rival),
-                score=round12(turn.scores(knob, value)[0]),
+                score=round12(score),
             )
     return None
+
+
+def _lifts(case: Case, score: float, rival: int) -> bool:
+    """Whether the memory stands above its rival in the order that it has with this score."""
+    sheet = copy(case.sheet)
+    sheet.score = case.sheet.score.copy()
+    sheet.score[case.place] = score
+    order = best_first(sheet, case.scene)
+    return order.index(case.place) < order.index(case.ranking.order[rival])
 
 
 def _size(knob: Knob, needed: float) -> float:

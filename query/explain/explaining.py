@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from recollect.events.facts import Micros, Question
 from recollect.projections.rounding import round12
 from recollect.projections.view import View
-from recollect.query.exact import compared
 from recollect.query.explain.case import CandidateStep, Case
 from recollect.query.explain.channel_parts import channel_parts
 from recollect.query.explain.counterfactual import counterfactual
@@ -17,8 +16,9 @@ from recollect.query.explain.lineage import provenance
 from recollect.query.explain.misses import drop_of
 from recollect.query.explain.sentence import sentence
 from recollect.query.explanation import Explanation, Neighbour, StagePart, State, Values
-from recollect.query.formula import AnyStage, Formula
+from recollect.query.formula import Formula
 from recollect.query.sheet import KEPT
+from recollect.query.stages.any_stage import AnyStage
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -155,21 +155,11 @@ def _neighbour(case: Case, offset: int) -> Neighbour | None:
         return None
     position = case.position + offset
     own, other = case.score_at(case.position), case.score_at(position)
+    upper, lower = sorted((case.position, position))
     return Neighbour(
         id=case.id_at(position),
         rank=position + 1,
         score=other,
         margin=round12(abs(own - other)),
-        decided_by=_decided_by(case, case.place, case.ranking.order[position]),
+        decided_by=case.decided_by(case.ranking.order[upper], case.ranking.order[lower]),
     )
-
-
-def _decided_by(case: Case, place: int, other: int) -> str:
-    """The first key of the final order in which two candidates differ."""
-    sheet = case.sheet
-    keys = [(key.name, key.values) for key in sheet.order] or [("score", sheet.score)]
-    for name, values in keys:
-        a, b = float(values[place]), float(values[other])
-        if not (math.isnan(a) and math.isnan(b)) and compared(a) != compared(b):
-            return name
-    return "id"

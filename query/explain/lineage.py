@@ -12,18 +12,12 @@ from recollect.projections.columns import Int32Array, IntArray
 from recollect.projections.lifecycle import Lifecycle, LifecycleColumns
 from recollect.projections.view import View
 from recollect.query.explain.case import Case
-from recollect.query.explain.trace import looks_at
-from recollect.query.formula import AnyStage
+from recollect.query.formula_check import read_by
 from recollect.query.inputs import INPUTS
 from recollect.query.scene import Scene
-from recollect.query.stages.boost import Boost
 from recollect.query.stages.exclude import Exclude
 from recollect.query.stages.look_up import LookUp
-from recollect.query.stages.normalise import Normalise
 from recollect.query.stages.overlap import Overlap
-from recollect.query.stages.raise_ import Raise
-from recollect.query.stages.shortcut import Shortcut
-from recollect.query.stages.weigh import Weigh
 
 _Columns = list[tuple[str, int]]
 
@@ -57,20 +51,8 @@ def _traits(case: Case) -> list[str]:
 
 
 def _inputs(case: Case) -> list[str]:
-    names = (name for number in case.trace.moments for name in _names(case.formula.stages[number]))
+    names = (name for number in case.trace.moments for name in read_by(case.formula.stages[number]))
     return [name for name in dict.fromkeys(names) if name in INPUTS]
-
-
-def _names(stage: AnyStage) -> tuple[str, ...]:
-    match stage:
-        case Weigh(weights=weights, suffix=suffix):
-            return tuple(name + suffix for name in sorted(weights))
-        case Boost(amounts=amounts):
-            return tuple(sorted(amounts))
-        case Raise(column=column) | Normalise(column=column) | Shortcut(column=column):
-            return (column,)
-        case _:
-            return looks_at(stage)
 
 
 def _seqs(case: Case, name: str) -> tuple[int, ...]:

@@ -6,9 +6,9 @@ import math
 
 from recollect.query.explain.case import Case
 from recollect.query.explanation import BEFORE_ALL_STAGES, ChannelPart, Drop
-from recollect.query.formula import AnyStage
 from recollect.query.sheet import KEPT
 from recollect.query.stages.abstain import Abstain
+from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.cut import Cut
 from recollect.query.stages.deduplicate import Deduplicate
 from recollect.query.stages.exclude import Exclude
@@ -150,7 +150,7 @@ def _why_dropped(  # noqa: PLR0911 (one line per way to be dropped)
         case Cut() if stage.tokens is not None and had > needed:
             return f"it takes {had:.0f} tokens, {needed:.0f} were left"
         case Cut():
-            return f"its score {had:.6g} is below {needed:.6g}, that of the last of the best {stage.top}"
+            return f"it came after the best {stage.top}, with the score {had:.6g} to {needed:.6g} of the last"
         case Shortcut(column=column):
             return f"it has no {column}, which decided alone"
         case _:
@@ -162,13 +162,15 @@ def _below(case: Case) -> Drop:
     assert position is not None
     assert score is not None
     last = case.score_at(k - 1)
-    behind = f"{last - score:.3g} below {case.id_at(k - 1)}"
+    how = case.decided_by(case.ranking.order[k - 1], case.place)
+    behind = f"{last - score:.3g} below" if how == "score" else f"by {how} behind"
     return Drop(
         number=len(case.formula.stages) + 1,
         title=f"the best {k}",
         had=score,
         needed=last,
-        reason=f"it came in at {position + 1} of {len(case.ranking.order)}, {behind}, the last of the best {k}",
+        reason=f"it came in at {position + 1} of {len(case.ranking.order)}, {behind} {case.id_at(k - 1)}, "
+        f"the last of the best {k}",
     )
 
 

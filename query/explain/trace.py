@@ -11,11 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from recollect.query.catalogue import inputs_of
-from recollect.query.formula import AnyStage, Formula
+from recollect.query.formula import Formula
 from recollect.query.inputs import read
 from recollect.query.scene import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.abstain import Abstain
+from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.factor_stage import FactorStage
 from recollect.query.stages.filter import Filter
 from recollect.query.stages.rank_by import RankBy

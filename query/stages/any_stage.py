@@ -28,6 +28,7 @@ from recollect.query.stages.rerank import Rerank
 from recollect.query.stages.resemble import Resemble
 from recollect.query.stages.retrieve import Retrieve
 from recollect.query.stages.shortcut import Shortcut
+from recollect.query.stages.silence import Silence
 from recollect.query.stages.skip import Skip
 from recollect.query.stages.tiebreak import TieBreak
 from recollect.query.stages.weigh import Weigh
@@ -35,5 +36,5 @@ from recollect.query.stages.weigh import Weigh
 AnyStage = (
     Retrieve | Measure | RankBy | Fuse | Weigh | Normalise | Multiply | Add | Raise | Filter | Expand
     | Rerank | Deduplicate | TieBreak | Abstain | Cut | Shortcut | Compute | Boost | Gate
-    | LookUp | Exclude | Overlap | Resemble | Skip | Admit | Echo | Gather | Leads
+    | LookUp | Exclude | Overlap | Resemble | Skip | Admit | Echo | Gather | Leads | Silence
 )  # fmt: skip

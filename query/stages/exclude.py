@@ -21,6 +21,7 @@ class Exclude(Stage, frozen=True, kw_only=True, tag="exclude"):
     def apply(self, sheet: Sheet, scene: Scene) -> None:
         unwanted = {kind.lower() for kind in self.kinds} - {k.lower() for k in scene.question.filters.kinds}
         columns = scene.lifecycle(sheet)
-        kinds = columns.texts(columns.kind)
-        losers = np.array([(kind or "").lower() in unwanted for kind in kinds], dtype=np.bool_)
+        kinds, places = np.unique(columns.kind, return_inverse=True)
+        refused = [(kind or "").lower() in unwanted for kind in columns.texts(kinds)]
+        losers = np.array(refused, dtype=np.bool_)[places]
         sheet.drop(losers, had=losers.astype(np.float64), needed=np.zeros(len(sheet)))

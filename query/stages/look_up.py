@@ -26,6 +26,7 @@ class LookUp(Stage, frozen=True, kw_only=True, tag="look-up"):
 
     def apply(self, sheet: Sheet, scene: Scene) -> None:
         columns = scene.lifecycle(sheet)
-        numbers = {kind.lower(): value for kind, value in self.table.items()}
-        found = [numbers.get((kind or "").lower(), self.default) for kind in columns.texts(columns.kind)]
-        sheet.columns[self.name] = np.array(found, dtype=np.float64)
+        listed = {kind.lower(): value for kind, value in self.table.items()}
+        kinds, places = np.unique(columns.kind, return_inverse=True)
+        found = [listed.get((kind or "").lower(), self.default) for kind in columns.texts(kinds)]
+        sheet.columns[self.name] = np.array(found, dtype=np.float64)[places]

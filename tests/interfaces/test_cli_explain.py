@@ -111,7 +111,7 @@ def test_formulas_check_says_what_is_wrong_and_where(shell: Shell, tmp_path: Pat
     mine.write_text('name = "mine"\nstages = [{ op = "fuse", channels = ["vibes"] }]\n', "utf-8")
     result = shell.run("formulas", "check", str(mine))
     assert result.exit_code == 1
-    assert "stage 1 fuses 'vibes'" in result.output
+    assert "stage 1 reads 'vibes.rank'" in result.output
     shown = json.loads(shell.run("formulas", "check", str(mine), "--json").output)
     assert shown["ok"] is False
     assert "vibes" in shown["problem"]

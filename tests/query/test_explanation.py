@@ -375,7 +375,7 @@ def test_a_channel_s_minimum_is_what_was_needed():
     [
         ([{"op": "filter", "by": "importance", "min": 0.5}], 3, 0.1, 0.5, "importance is 0.1"),
         ([{"op": "filter", "by": "age_days", "max": 5.0}], 3, 39.0, 5.0, "at most 5"),
-        ([{"op": "filter", "by": "vector", "required": True}], 3, None, None, "has no vector"),
+        ([{"op": "exclude", "kinds": ["note"]}], 3, 1.0, 0.0, "leaves out its kind"),
         ([{"op": "abstain", "any_of": {"importance": 0.3}}], 3, 0.1, 0.3, "at least 0.3"),
         ([{"op": "cut", "top": 1}], 3, 1 / 62, 1 / 61, "the best 1"),
         ([{"op": "cut", "tokens": 2}], 3, 3.0, 1.0, "takes 3 tokens, 1 were left"),
@@ -386,7 +386,7 @@ def test_a_candidate_that_a_stage_dropped_has_the_number_and_what_it_needed(
     stages: list, number: int, had: float | None, needed: float | None, reason: str
 ):
     facts = [
-        kept("a", "auth", vector=EAST, importance=0.9, at=NOW),
+        kept("a", "auth", vector=EAST, importance=0.9, at=NOW, kind="decision"),
         kept("b", "auth deploy", vector=EAST, importance=0.1),
     ]
     formula = recipe(LEXICAL, FUSE, *stages, {"op": "multiply", "factor": "strength"})
@@ -398,6 +398,30 @@ def test_a_candidate_that_a_stage_dropped_has_the_number_and_what_it_needed(
         "applied", "applied", "dropped it", "after it was dropped",
     ]  # fmt: skip
     assert explanation.score == reproduce(explanation, formula) == round12(1 / 62)
+
+
+def test_a_candidate_without_a_required_column_is_said_to_have_none():
+    formula = recipe(LEXICAL, VECTOR, FUSE, {"op": "filter", "by": "vector", "required": True})
+    drop = ask(kept("a", "auth"), formula=formula, about="a", vector=EAST).dropped_at
+    assert (drop.number, drop.had, drop.needed) == (4, None, None)
+    assert drop.reason == "it has no vector, which the stage requires"
+
+
+def test_a_derived_memory_stands_below_its_source_and_is_said_to():
+    formula = recipe(LEXICAL, FUSE, {"op": "multiply", "factor": "session_spread"})
+    facts = [
+        kept("source", "auth " + "filler " * 9),
+        kept("summary", "auth"),
+        Linked(a="summary", b="source", kind="derived_from"),
+    ]
+    summary = ask(*facts, formula=formula, about="summary")
+    assert (summary.rank, summary.above.id, summary.above.decided_by) == (2, "source", "derivation")
+    assert summary.score > summary.above.score
+    assert summary.tie_break
+    assert summary.counterfactual is None
+    assert "behind source by derivation" in summary.sentence
+    cut = ask(*facts, formula=formula, about="summary", k=1)
+    assert "by derivation behind source" in cut.dropped_at.reason
 
 
 def test_a_shortcut_drops_what_lacks_its_column_and_the_stages_it_jumps_over_are_said_to_be():
