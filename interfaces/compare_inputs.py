@@ -70,6 +70,7 @@ def questions(store: Store, embedding: Embedding, queries: Queries, at: When | N
     """The questions of a file or a list, as they are asked at the head or at a moment."""
     lines, origin = _lines(queries)
     seq, now = (store.catch_up(), store.clock()) if at is None else store.resolve(at)
+    seq = store.view(seq).seq
     own = _own_embedding(store, embedding, seq)
     return [
         Asked(question.name, _posed(question.line, own, now), seq)

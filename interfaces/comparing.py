@@ -12,7 +12,7 @@ from recollect import compare_inputs as inputs
 from recollect import reembedding, validate
 from recollect.compare_html import page
 from recollect.compare_inputs import AnyEmbedder, DreamSettings, Queries, Recipe
-from recollect.embedder import choose
+from recollect.embedder import EmbedderMismatch, choose
 from recollect.embedding import Embedding
 from recollect.events.errors import InvalidInput
 from recollect.explaining import recall_seq
@@ -139,7 +139,7 @@ class Comparing:
         return fork(
             self._store.log,
             Path(to).expanduser(),
-            since=self._store.resolve(since)[0],
+            since=self._store.view(self._store.resolve(since)[0]).seq,
             formula=None if formula is None else inputs.recipe(self._store, formula),
             closed_loop=closed_loop,
             dreaming=None if dream is None else inputs.dreaming(dream),
@@ -158,6 +158,12 @@ class Comparing:
         report = reembedding.reembed(self._store, chosen, actor=self._actor, progress=progress)
         self._embedding = Embedding(chosen, self._store.projections.engine.embedder(self._store.log.head))
         return report
+
+    def _require_same_embedder(self, seq: int) -> None:
+        """Refuse to go on with an embedder that somebody else's `reembed` has replaced by `seq`."""
+        adopted, own = self._store.projections.engine.embedder(seq), self._embedding.embedder
+        if own is not None and adopted is not None and adopted.label != own.name:
+            raise EmbedderMismatch(store=adopted.label, given=own.name)
 
 
 def _check(

@@ -48,7 +48,7 @@ from recollect.store import Progress, Store, system_clock
 from recollect.travelling import Travelling
 from recollect.when import When, parse_time
 
-DEFAULT_FORMULA = "reverie"
+DEFAULT_FORMULA = "recollect"
 _BATCH = 512
 
 Time = str | datetime | float
@@ -286,6 +286,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing):
             query, now=moment, k=k, embedding=self._embedding, session=session, context=context, filters=filters, wait=wait
         )  # fmt: skip
         view = self._store.view()
+        self._require_same_embedder(view.seq)
         question = with_previous(self._store, question, view, recipe)
         question, ranking, notes = consult(
             self._store, question, view, recipe, models=self._models, embedding=self._embedding
@@ -379,6 +380,8 @@ class Memory(Explaining, Dreaming, Travelling, Comparing):
 
     def _append(self, facts: Sequence[AnyFact], *, embedding: bool = False) -> list[int]:
         """Append durably; the first vectors of a store bring the adoption of their embedder along."""
+        if embedding:
+            self._require_same_embedder(self._store.catch_up())
         ids: list[EventId | None] = [None] * len(facts)
         batch = list(facts)
         if embedding and self._embedding.embedder and self._embedding.adopted is None:

@@ -93,11 +93,11 @@ def _term(term: TermDetail, full: float) -> Text:
 
 
 def _add_stage(tree: Tree, part: StagePart, full: float) -> None:
-    line = Text(f"{part.number} {part.title}  ")
+    line = Text(f"{part.number} {part.title}")
     if part.state != "applied":
-        line.append(part.state, style="red" if part.state == "dropped it" else "dim")
+        line.append(f"  {part.state}", style="red" if part.state == "dropped it" else "dim")
     elif part.scored and part.after is not None:
-        line.append(bar(part.after, full), style="green")
+        line.append(f"  {bar(part.after, full)}", style="green")
         line.append(f" {part.after:.12g}")
         if part.before and part.before != part.after:
             line.append(f"  ×{part.after / part.before:.4g}")

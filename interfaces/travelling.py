@@ -93,15 +93,17 @@ class Travelling:
             return rank_history(self._store.log, inquiry, id, since=begin.seq, until=end.seq, points=points)
 
     def _range(self, since: When, until: When | None) -> tuple[Moment, Moment]:
-        begin = Moment(*self._store.resolve(since))
-        end = (
-            Moment(self._store.catch_up(), self._store.clock())
-            if until is None
-            else Moment(*self._store.resolve(until))
-        )
+        begin, end = self._moment(since), self._moment(until)
         if begin > end:
             raise InvalidInput(f"since (@{begin.seq}) lies after until (@{end.seq}); swap them")
         return begin, end
+
+    def _moment(self, when: When | None) -> Moment:
+        """As `at` understands it: now if not given, and never in the middle of a dream."""
+        if when is None:
+            return Moment(self._store.catch_up(), self._store.clock())
+        seq, now = self._store.resolve(when)
+        return Moment(self._store.projections.engine.whole(seq), now)
 
     def _birth(self, memory_id: str) -> int:
         """The seq of a memory's first event."""

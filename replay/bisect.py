@@ -3,7 +3,8 @@
 The question is asked at positions of the log between `since` and `until`, each time with the view, formula and
 embedder of that position, and with the clock of the end, so that what is found is an event and not the passing
 of time (unless told to let the clock run along). A binary search finds a position where the memory changes
-sides: 20 rankings for a million events.
+sides: 20 rankings for a million events. The events of a dream count one by one: the one that moved the memory is
+named, though nobody was ever answered in the middle of a dream.
 
 A rank may go back and forth, and a binary search sees one crossing of many. So some positions spread over the
 range are asked first: if they show more than one crossing the answer says so, and the search goes on in the

@@ -67,18 +67,13 @@ def fork(
     recorded dreams stay as they are. `shard_dir` holds the source's built indexes, which are copied.
     """
     head = source.head
-    if not 0 <= since <= head:
-        raise InvalidInput(f"@{since} is not in this log, which ends at @{head}")
-    if dreaming and not closed_loop:
-        raise InvalidInput("dreams are dreamt again in a closed loop only")
-    if embedder and since:
-        raise InvalidInput(f"another embedder embeds from the start on; it cannot begin at @{since}")
+    rules = Rules(since, formula, closed_loop, embedder, dreaming)
+    _check(rules, head)
     leave_note(target, _note(source, since, formula, closed_loop, embedder, dreaming))
     shards = target / "cache" / "shards"
     if shard_dir is not None and shard_dir.is_dir():
         shutil.copytree(shard_dir, shards, dirs_exist_ok=True)
     clock = RecordedClock()
-    rules = Rules(since, formula, closed_loop, embedder, dreaming)
     with SegmentLog.open(target / "log", clock=clock) as log:
         projections = Projections(formula.analyzers if formula else (), shard_dir=shards)
         counts = Reliving(source, log, clock, projections, rules).run(progress)
@@ -92,6 +87,16 @@ def fork(
             embedder=embedder.adoption.name if embedder else None,
             **counts,
         )
+
+
+def _check(rules: Rules, head: int) -> None:
+    """Refuse rules that do not go together before anything is made."""
+    if not 0 <= rules.since <= head:
+        raise InvalidInput(f"@{rules.since} is not in this log, which ends at @{head}")
+    if rules.dreaming and not rules.closed_loop:
+        raise InvalidInput("dreams are dreamt again in a closed loop only")
+    if rules.embedder and rules.since:
+        raise InvalidInput(f"another embedder embeds from the start on; it cannot begin at @{rules.since}")
 
 
 def _note(

@@ -30,15 +30,19 @@ class RankHistory(msgspec.Struct, frozen=True, kw_only=True):
 def rank_history(
     log: Log, inquiry: Inquiry, memory_id: str, *, since: int, until: int, points: int
 ) -> RankHistory:
-    """About `points` positions in [since, until]: the memory's latest events, and an even spread."""
+    """About `points` positions in [since, until]: the memory's latest events, and an even spread.
+
+    A dream counts as one: what lies in the middle of one is asked before it.
+    """
     memory = inquiry.projections.documents.ids.find(memory_id)
     touched = [seq for seq in inquiry.projections.lifecycle.history(memory) if since <= seq <= until]
     own = set(touched[-(points // 2) :])
     spread = np.linspace(since, until, max(points - len(own), 2)).round().astype(int).tolist()
+    seqs = {inquiry.projections.engine.whole(seq) for seq in (*own, *spread)}
     return RankHistory(
         id=memory_id,
         query=inquiry.question.text,
-        points=tuple(_point(log, inquiry, memory_id, seq, own=seq in own) for seq in sorted({*own, *spread})),
+        points=tuple(_point(log, inquiry, memory_id, seq, own=seq in own) for seq in sorted(seqs)),
     )
 
 

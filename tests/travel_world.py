@@ -40,15 +40,7 @@ shares = st.integers(0, 10).map(lambda tenths: tenths / 10)
 moments = st.integers(0, 60).map(lambda days: START + days * DAY)
 sessions = st.sampled_from(["s1", "s2", None])
 
-facts = st.one_of(
-    st.builds(Accessed, ids=st.lists(ids, min_size=1, max_size=3).map(tuple), at=moments, session=sessions),
-    st.builds(Accessed, ids=ids.map(lambda id_: (id_,)), at=moments, session=sessions),
-    st.builds(Revised, id=ids, at=moments, importance=shares, tags=st.just(("red",))),
-    st.builds(Forgotten, id=ids),
-    st.builds(Restored, id=ids),
-    st.builds(Superseded, old=ids, new=ids),
-    st.builds(Linked, a=ids, b=ids, kind=st.sampled_from(["related", "derived_from"]), weight=shares),
-    st.builds(Rated, id=ids, verdict=st.sampled_from(["helpful", "unhelpful", "outdated"]), at=moments),
+dreamt = st.one_of(
     st.builds(Downscaled, dream=st.just("d"), factor=st.sampled_from([0.9, 0.5]), floor=st.just(0.05)),
     st.builds(
         Consolidated,
@@ -72,8 +64,17 @@ facts = st.one_of(
             depth=st.integers(1, 3),
         ).map(lambda change: (change,)),
     ),
-    st.builds(DreamBegan, dream=st.just("d"), basis=st.just(0), now=moments),
-    st.builds(DreamEnded, dream=st.just("d")),
+)
+facts = st.one_of(
+    st.builds(Accessed, ids=st.lists(ids, min_size=1, max_size=3).map(tuple), at=moments, session=sessions),
+    st.builds(Accessed, ids=ids.map(lambda id_: (id_,)), at=moments, session=sessions),
+    st.builds(Revised, id=ids, at=moments, importance=shares, tags=st.just(("red",))),
+    st.builds(Forgotten, id=ids),
+    st.builds(Restored, id=ids),
+    st.builds(Superseded, old=ids, new=ids),
+    st.builds(Linked, a=ids, b=ids, kind=st.sampled_from(["related", "derived_from"]), weight=shares),
+    st.builds(Rated, id=ids, verdict=st.sampled_from(["helpful", "unhelpful", "outdated"]), at=moments),
+    dreamt,
 )
 actions = st.one_of(
     st.tuples(st.just("remember"), numbers, texts),
@@ -82,6 +83,7 @@ actions = st.one_of(
     st.tuples(st.just("recall"), texts),
     st.tuples(st.just("fact"), facts),
     st.tuples(st.just("fact"), facts),
+    st.tuples(st.just("dream"), st.lists(dreamt, max_size=3)),
 )
 histories = st.lists(actions, min_size=4, max_size=24)
 
@@ -117,6 +119,9 @@ def play(memory: Memory, name: str, rest: list) -> None:
             memory.recall(text, k=3, session="s1")
         case "fact", [fact]:
             tell(memory, fact)
+        case "dream", [parts]:
+            began = DreamBegan(dream=f"d{memory._store.log.head}", basis=memory._store.log.head, now=START)
+            tell(memory, began, *parts, DreamEnded(dream=began.dream))
 
 
 def tell(memory: Memory, *facts: AnyFact) -> int:

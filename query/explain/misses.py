@@ -15,6 +15,7 @@ from recollect.query.stages.exclude import Exclude
 from recollect.query.stages.filter import Filter
 from recollect.query.stages.retrieve import Retrieve
 from recollect.query.stages.shortcut import Shortcut
+from recollect.query.stages.silence import Silence
 
 
 def drop_of(case: Case, channels: tuple[ChannelPart, ...]) -> Drop | None:
@@ -151,6 +152,8 @@ def _why_dropped(  # noqa: PLR0911 (one line per way to be dropped)
             return f"it takes {had:.0f} tokens, {needed:.0f} were left"
         case Cut():
             return f"it came after the best {stage.top}, with the score {had:.6g} to {needed:.6g} of the last"
+        case Silence():
+            return f"no candidate is near enough (at least {needed:.6g} is asked for), so none is given"
         case Shortcut(column=column):
             return f"it has no {column}, which decided alone"
         case _:

@@ -21,6 +21,7 @@ from recollect.query.stages.factor_stage import FactorStage
 from recollect.query.stages.filter import Filter
 from recollect.query.stages.rank_by import RankBy
 from recollect.query.stages.retrieve import Retrieve
+from recollect.query.stages.silence import Silence
 from recollect.query.stages.tiebreak import TieBreak
 
 
@@ -85,6 +86,8 @@ def looks_at(stage: AnyStage) -> tuple[str, ...]:
             return (by,)
         case Abstain(any_of=any_of):
             return ("score", *sorted(any_of))
+        case Silence(below=below):
+            return tuple(sorted(below))
         case TieBreak(by=columns):
             return columns
         case _:

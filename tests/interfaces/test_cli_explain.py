@@ -24,7 +24,7 @@ class Shell:
             memory.remember("Auth cookies expire", id="cookies")
             memory.remember("Deploys happen on Tuesdays", id="deploys")
             memory.forget("deploys", "moved")
-            self.recall = memory.recall("auth sessions", k=1).id
+            self.recall = memory.recall("auth sessions", k=1, formula="reverie").id
             self.head = memory.status().head
 
     def run(self, *arguments: str) -> Result:

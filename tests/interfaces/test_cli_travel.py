@@ -35,7 +35,7 @@ class Cli:
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
     """@2 a, @3 b, @4 c; @5-7 a recall; @8 an access; @9 the rival that passes a."""
-    with Memory.open(tmp_path / "store", embedder="hash") as memory:
+    with Memory.open(tmp_path / "store", embedder="hash", formula="reverie") as memory:
         memory.remember("auth sessions live in postgres", id="a", valid_to="2026-06-01")
         memory.remember("deploys on tuesday", id="b", kind="decision", tags=["ops"])
         memory.remember("auth cookies last a day", id="c")

@@ -32,13 +32,13 @@ def test_what_was_remembered_is_recalled_with_its_content_and_factors(memory):
     assert answer.hits[0].content == AUTH
     assert answer.hits[0].rank == 1
     assert answer.hits[0].factors["lexical.rank"] == 1.0
-    assert answer.formula.startswith("reverie@")
+    assert answer.formula.startswith("recollect@")
     assert answer.degraded == ()
 
 
 def test_a_score_is_the_documents_arithmetic(memory):
     a = memory.remember(AUTH, at="2026-01-01")
-    answer = memory.recall(QUESTION, now="2026-01-31")
+    answer = memory.recall(QUESTION, now="2026-01-31", formula="reverie")
     expected = (1 / (30 + 1) + 1 / (30 + 1)) * (1 + 0.3 * math.exp(-30 / 30))
     assert ids(answer) == [a]
     assert answer.hits[0].factors["recency_boost"] == 1 + 0.3 * math.exp(-30 / 30)
@@ -120,8 +120,9 @@ def test_a_known_id_is_an_upsert_and_revisions_count(memory):
     assert memory.get("auth").state.revision_count == 2
     assert memory.revise("auth", "Auth sessions live in Cassandra", importance=0.9) == 3
     assert memory.get("auth").state.importance == 0.9
-    assert ids(memory.recall("Postgres", k=1, filters={"kinds": ["note"]})) == ["auth"]
-    assert memory.recall("Postgres").hits[0].factors.get("lexical") is None  # the old text no longer matches
+    assert ids(memory.recall("Cassandra", filters={"kinds": ["note"]})) == ["auth"]
+    then = memory.recall("Postgres", formula="reverie")
+    assert then.hits[0].factors.get("lexical") is None  # the old text no longer matches
 
 
 def test_revise_changes_only_what_is_named_and_none_clears(memory):

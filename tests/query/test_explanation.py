@@ -377,6 +377,7 @@ def test_a_channel_s_minimum_is_what_was_needed():
         ([{"op": "filter", "by": "age_days", "max": 5.0}], 3, 39.0, 5.0, "at most 5"),
         ([{"op": "exclude", "kinds": ["note"]}], 3, 1.0, 0.0, "leaves out its kind"),
         ([{"op": "abstain", "any_of": {"importance": 0.3}}], 3, 0.1, 0.3, "at least 0.3"),
+        ([{"op": "silence", "below": {"importance": 1.0}}], 3, 0.1, 1.0, "no candidate is near enough"),
         ([{"op": "cut", "top": 1}], 3, 1 / 62, 1 / 61, "the best 1"),
         ([{"op": "cut", "tokens": 2}], 3, 3.0, 1.0, "takes 3 tokens, 1 were left"),
         ([{"op": "deduplicate", "by": "vector"}], 3, 1.0, 0.92, "says the same"),

@@ -85,7 +85,7 @@ def test_shapley_shares_of_a_game_with_a_known_answer():
 
 @pytest.fixture
 def memory() -> Iterator[Memory]:
-    with Memory.open(":memory:", embedder="hash", clock=Hours()) as opened:
+    with Memory.open(":memory:", embedder="hash", formula="reverie", clock=Hours()) as opened:
         opened.remember("auth session lives in postgres", id="a", at="2025-11-01")
         opened.remember("auth cookie", id="b", at="2025-11-01")
         opened.remember("deploy on tuesday", id="c", at="2025-11-01")

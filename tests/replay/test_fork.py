@@ -18,6 +18,7 @@ from recollect.events.errors import InvalidInput
 from recollect.events.facts import Accessed, FormulaAdopted, Recalled
 from recollect.events.segment_log import SegmentLog
 from recollect.memory import Memory
+from recollect.query.formula import load, names
 from recollect.replay.following import follow
 from recollect.replay.fork import fork
 from recollect.replay.fork_note import read_note
@@ -51,6 +52,15 @@ def test_the_same_formula_in_a_closed_loop_is_the_same_log(folder: Path, tmp_pat
         report = memory.fork(tmp_path / "fork", formula=formula, closed_loop=True)
     assert (report.recalls, report.recalls_changed, report.accesses_changed, report.skipped) == (34, 0, 0, 0)
     assert events(tmp_path / "fork") == events(folder / "store")
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_built_in_formula_lives_the_same_life_twice(tmp_path: Path, name: str):
+    with Memory.open(tmp_path / "store", embedder="hash", formula=name, clock=Hourly()) as memory:
+        live(memory, memories=14)
+        report = memory.fork(tmp_path / "fork", formula=name, closed_loop=True, since=20)
+    assert (report.recalls_changed, report.accesses_changed) == (0, 0)
+    assert events(tmp_path / "fork") == events(tmp_path / "store")
 
 
 ACTIONS = st.lists(
@@ -286,8 +296,6 @@ def _fork_prefix(folder: Path, target: Path, upto: int) -> None:
 
         def chain_at(self, seq: int) -> bytes:
             return self._log.chain_at(seq)
-
-    from recollect.query.formula import load
 
     with SegmentLog.open(folder / "store" / "log", read_only=True) as log:
         fork(Prefix(log), target, formula=load(folder / "sharp.toml"), closed_loop=True)

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from compared_stores import Hourly, contents, live, scattered
 
 from recollect.cli import main
-from recollect.embedder import PROBE_TEXT
+from recollect.embedder import PROBE_TEXT, EmbedderMismatch
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.facts import Cluster, Clustered, EmbedderAdopted, Ingested, Recalled, Reembedded
 from recollect.events.grid import from_bytes, norm2, quantize, to_bytes
@@ -131,6 +131,21 @@ def test_words_only_stores_get_their_first_vectors(tmp_path: Path):
         assert "vector" in memory.recall("auth", record=False).hits[0].factors
         assert recorded.degraded
         assert memory.verify().exact
+
+
+def test_whoever_still_has_the_old_embedder_is_refused_and_told_the_way_out(lived: Path):
+    with Memory.open(lived, embedder="hash") as old, Memory.open(lived, embedder=None) as other:
+        other.reembed(scattered)
+        head = other.status().head
+        for use in (
+            lambda: old.remember("auth session"),
+            lambda: old.revise("m1", "auth token"),
+            lambda: old.recall("auth"),
+        ):
+            with pytest.raises(EmbedderMismatch, match=r"'scattered'.*'hash/1'"):
+                use()
+        assert old.status().head == head
+        assert old.verify().exact
 
 
 def test_no_embedder_is_refused(lived: Path):

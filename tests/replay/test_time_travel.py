@@ -41,7 +41,8 @@ def hits(answer: Answer) -> list[tuple[str, float, dict[str, float], str]]:
 def test_as_of_equals_a_store_that_ends_there_for_every_built_in_formula(history, query, data):
     with world(":memory:", history) as memory:
         head = memory._store.log.head
-        seq = data.draw(st.integers(0, head))
+        memory._store.catch_up()
+        seq = memory._store.projections.engine.whole(data.draw(st.integers(0, head)))
         now = to_datetime(memory._store.log.time_of(seq))
         then = memory.at(seq)
         with prefix_of(memory, seq) as prefix:
@@ -85,7 +86,7 @@ def look_around(memory: Memory, folder: Path) -> None:
 
 @pytest.fixture
 def memory() -> Iterator[Memory]:
-    with Memory.open(":memory:", embedder="hash", clock=Hours()) as opened:
+    with Memory.open(":memory:", embedder="hash", formula="reverie", clock=Hours()) as opened:
         yield opened
 
 
@@ -140,7 +141,7 @@ def change_embedder(memory: Memory, name: str) -> int:
 
 
 def test_the_past_of_an_embedder_that_is_gone_is_ranked_by_words_and_says_so(tmp_path: Path):
-    with Memory.open(tmp_path / "store", embedder="hash", clock=Hours()) as memory:
+    with Memory.open(tmp_path / "store", embedder="hash", formula="reverie", clock=Hours()) as memory:
         memory.remember("auth session", id="a")
         memory.remember("unrelated", id="b")
         change_embedder(memory, "elsewhere/7")
@@ -155,7 +156,7 @@ def test_a_question_about_the_past_is_embedded_by_the_embedder_of_then(tmp_path:
     class Other(HashEmbedder):
         name = "other/1"
 
-    with Memory.open(tmp_path / "store", embedder="hash", clock=Hours()) as memory:
+    with Memory.open(tmp_path / "store", embedder="hash", formula="reverie", clock=Hours()) as memory:
         memory.remember("auth session", id="a")
         then = memory.status().head
         vector = memory.at(then).recall("auth").hits[0].factors["vector"]
