@@ -11,7 +11,9 @@ BEGIN, END = "<!-- demo -->\n", "<!-- /demo -->"
 
 
 def main() -> None:
-    shown = subprocess.run([sys.executable, "-m", "recollect.demo"], capture_output=True, text=True, check=True)
+    shown = subprocess.run(
+        [sys.executable, "-m", "recollect.demo"], capture_output=True, text=True, check=True
+    )
     transcript = "\n".join(line.rstrip() for line in shown.stdout.rstrip().splitlines())
     before, _, rest = README.read_text("utf-8").partition(BEGIN)
     after = rest.partition(END)[2]

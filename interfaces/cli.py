@@ -336,6 +336,3 @@ def status(store: str, embedder: str, as_json: bool) -> None:
 
 
 from recollect import cli_compare, cli_dream, cli_explain, cli_travel  # noqa: E402, F401 (their commands join `main`)
-
-if __name__ == "__main__":
-    main()

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict, Unpack
 
 from recollect.asking import pose
+from recollect.consulting import Models, consult
 from recollect.embedding import Embedding
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Context, Filters
 from recollect.projections.view import View
+from recollect.previous import with_previous
 from recollect.query import formula as formulas
 from recollect.query.explain.explaining import explain
 from recollect.query.explanation import Explanation
@@ -43,6 +45,7 @@ class Standpoint(NamedTuple):
     embedding: Embedding
     formula: Formula
     now: int
+    models: Models
 
 
 class Explaining:
@@ -51,6 +54,7 @@ class Explaining:
     _store: Store
     _embedding: Embedding
     _formula: Formula
+    _models: Models
 
     def why(self, recall: str, id: str) -> Explanation:  # noqa: A002 (the word callers know)
         """Why a memory ranked where it did in a recorded recall: replayed, not remembered."""
@@ -67,7 +71,12 @@ class Explaining:
     def explain(self, query: str, id: str, **asking: Unpack[Asking]) -> Explanation:  # noqa: A002
         """Why a memory would rank where it does if this were asked now; takes `recall`'s arguments."""
         here = Standpoint(
-            self._store, self._store.view(), self._embedding, self._formula, self._store.clock()
+            self._store,
+            self._store.view(),
+            self._embedding,
+            self._formula,
+            self._store.clock(),
+            self._models,
         )
         return explain_from(here, query, id, asking)
 
@@ -94,6 +103,7 @@ def explain_from(here: Standpoint, query: str, memory_id: str, asking: Asking) -
         filters=asking.get("filters"),
         wait=asking.get("wait", True),
     )
-    here.store.require(recipe)
+    question = with_previous(here.store, question, here.view, recipe)
+    consulted = consult(here.store, question, here.view, recipe, models=here.models, embedding=here.embedding)
     with here.store.lock:
-        return explain(question, here.view, recipe, memory_id)
+        return explain(consulted.question, here.view, recipe, memory_id)

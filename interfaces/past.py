@@ -85,7 +85,7 @@ class PastView:
 
     def explain(self, query: str, id: str, **asking: Unpack[Asking]) -> Explanation:  # noqa: A002
         """Why a memory would have ranked where it would have then; takes `recall`'s arguments."""
-        here = Standpoint(self._store, self._view, self._embedding, self.formula, self._now)
+        here = Standpoint(self._store, self._view, self._embedding, self.formula, self._now, self._models)
         return explain_from(here, query, id, asking)
 
     def get(self, id: str) -> Memo:  # noqa: A002 (the word callers know)

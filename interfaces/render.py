@@ -130,11 +130,15 @@ def verification(report: VerifyReport) -> None:
     out = console()
     how = "against rank-bm25 and a brute-force scan" if report.independent else "bit for bit"
     if report.exact:
-        out.print(f"[green]exact[/]  {report.checked} recalls replayed {how}, no differences; the log's chain holds")
+        out.print(
+            f"[green]exact[/]  {report.checked} recalls replayed {how}, no differences; the log's chain holds"
+        )
         return
     out.print(f"[red]not exact[/]  {len(report.differences)} of {report.checked} recalls differ ({how})")
     for finding in report.damage[:_DIFFERENCES_SHOWN]:
-        out.print(f"  the log is damaged at @{finding.seq}: {finding.problem} ({finding.path}, byte {finding.offset})")
+        out.print(
+            f"  the log is damaged at @{finding.seq}: {finding.problem} ({finding.path}, byte {finding.offset})"
+        )
     for difference in report.differences[:_DIFFERENCES_SHOWN]:
         out.print(
             f"  {difference.recall} rank {difference.rank}: recorded {difference.recorded}, "

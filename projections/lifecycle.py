@@ -222,7 +222,12 @@ class Lifecycle:
         return LifecycleColumns(self._histories, memories, seq)
 
     def each(
-        self, memories: IntArray, seqs: IntArray, *, trait_seqs: IntArray | None = None, common: int | None = None
+        self,
+        memories: IntArray,
+        seqs: IntArray,
+        *,
+        trait_seqs: IntArray | None = None,
+        common: int | None = None,
     ) -> States:
         """The lifecycle of memories[i] at seqs[i], in the same columns; see `States`."""
         return States(self._histories, memories, seqs, trait_seqs=trait_seqs, common=common)

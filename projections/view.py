@@ -137,11 +137,11 @@ class Projections:
         for part in self._parts():
             part.load(parts[part.name])
         self.lexicals = {}
-        for name in parts:
+        for name, part_state in parts.items():
             if name.startswith(_LEXICAL):
                 analyzer = name.removeprefix(_LEXICAL)
                 lexical = self.lexicals[analyzer] = Lexical(self.documents, analyzer)
-                lexical.load(parts[name])
+                lexical.load(part_state)
         self.position = position
 
 

@@ -124,7 +124,6 @@ class PlainLexical:
         held = [[not text.isdisjoint(group) for group in groups] for text in texts]
         return np.array(held, dtype=np.bool_).reshape(len(rows), len(groups))
 
-
     def first_terms(self, rows: Int32Array) -> list[str | None]:
         return [next(iter(self.terms_of(row)), None) for row in rows.tolist()]
 

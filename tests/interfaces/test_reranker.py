@@ -88,3 +88,24 @@ def test_a_callable_and_an_object_are_rerankers():
     assert isinstance(function, Reranker)
     assert function.score("q", ["a", "b"]) == [1.0, 2.0]
     assert choose_reranker(None) is None
+
+
+def test_an_explanation_of_a_question_that_was_not_asked_consults_the_same_models(tmp_path):
+    def longest_first(query: str, texts: list[str]) -> list[float]:
+        return [float(len(text)) for text in texts]
+
+    formula = tmp_path / "mine.toml"
+    formula.write_text(
+        'name = "mine"\nstages = [{ op = "retrieve", channel = "lexical" }, '
+        '{ op = "fuse", channels = ["lexical"] }, { op = "rerank", top = 10 }]',
+        "utf-8",
+    )
+    with Memory.open(tmp_path / "store", embedder="hash", formula=formula, reranker=longest_first) as memory:
+        for n in range(4):
+            memory.remember(f"Auth sessions and where they are stored, part {n}" + " again" * n, id=f"m{n}")
+        answer = memory.recall("auth sessions, how are they stored and why?", record=False)
+        assert len(answer.hits) > 1
+        for hit in answer.hits:
+            explanation = memory.explain(answer.query, hit.id, now=answer.now)
+            assert explanation.score == hit.score
+            assert any("rerank" in stage.title and stage.reads for stage in explanation.stages)
