@@ -25,7 +25,7 @@ from recollect.events.envelope import draft
 from recollect.events.facts import Accessed, AnyFact, EmbedderAdopted, Forgotten, Ingested, Question
 from recollect.events.grid import quantize, to_bytes
 from recollect.events.segment_log import SegmentLog
-from recollect.query.formula import built_in
+from recollect.query.formula import built_in, names
 from recollect.query.ranking import rank
 from recollect.store import Store
 
@@ -113,8 +113,9 @@ def single_append_ms(folder: Path) -> float:
     return spent / len(drafts) * 1e3
 
 
-def p50_ms(questions: list[Question], store: Store, seq: int) -> float:
-    formula = built_in("reverie")
+def p50_ms(questions: list[Question], store: Store, seq: int, name: str = "reverie") -> float:
+    formula = built_in(name)
+    store.require(formula)
     view = store.view(seq)
     times = []
     for question in questions:
@@ -156,6 +157,9 @@ def measure(size: int, folder: Path) -> dict[str, float]:
     past = [p50_ms(questions, store, seq) for seq in (sealed, (sealed + head) // 2, head - 1)]
     found["recall_as_of_ms_p50"] = statistics.mean(past)
     found["as_of_before_first_seal_ms_p50"] = p50_ms(questions[:20], store, size // 2)
+    for name in names():
+        p50_ms(questions[:20], store, head, name)
+        found[f"{name}_ms_p50"] = p50_ms(questions, store, head, name)
     found["recall_at_100"] = vector_recall(store, questions)
     store.checkpoint()
     store.close()

@@ -27,10 +27,13 @@ def _show(report: DreamReport, as_json: bool) -> None:
 @click.option("--now", help="The clock to dream with.")
 @click.option("--max-churn", type=float, help="Refuse (exit 1) if recorded questions would change by more.")
 @click.option("--settings", "settings_file", help="A TOML file with numbers of your own.")
+@click.option(
+    "--every", help="Stay and dream whenever this much time has passed and something is new: 24h, 90m."
+)
 @_common
 def dream(
     dry_run: bool, phases: str | None, now: str | None, max_churn: float | None, settings_file: str | None,
-    store: str, embedder: str, as_json: bool,
+    every: str | None, store: str, embedder: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Replay, downscale, stabilise, prune, place and promote: one cycle, written as one batch.
 
@@ -38,7 +41,13 @@ def dream(
     Example:
       recollect dream --dry-run
       recollect dream --max-churn 0.2
+      recollect dream --every 24h
     """
+    if every is not None:
+        if dry_run or phases or now or settings_file or max_churn is not None:
+            raise click.UsageError("--every goes with no other option of dream")
+        _stay(every, store, embedder, as_json)
+        return
     named = None if phases is None else [name.strip() for name in phases.split(",") if name.strip()]
     with _memory(store, embedder) as memory:
         report = memory.dream(
@@ -47,6 +56,22 @@ def dream(
     _show(report, as_json)
     if report.refused:
         raise SystemExit(1)
+
+
+def _stay(every: str, store: str, embedder: str, as_json: bool) -> None:
+    """Dream by the clock until interrupted; every dream that was shown is on disk."""
+    import time  # noqa: PLC0415 (imports wait until needed)
+
+    from recollect.dream.schedule import parse_interval  # noqa: PLC0415
+    from recollect.scheduled import keep_dreaming, schedule_of  # noqa: PLC0415
+
+    schedule = schedule_of(parse_interval(every))
+    with _memory(store, embedder) as memory:
+        try:
+            for report in keep_dreaming(memory, schedule, sleep=time.sleep):
+                _show(report, as_json)
+        except KeyboardInterrupt:
+            click.echo("recollect: stopped; every dream shown is written", err=True)
 
 
 @main.command()

@@ -12,8 +12,8 @@ from recollect.consulting import Models, consult
 from recollect.embedding import Embedding
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Context, Filters
-from recollect.projections.view import View
 from recollect.previous import with_previous
+from recollect.projections.view import View
 from recollect.query import formula as formulas
 from recollect.query.explain.explaining import explain
 from recollect.query.explanation import Explanation

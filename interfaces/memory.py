@@ -105,6 +105,11 @@ class Memory(Explaining, Dreaming, Travelling, Comparing):
             store.close()
             raise
 
+    @property
+    def store(self) -> Store:
+        """The engine room: log, projections and caches."""
+        return self._store
+
     def close(self) -> None:
         self._close_sql()
         self._store.close()
