@@ -6,7 +6,9 @@ CORE = $(VENV)/.core
 LOCAL = $(VENV)/.local
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench clean
+CONSOLE_DOCS = docs/commands.md docs/time-travel.md docs/sql.md
+
+.PHONY: help demo test lint types bench eval docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -44,6 +46,14 @@ types: install ## mypy --strict
 
 bench: install ## recall, as-of, append, rebuild and open at 10,000 and 100,000 memories
 	$(BIN)/python bench/run.py
+
+eval: install ## how well every built-in formula ranks LoCoMo's questions (reads ../shared/data)
+	$(BIN)/python bench/eval.py
+
+docs: install ## run the commands in the documentation again and write their output
+	$(BIN)/python docs/generate_console.py $(CONSOLE_DOCS)
+	$(BIN)/python docs/compare_example.py
+	$(BIN)/python docs/demo_transcript.py
 
 clean: ## remove the virtual environment and all caches
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

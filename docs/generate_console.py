@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -91,17 +92,23 @@ def generate(document: str) -> str:
 
 
 def run(arguments: list[str]) -> int:
+    """Each document in a process of its own: what a first import draws must not depend on the one before."""
     check = "--check" in arguments
-    stale = []
-    for path in map(Path, (argument for argument in arguments if argument != "--check")):
-        before = path.read_text("utf-8")
-        after = generate(before)
-        if before != after:
-            stale.append(str(path))
-            if not check:
-                path.write_text(after, "utf-8")
-    sys.stdout.write("".join(f"{'stale' if check else 'written'}: {path}\n" for path in stale))
-    return int(check and bool(stale))
+    paths = [argument for argument in arguments if argument != "--check"]
+    if len(paths) > 1:
+        options = ["--check"] if check else []
+        return max(
+            subprocess.run([sys.executable, __file__, *options, path], check=False).returncode
+            for path in paths
+        )
+    path = Path(paths[0])
+    before = path.read_text("utf-8")
+    after = generate(before)
+    if before != after:
+        sys.stdout.write(f"{'stale' if check else 'written'}: {path}\n")
+        if not check:
+            path.write_text(after, "utf-8")
+    return int(check and before != after)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,50 @@
+"""The documentation cannot drift: commands are documented, and their output on the page is what they print."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from recollect.cli import main
+
+ROOT = Path(__file__).parent.parent
+GENERATED = ["docs/commands.md", "docs/time-travel.md", "docs/sql.md"]
+
+
+def shown_in_docs() -> set[str]:
+    text = "\n".join((ROOT / name).read_text("utf-8") for name in GENERATED)
+    return set(re.findall(r"^\$ recollect ([\w-]+)", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", sorted(main.commands))
+def test_every_command_has_an_example_with_generated_output_and_one_in_its_help(name: str):
+    assert name in shown_in_docs()
+    command = main.commands[name]
+    assert "Example:" in (command.help or "")
+    assert f"recollect {name}" in (command.help or "")
+    options = {option for param in command.params if isinstance(param, click.Option) for option in param.opts}
+    assert "--json" in options or isinstance(command, click.Group)
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_the_output_on_the_page_is_what_the_command_prints(name: str):
+    checked = subprocess.run(
+        [sys.executable, "docs/generate_console.py", "--check", name],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize(
+    "page", sorted(str(p.relative_to(ROOT)) for p in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+)
+def test_links_between_pages_lead_somewhere(page: str):
+    text = (ROOT / page).read_text("utf-8")
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        if "://" not in target:
+            assert ((ROOT / page).parent / target).exists(), target
