@@ -73,7 +73,7 @@ class Session:
 def generate(document: str) -> str:
     """The document with every output as this program prints it."""
     here = Path.cwd()
-    drawn = Random(1).randbytes  # noqa: S311 (the same salts every time are what is wanted)
+    drawn = Random(1).randbytes  # the same salts every time
     with tempfile.TemporaryDirectory() as folder:
         session = Session(folder)
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import fmean
 
+import msgspec
+
 from recollect.events.errors import InvalidInput
 from recollect.events.log import Log
 from recollect.projections.view import Projections
@@ -27,13 +29,15 @@ from recollect.replay.comparison import CAVEAT_CLOSED_LOOP, CAVEAT_FROZEN, Compa
 from recollect.replay.judgements import Gains, Judgements, from_events, gains_for
 from recollect.replay.movers import movers
 from recollect.replay.once import SearchOnce
+from recollect.replay.parallel import each
 from recollect.replay.quality import flat_metrics, judge
-from recollect.replay.sides import FormulaSide, Mode, Pair, Side
+from recollect.replay.sides import FormulaSide, Mode, Pair, Ranked, Side
 
 Progress = Callable[[int, int], None]
 
 DEPTHS = (3, 5, 10)
 PERSISTENCES = (0.9, 0.5)
+_ANSWERS = msgspec.msgpack.Decoder(tuple[Ranked, Ranked])
 
 
 def compare(
@@ -59,12 +63,13 @@ def compare(
         raise InvalidInput(
             "there are no recorded questions to compare; ask some with `recall`, or give a file of questions"
         )
-    pairs = []
-    for done, one in enumerate(known, 1):
+
+    def ranked(one: Asked) -> tuple[Ranked, Ranked]:
         view = SearchOnce(projections, one.basis, log.time_of(one.basis))
-        pairs.append(Pair(one, sides[0].rank(one, view), sides[1].rank(one, view)))
-        if progress:
-            progress(done, len(known))
+        return sides[0].rank(one, view), sides[1].rank(one, view)
+
+    answers = each(known, ranked, _ANSWERS, progress=progress)
+    pairs = [Pair(one, before, after) for one, (before, after) in zip(known, answers, strict=True)]
     judgements = from_events(log.read(known[0].basis, projections.position)) if qrels is None else qrels
     return _report(log, projections, sides, pairs, judgements, k)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
@@ -13,6 +14,7 @@ from recollect.projections.view import Projections
 from recollect.query.formula import Formula, from_canonical
 from recollect.query.ranking import Ranking, rank
 from recollect.replay.independent import IndependentViews
+from recollect.replay.parallel import each
 
 Progress = Callable[[int, int], None]
 
@@ -44,28 +46,41 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     damage: tuple[Finding, ...] = ()
 
 
+_FOUND: msgspec.msgpack.Decoder[Difference | None] = msgspec.msgpack.Decoder(Difference | None)
+
+
 def verify(
     log: Log, projections: Projections, *, independent: bool = False, progress: Progress | None = None
 ) -> VerifyReport:
     seqs = projections.engine.recalls.tolist()
-    second = IndependentViews(log, projections) if independent else None
-    differences = []
-    for done, seq in enumerate(seqs, 1):
-        recalled = log.get(seq).fact
-        if isinstance(recalled, Recalled):
-            difference = _check(log, projections, seq, recalled, second)
-            if difference:
-                differences.append(difference)
-        if progress:
-            progress(done, len(seqs))
+    for text in projections.engine.formulas.values():
+        prepare(log, projections, from_canonical(text))
+    if independent:
+        found = _independently(log, projections, seqs, progress)
+    else:
+        found = each(seqs, partial(_check, log, projections), _FOUND, progress=progress)
+    differences = tuple(difference for difference in found if difference is not None)
     damage = tuple(log.verify_chain())
     return VerifyReport(
         exact=not differences and not damage,
         checked=len(seqs),
-        differences=tuple(differences),
+        differences=differences,
         independent=independent,
         damage=damage,
     )
+
+
+def _independently(
+    log: Log, projections: Projections, seqs: list[int], progress: Progress | None
+) -> list[Difference | None]:
+    """One after the other: the second implementation walks the log along with the recalls."""
+    second = IndependentViews(log, projections)
+    found = []
+    for done, seq in enumerate(seqs, 1):
+        found.append(_check(log, projections, seq, second))
+        if progress:
+            progress(done, len(seqs))
+    return found
 
 
 def replay(log: Log, projections: Projections, recalled: Recalled) -> Ranking:
@@ -75,16 +90,25 @@ def replay(log: Log, projections: Projections, recalled: Recalled) -> Ranking:
 
 
 def formula_of(log: Log, projections: Projections, recalled: Recalled) -> Formula:
+    """The formula of a recorded recall, as the log has it."""
     formula = from_canonical(projections.engine.formulas[recalled.formula])
-    for analyzer in formula.analyzers:
-        if analyzer not in projections.lexicals:
-            projections.index(analyzer, log.read(0, projections.position))
+    prepare(log, projections, formula)
     return formula
 
 
+def prepare(log: Log, projections: Projections, formula: Formula) -> None:
+    """Make sure that the indexes which a formula reads exist."""
+    for analyzer in formula.analyzers:
+        if analyzer not in projections.lexicals:
+            projections.index(analyzer, log.read(0, projections.position))
+
+
 def _check(
-    log: Log, projections: Projections, seq: int, recalled: Recalled, second: IndependentViews | None
+    log: Log, projections: Projections, seq: int, second: IndependentViews | None = None
 ) -> Difference | None:
+    recalled = log.get(seq).fact
+    if not isinstance(recalled, Recalled):
+        return None
     if recalled.formula not in projections.engine.formulas:
         return Difference(
             recall=f"r{seq}",
