@@ -1,0 +1,24 @@
+"""Stores written by earlier versions: today's program must give their rankings, bit for bit, for ever."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from recollect.memory import Memory
+
+STORES = sorted((Path(__file__).parent / "stores").iterdir())
+CHAINS = {"v1": "af49c0e3d7f91ca36b5db34154266a59d7d5c33bd472e56320874839a0fe0f2b"}
+RECALLS = {"v1": 64}
+
+
+@pytest.mark.parametrize("stored", STORES, ids=lambda path: path.name)
+def test_every_recall_of_a_golden_store_replays_exactly(stored: Path, tmp_path: Path):
+    shutil.copytree(stored, tmp_path / "log")
+    with Memory.open(tmp_path, embedder="hash") as memory:
+        report = memory.verify()
+        assert report.exact, report.differences[:3]
+        assert report.checked == RECALLS[stored.name]
+        assert memory.store.log.chain_at(memory.status().head).hex() == CHAINS[stored.name]
