@@ -1,0 +1,76 @@
+"""Work spread over processes gives what it gives without them. Run by test_parallel in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+from msgspec.msgpack import Decoder
+
+from recollect.memory import Memory
+from recollect.replay import parallel
+from recollect.replay.parallel import WORTHWHILE, each
+
+
+def pid_and_square(number: int) -> tuple[int, int]:
+    return os.getpid(), number * number
+
+
+def test_results_come_in_order_and_from_other_processes():
+    items = list(range(3 * WORTHWHILE))
+    told: list[tuple[int, int]] = []
+    results = each(items, pid_and_square, Decoder(tuple[int, int]), progress=lambda *at: told.append(at))
+    assert [square for _, square in results] == [n * n for n in items]
+    if (os.cpu_count() or 1) > 1:
+        assert len({pid for pid, _ in results[1:]} - {os.getpid()}) == os.cpu_count()
+    assert told[-1] == (len(items), len(items))
+
+
+@pytest.mark.parametrize("items", [0, 1, WORTHWHILE - 1])
+def test_little_work_stays_here(items: int):
+    results = each(list(range(items)), pid_and_square, Decoder(tuple[int, int]))
+    assert {pid for pid, _ in results} <= {os.getpid()}
+    assert len(results) == items
+
+
+def test_a_process_with_other_threads_does_not_fork():
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    try:
+        results = each(list(range(2 * WORTHWHILE)), pid_and_square, Decoder(tuple[int, int]))
+    finally:
+        done.set()
+        thread.join()
+    assert {pid for pid, _ in results} == {os.getpid()}
+
+
+def test_an_error_in_a_child_appears_here():
+    def fragile(number: int) -> int:
+        if number == 57:
+            raise ValueError("number 57")
+        return number
+
+    with pytest.raises(ValueError, match="number 57"):
+        each(list(range(2 * WORTHWHILE)), fragile, Decoder(int))
+
+
+def test_a_large_result_passes_through_a_pipe():
+    results = each(list(range(WORTHWHILE)), lambda n: str(n) * 100_000, Decoder(str))
+    assert [len(result) for result in results] == [len(str(n)) * 100_000 for n in range(WORTHWHILE)]
+
+
+def test_verify_and_compare_say_the_same_spread_and_not(tmp_path, monkeypatch):
+    with Memory.open(tmp_path, embedder="hash") as memory:
+        for n in range(40):
+            memory.remember(f"auth session number {n} of topic {n % 6}", id=f"m{n}")
+        for n in range(WORTHWHILE + 20):
+            memory.recall(f"topic {n % 6} session", k=5)
+    with Memory.open(tmp_path, embedder="hash") as memory:
+        spread = memory.verify(), memory.compare("reverie", "mnemosyne")
+        monkeypatch.setattr(parallel, "WORTHWHILE", 10**9)
+        alone = memory.verify(), memory.compare("reverie", "mnemosyne")
+    assert spread == alone
+    assert spread[0].exact
+    assert spread[0].checked == WORTHWHILE + 20
