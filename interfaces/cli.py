@@ -335,4 +335,4 @@ def status(store: str, embedder: str, as_json: bool) -> None:
         _show(memory.status(), as_json, "status")
 
 
-from recollect import cli_compare, cli_dream, cli_explain, cli_travel  # noqa: E402, F401 (their commands join `main`)
+from recollect import cli_compare, cli_dream, cli_explain, cli_relate, cli_travel  # noqa: E402, F401 (their commands join `main`)

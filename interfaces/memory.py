@@ -41,6 +41,7 @@ from recollect.past_embedding import embedding_at
 from recollect.previous import with_previous
 from recollect.query import formula as formulas
 from recollect.query.formula import Formula
+from recollect.relating import Relating
 from recollect.replay.verify import VerifyReport, verify
 from recollect.reranker import Reranker, RerankFunction, choose_reranker
 from recollect.status import status_of
@@ -54,7 +55,7 @@ _BATCH = 512
 Time = str | datetime | float
 
 
-class Memory(Explaining, Dreaming, Travelling, Comparing):
+class Memory(Explaining, Dreaming, Travelling, Comparing, Relating):
     """An open store. Use it as a context manager, or `close` it."""
 
     def __init__(

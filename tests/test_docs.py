@@ -48,3 +48,8 @@ def test_links_between_pages_lead_somewhere(page: str):
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         if "://" not in target:
             assert ((ROOT / page).parent / target).exists(), target
+
+
+def test_no_example_on_the_page_of_commands_fails():
+    text = (ROOT / "docs/commands.md").read_text("utf-8")
+    assert re.findall(r"^(?:recollect: |Error|Usage:|Traceback).*", text, re.MULTILINE) == []

@@ -1,0 +1,77 @@
+"""The commands that judge and relate memories: rate, link, unlink, supersede."""
+
+from __future__ import annotations
+
+import click
+
+from recollect.cli import _common, _memory, _show, main
+
+
+@main.command()
+@click.argument("memory_id", metavar="ID")
+@click.argument("verdict", type=click.Choice(["helpful", "unhelpful", "outdated"]))
+@click.option("--recall", "recall_id", help="The recall that it was part of.")
+@click.option("--session")
+@_common
+def rate(
+    memory_id: str, verdict: str, recall_id: str | None, session: str | None, store: str, embedder: str,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Judge a memory.
+
+    \b
+    Example:
+      recollect rate 01m7hchceagz6kyj4amp helpful --recall r12
+    """
+    with _memory(store, embedder) as memory:
+        seq = memory.rate(memory_id, verdict, recall=recall_id, session=session)
+        _show({"seq": seq}, as_json, "written")
+
+
+@main.command()
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@click.option("--kind", required=True, help="supports, extends, derived_from, …")
+@click.option("--weight", type=float, default=1.0, show_default=True)
+@_common
+def link(a: str, b: str, kind: str, weight: float, store: str, embedder: str, as_json: bool) -> None:
+    """Link memory A to memory B.
+
+    \b
+    Example:
+      recollect link redis cookie --kind supports
+    """
+    with _memory(store, embedder) as memory:
+        _show({"seq": memory.link(a, b, kind, weight)}, as_json, "written")
+
+
+@main.command()
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@click.option("--kind", help="Only the edge of this kind.")
+@_common
+def unlink(a: str, b: str, kind: str | None, store: str, embedder: str, as_json: bool) -> None:
+    """Take the edges from A to B away.
+
+    \b
+    Example:
+      recollect unlink redis cookie --kind supports
+    """
+    with _memory(store, embedder) as memory:
+        _show({"seq": memory.unlink(a, b, kind)}, as_json, "written")
+
+
+@main.command()
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@click.option("--reason", default="", help="Why.")
+@_common
+def supersede(old: str, new: str, reason: str, store: str, embedder: str, as_json: bool) -> None:
+    """Let memory NEW take the place of memory OLD.
+
+    \b
+    Example:
+      recollect supersede redis postgres --reason "we moved"
+    """
+    with _memory(store, embedder) as memory:
+        _show({"seq": memory.supersede(old, new, reason)}, as_json, "written")

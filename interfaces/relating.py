@@ -1,0 +1,73 @@
+"""Judging and relating memories: rate, link, unlink, supersede. Mixed into `Memory`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recollect import validate
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import AnyFact, Linked, Rated, Superseded, Unlinked
+from recollect.store import Store
+
+_WEIGHT_MAX = 1e6
+
+
+class Relating:
+    """What an open store can be told about memories that it has."""
+
+    _store: Store
+
+    def rate(
+        self,
+        id: str,  # noqa: A002 (the word callers know)
+        verdict: str,
+        *,
+        recall: str | None = None,
+        session: str | None = None,
+    ) -> int:
+        """Judge a memory helpful, unhelpful or outdated, perhaps as part of one answer; returns the seq."""
+        self._visible(id)
+        fact = Rated(
+            id=id,
+            verdict=validate.verdict(verdict),
+            at=self._store.clock(),
+            recall=None if recall is None else self._recall_seq(recall),
+            session=validate.optional_identifier(session, "session"),
+        )
+        return self._append([fact])[-1]
+
+    def link(self, a: str, b: str, kind: str, weight: float = 1.0) -> int:
+        """A typed weighted edge from a to b; the same edge again replaces its weight. Returns the seq."""
+        self._pair(a, b, "link")
+        fact = Linked(
+            a=a,
+            b=b,
+            kind=validate.identifier(kind, "kind"),
+            weight=validate.number(weight, "weight", low=0.0, high=_WEIGHT_MAX),
+        )
+        return self._append([fact])[-1]
+
+    def unlink(self, a: str, b: str, kind: str | None = None) -> int:
+        """Take an edge from a to b away, or every edge between them in that direction. Returns the seq."""
+        self._pair(a, b, "unlink")
+        return self._append([Unlinked(a=a, b=b, kind=validate.optional_identifier(kind, "kind"))])[-1]
+
+    def supersede(self, old: str, new: str, reason: str = "") -> int:
+        """One memory takes the place of another, which no longer answers until it is restored. Returns the seq."""
+        self._pair(old, new, "supersede")
+        return self._append([Superseded(old=old, new=new, reason=validate.text(reason, "reason"))])[-1]
+
+    def _pair(self, a: str, b: str, what: str) -> None:
+        if a == b:
+            raise InvalidInput(f"cannot {what} memory {a!r} and itself; name two memories")
+        self._visible(a)
+        self._visible(b)
+
+    def _visible(self, memory_id: str) -> int:
+        raise NotImplementedError
+
+    def _recall_seq(self, recall: str) -> int:
+        raise NotImplementedError
+
+    def _append(self, facts: Sequence[AnyFact], *, embedding: bool = False) -> list[int]:
+        raise NotImplementedError
