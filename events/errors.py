@@ -52,7 +52,7 @@ class LogDamaged(RecollectError):
         self.reason = reason
         super().__init__(
             f"{path} is damaged at byte {offset}: @{seq} was acknowledged but {reason}; "
-            f"nothing was cut or changed. Restore the file from a copy, or run `recollect doctor`"
+            f"nothing was cut or changed. Restore the file from a copy; `recollect verify` lists every damaged place"
         )
 
 
