@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from recollect.cli import main
 
@@ -53,3 +55,28 @@ def test_links_between_pages_lead_somewhere(page: str):
 def test_no_example_on_the_page_of_commands_fails():
     text = (ROOT / "docs/commands.md").read_text("utf-8")
     assert re.findall(r"^(?:recollect: |Error|Usage:|Traceback).*", text, re.MULTILINE) == []
+
+
+def readme_block(heading: str) -> str:
+    text = (ROOT / "README.md").read_text("utf-8").split(f"## {heading}\n", 1)[1]
+    return text.split("```", 2)[1].split("\n", 1)[1]
+
+
+def test_the_command_lines_of_the_readme_work_as_printed(tmp_path, monkeypatch):
+    monkeypatch.setenv("RECOLLECT_STORE", str(tmp_path / "store"))
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hash")
+    lines = readme_block("On the command line").splitlines()
+    assert len(lines) > 5
+    for line in lines:
+        result = CliRunner().invoke(main, shlex.split(line)[1:])
+        assert result.exit_code == 0, f"{line}: {result.output}"
+
+
+@pytest.mark.model
+def test_the_python_of_the_readme_works_as_printed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    exec(compile(readme_block("In Python"), "README.md", "exec"), names)
+    assert names["memory"].verify().exact
+    assert names["answer"].hits[0].id == names["a"]
+    names["memory"].close()
