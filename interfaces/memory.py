@@ -35,13 +35,14 @@ from recollect.events.facts import (
 )
 from recollect.events.log import Clock
 from recollect.explaining import Explaining
-from recollect.memory_ids import new_memory_id
 from recollect.past import PastView
 from recollect.past_embedding import embedding_at
 from recollect.previous import with_previous
 from recollect.query import formula as formulas
 from recollect.query.formula import Formula
 from recollect.relating import Relating
+from recollect.remembering import changes as checked_changes
+from recollect.remembering import ingested
 from recollect.replay.verify import VerifyReport, verify
 from recollect.reranker import Reranker, RerankFunction, choose_reranker
 from recollect.status import status_of
@@ -162,7 +163,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating):
         batch: list[Ingested] = []
         total = len(items) if isinstance(items, Sequence) else 0
         for item in items:
-            batch.append(self._ingested(item))
+            batch.append(ingested(item, now=self._store.clock()))
             if len(batch) == _BATCH:
                 ids += self._ingest(batch)
                 batch = []
@@ -173,22 +174,6 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating):
             progress(len(ids), len(ids))
         self._store.sealer.start()
         return ids
-
-    def _ingested(self, item: str | Mapping[str, object]) -> Ingested:
-        """One item, checked, without its vector."""
-        fields = {"content": item} if isinstance(item, str) else dict(item)
-        unknown = set(fields) - _REMEMBER
-        if unknown:
-            raise InvalidInput(
-                f"remember has no argument {sorted(unknown)[0]!r}; it takes {', '.join(sorted(_REMEMBER))}"
-            )
-        if "content" not in fields:
-            raise InvalidInput("an item to remember has no content")
-        now = self._store.clock()
-        checked = {name: _check(name, value, now) for name, value in fields.items() if value is not None}
-        fact = msgspec.convert({"id": new_memory_id(now), "at": now, **checked}, Ingested)
-        validate.order(fact.valid_from, fact.valid_to, "valid_from and valid_to")
-        return fact
 
     def _ingest(self, batch: Sequence[Ingested]) -> list[str]:
         if not batch:
@@ -212,19 +197,11 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating):
         memory = self._visible(id)
         if content is not UNSET:
             changes["content"] = content
-        unknown = set(changes) - (_REMEMBER - {"id"})
-        if unknown:
-            raise InvalidInput(f"revise has no argument {sorted(unknown)[0]!r}")
-        if not changes:
-            raise InvalidInput(f"revise of {id!r} names nothing to change")
-        now = self._store.clock()
-        clearable = {name: None for name, value in changes.items() if value is None and name in _CLEARABLE}
-        checked = {name: _check(name, value, now) for name, value in changes.items() if name not in clearable}
+        checked = checked_changes(id, changes, now=self._store.clock())
         if "content" in checked:
-            text = str(checked["content"])
-            checked["vector"] = self._embedding.vectors([text])[0]
+            checked["vector"] = self._embedding.vectors([str(checked["content"])])[0]
             checked["embedder"] = self._embedding.name
-        fact = Revised(id=id, **{"at": now, **clearable, **checked})  # type: ignore[arg-type]
+        fact = Revised(id=id, **checked)  # type: ignore[arg-type]
         self._append([fact], embedding="content" in checked)
         view = self._store.view()
         return view.lifecycle.state(memory, view.seq).revision_count
@@ -417,32 +394,6 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating):
 
     def _recalled(self, seq: int) -> object:
         return self._store.event(seq).fact if 0 < seq <= self._store.catch_up() else None
-
-
-_REMEMBER = set(Ingested.__struct_fields__) - {"vector", "embedder", "trust"}
-_CLEARABLE = {
-    "priority", "project", "session", "source", "valid_from", "valid_to", "expires_at", "importance_tag", "key",
-}  # fmt: skip
-_TIMES = {"at", "valid_from", "valid_to", "expires_at"}
-
-
-def _check(name: str, value: object, now: int) -> object:
-    """One argument of remember or revise, as the event stores it."""
-    match name:
-        case "content":
-            return validate.content(value)
-        case "importance":
-            return validate.number(value, "importance", low=0.0, high=1.0)
-        case "priority":
-            return validate.whole(value, "priority", low=1, high=5)
-        case "tags" | "entities":
-            return validate.labels(value, name)
-        case _ if name in _TIMES:
-            if not isinstance(value, (str, int, float, datetime)):
-                raise InvalidInput(f"{name} {value!r} is not a time")
-            return parse_time(value, now=now, what=name)
-        case _:
-            return validate.identifier(value, name)
 
 
 def _formula(given: str | Path | Formula) -> Formula:
