@@ -139,6 +139,18 @@ def absent_weight(bm25: Bm25) -> float:
     return bm25.delta if bm25.variant == "plus" else 0.0
 
 
+def surplus_limit(bm25: Bm25) -> float:
+    """What no row's weight exceeds its absent weight by: the weight's limit for ever larger tf."""
+    limits = {
+        "fts5": bm25.k1 + 1.0,
+        "okapi": bm25.k1 + 1.0,
+        "plus": bm25.k1 + 1.0,
+        "l": math.inf,
+        "lucene": 1.0,
+    }
+    return limits[bm25.variant]
+
+
 def average_okapi_idf(df_counts: dict[int, int], N: int) -> float:
     """The mean of the unfloored Okapi idf over V, from how many terms have each df >= 1."""
     total = math.fsum(count * raw_okapi_idf(df, N) for df, count in df_counts.items())

@@ -17,7 +17,6 @@ import numpy as np
 from recollect.projections.analyzers import Analyzer
 from recollect.projections.columns import (
     BoolArray,
-    Column,
     Int32Array,
     IntArray,
     State,
@@ -26,6 +25,7 @@ from recollect.projections.columns import (
     state_array,
     state_bytes,
 )
+from recollect.projections.token_table import TokenTable
 
 
 class Vocabulary(dict[str, int]):
@@ -41,17 +41,15 @@ class Vocabulary(dict[str, int]):
         return number
 
 
-class ForwardIndex:
+class ForwardIndex(TokenTable):
     def __init__(self, analyze: Analyzer) -> None:
+        super().__init__()
         self.analyze = analyze
         self.rows = 0
         self.size = 0
-        self._tokens: Column[np.int32] = Column(np.int32)
-        self._offsets: Column[np.int64] = Column(np.int64)
-        self._offsets.append(0)
-        self._lengths: Column[np.int32] = Column(np.int32)
         self._loose_tokens: list[int] = []
         self._loose_lengths: list[int] = []
+        self._place_of: Int32Array = np.zeros(0, dtype=np.int32)
         self._adopt(Vocabulary([]))
 
     def _adopt(self, vocabulary: Vocabulary) -> None:
@@ -93,32 +91,18 @@ class ForwardIndex:
         """Move what gathered in the lists into the arrays."""
         if not self._loose_lengths:
             return
-        lengths = np.array(self._loose_lengths, dtype=np.int64)
-        self._offsets.extend(self._offsets.array[-1] + np.cumsum(lengths))
-        self._lengths.extend(lengths)
-        self._tokens.extend(np.array(self._loose_tokens, dtype=np.int32))
+        self._extend(
+            np.array(self._loose_tokens, dtype=np.int32), np.array(self._loose_lengths, dtype=np.int32)
+        )
         self._loose_tokens.clear()
         self._loose_lengths.clear()
 
     # --- reading ---------------------------------------------------------------------------------
 
-    @property
-    def tokens(self) -> Int32Array:
-        return self._tokens.array
-
-    @property
-    def offsets(self) -> IntArray:
-        """Where each row begins; also the total length of all rows before it."""
-        return self._offsets.array
-
-    @property
-    def lengths(self) -> Int32Array:
-        return self._lengths.array
-
     def tokens_of(self, row: int) -> Int32Array:
         return self.tokens[self._offsets[row] : self._offsets[row + 1]]
 
-    def tokens_of_many(self, rows: Int32Array) -> Int32Array:
+    def tokens_of_many(self, rows: Int32Array | IntArray) -> Int32Array:
         """The tokens of these rows, end to end."""
         lengths = self.lengths[rows].astype(np.int64)
         ends = np.cumsum(lengths)
@@ -142,6 +126,22 @@ class ForwardIndex:
             row_of = np.repeat(np.arange(len(rows)), self.lengths[rows])
             held[row_of[matching], group_of[places[matching]]] = True
         return held
+
+    def frequencies(self, rows: IntArray, terms: list[int]) -> Int32Array:
+        """How often each term occurs in each row: one line per term, one column per row."""
+        if len(self._place_of) < len(self.vocabulary.terms):
+            self._place_of = np.zeros(len(self.vocabulary.terms) * 5 // 4, dtype=np.int32)
+        known = [term for term in terms if term >= 0]
+        self._place_of[known] = np.arange(1, len(known) + 1)
+        places = self._place_of.take(self.tokens_of_many(rows))
+        self._place_of[known] = 0
+        hits = np.flatnonzero(places)
+        row_of = np.repeat(np.arange(len(rows)), self.lengths[rows])
+        cells = (places.take(hits) - 1) * len(rows) + row_of.take(hits)
+        counts = np.bincount(cells, minlength=len(known) * len(rows)).reshape(len(known), len(rows))
+        found = np.zeros((len(terms), len(rows)), dtype=np.int32)
+        found[[place for place, term in enumerate(terms) if term >= 0]] = counts
+        return found
 
     # --- checkpoints -----------------------------------------------------------------------------
 

@@ -6,13 +6,14 @@ Invariant  an answer at seq S depends on the events up to S alone: neither on la
            sizes, nor on checkpoints, nor on questions asked before
 
 Postings only grow. Rows are numbered by birth, so what was born by S is a prefix of every list, and what had
-died by S is one comparison: N, df, lengths and visibility are those of S, at the price of a live query.
+died by S is a prefix of the graveyard: N, df, lengths and visibility are those of S, at the price of a live query.
 Reading settles what was added since and uses scratch space of its own: one thread at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -22,7 +23,6 @@ from recollect.projections.analyzers import ANALYZERS
 from recollect.projections.bm25 import VARIANTS, Bm25, average_okapi_idf
 from recollect.projections.columns import (
     BoolArray,
-    Column,
     FloatArray,
     Int32Array,
     IntArray,
@@ -32,10 +32,25 @@ from recollect.projections.columns import (
 from recollect.projections.documents import Documents, NewRow
 from recollect.projections.forward import ForwardIndex
 from recollect.projections.frequencies import DocumentFrequencies
+from recollect.projections.graveyard import Graveyard
 from recollect.projections.matches import Admit, LexicalHits, Matches, TermMatch
-from recollect.projections.postings import BLOCK_TOKENS, FANOUT, Postings, TermPostings
+from recollect.projections.postings import (
+    BLOCK_TOKENS,
+    FANOUT,
+    LivingPostings,
+    PostingList,
+    Postings,
+    TermPostings,
+)
+from recollect.projections.selection import Room, Term
 
 __all__ = ["Admit", "CorpusStatistics", "Lexical", "LexicalHits", "TermDetail"]
+
+
+# What one step of each way to count terms in rows takes, about; only which way is taken depends on it.
+_TOKEN_NS = 12
+_POSTING_NS = 1
+_LOOK_UP_NS = 40
 
 
 class CorpusStatistics(msgspec.Struct, frozen=True):
@@ -80,9 +95,10 @@ class Lexical:
         self._forward = ForwardIndex(ANALYZERS[analyzer])
         self._postings = Postings(self._forward, block_tokens=block_tokens, fanout=fanout)
         self._frequencies = DocumentFrequencies(self._forward)
-        self._dead_lengths: Column[np.int64] = Column(np.int64)
-        self._dead_lengths.append(0)
-        self._sums: FloatArray = np.zeros(0)
+        self._graveyard = Graveyard(self._forward)
+        self._graves = Postings(self._graveyard, block_tokens=block_tokens, fanout=fanout)
+        self._room = Room(0)
+        self._last: tuple[tuple[str, int, Bm25], Matches] | None = None
 
     # --- folding ---------------------------------------------------------------------------------
 
@@ -119,14 +135,19 @@ class Lexical:
         """The first term of each row's text; None for a text without terms."""
         self._forward.settle()
         forward, terms = self._forward, self._forward.vocabulary.terms
-        starts, lengths = forward.offsets[rows].tolist(), forward.lengths[rows].tolist()
-        return [terms[forward.tokens[s]] if n else None for s, n in zip(starts, lengths, strict=True)]
+        if not forward.size:
+            return [None] * len(rows)
+        firsts = forward.tokens.take(forward.offsets[rows], mode="clip").tolist()
+        return [
+            terms[first] if n else None
+            for first, n in zip(firsts, forward.lengths[rows].tolist(), strict=True)
+        ]
 
     def statistics(self, at: int) -> CorpusStatistics:
         """Count and total length of the rows alive at `at`."""
         self._bury()
         born, died = self._documents.rows_born(at), self._documents.rows_dead(at)
-        total_length = int(self._forward.offsets[born] - self._dead_lengths[died])
+        total_length = int(self._forward.offsets[born] - self._graveyard.offsets[died])
         return CorpusStatistics(born - died, total_length)
 
     def search(self, query: str, *, at: int, bm25: Bm25, top: int, admit: Admit | None = None) -> LexicalHits:
@@ -135,9 +156,9 @@ class Lexical:
         A row that `admit` rejects is never returned but counts in the statistics all the same.
         """
         matches = self._match(query, at, bm25)
-        if len(self._sums) < self._forward.rows:
-            self._sums = np.zeros(self._forward.rows * 5 // 4)
-        return matches.best(top, self._sums, self._ids_of, admit)
+        if len(self._room) < self._forward.rows:
+            self._room = Room(self._forward.rows * 5 // 4)
+        return matches.best(top, self._room, self._ids_of, admit)
 
     def score_rows(self, query: str, rows: Int32Array | IntArray, *, at: int, bm25: Bm25) -> FloatArray:
         """The scores that `search` gives to these rows; 0.0 for a row that does not match or is not alive."""
@@ -171,28 +192,60 @@ class Lexical:
     # --- one query at one seq --------------------------------------------------------------------
 
     def _match(self, query: str, at: int, bm25: Bm25) -> Matches:
+        """Stages of one formula ask the same again and again: the last answer is kept."""
+        key = (query, at, bm25)
+        if self._last is None or self._last[0] != key:
+            self._last = (key, self._new_match(query, at, bm25))
+        return self._last[1]
+
+    def _new_match(self, query: str, at: int, bm25: Bm25) -> Matches:
         corpus = self.statistics(at)
         words = self._forward.analyze(query)
-        found = self._living_postings(words, at)
-        idfs = {word: self._idf(len(postings.rows), corpus, at, bm25) for word, postings in found.items()}
-        terms = {word: _term_match(word, idfs[word], postings) for word, postings in found.items()}
+        terms = {
+            word: TermMatch(word, self._idf(living.count, corpus, at, bm25), living)
+            for word, living in self._living(words, at).items()
+        }
         return Matches(
             [terms[word] for word in words],
             lengths=self._forward.lengths,
             average_length=_average_length(corpus),
             bm25=bm25,
+            counter=partial(self._count_in_texts, at),
         )
 
-    def _living_postings(self, words: list[str], at: int) -> dict[str, TermPostings]:
+    def _living(self, words: list[str], at: int) -> dict[str, LivingPostings]:
         """The postings of each different word, without the rows that are not alive at `at`."""
         number_of = self._forward.vocabulary.get
         distinct = list(dict.fromkeys(words))
         numbers = [number_of(word, -1) for word in distinct]
-        all_postings = self._postings.of(numbers, self._documents.rows_born(at))
-        if self._documents.rows_dead(at):
-            died = self._documents.died
-            all_postings = [_without_dead(postings, died, at) for postings in all_postings]
-        return dict(zip(distinct, all_postings, strict=True))
+        born, died = self._documents.rows_born(at), self._documents.rows_dead(at)
+        lists = self._postings.lists(numbers, born)
+        if not died:
+            return {
+                word: LivingPostings(found.count, found.joined)
+                for word, found in zip(distinct, lists, strict=True)
+            }
+        self._bury()
+        graves = self._graves.lists(numbers, died)
+        return {
+            word: LivingPostings(found.count - dead.count, partial(self._without_dead, found, at))
+            for word, found, dead in zip(distinct, lists, graves, strict=True)
+        }
+
+    def _without_dead(self, found: PostingList, at: int) -> TermPostings:
+        postings = found.joined()
+        alive = np.flatnonzero(self._documents.died.take(postings.rows) > at)
+        return TermPostings(postings.rows.take(alive), postings.tfs.take(alive))
+
+    def _count_in_texts(self, at: int, terms: Sequence[Term], rows: IntArray) -> Int32Array | None:
+        """How often each term stands in each row's text; None where reading the terms' lists is less work."""
+        tokens = int(self._forward.lengths[rows].sum())
+        if tokens * _TOKEN_NS > sum(term.df * _POSTING_NS + len(rows) * _LOOK_UP_NS for term in terms):
+            return None
+        number_of = self._forward.vocabulary.get
+        found = self._forward.frequencies(rows, [number_of(term.term, -1) for term in terms])
+        found[:, ~self._documents.alive(rows, at)] = 0
+        return found
 
     def _idf(self, df: int, corpus: CorpusStatistics, at: int, bm25: Bm25) -> float:
         def average() -> float:
@@ -207,12 +260,13 @@ class Lexical:
         return [ids[memory] for memory in self._documents.memory_of[rows].tolist()]
 
     def _bury(self) -> None:
-        """Bring the running total of the lengths of dead rows up to the latest death."""
+        """Bring the graveyard up to the latest death."""
         self._forward.settle()
-        fresh = self._documents.death_rows[len(self._dead_lengths) - 1 :]
+        fresh = self._documents.death_rows[self._graveyard.rows :]
         if len(fresh):
-            total = self._dead_lengths[len(self._dead_lengths) - 1]
-            self._dead_lengths.extend(total + np.cumsum(self._forward.lengths[fresh], dtype=np.int64))
+            self._graveyard.bury(fresh)
+            if self._graveyard.size >= self._graves.full_at:
+                self._graves.absorb()
 
     # --- checkpoints -----------------------------------------------------------------------------
 
@@ -225,19 +279,10 @@ class Lexical:
         self._forward.load(state)
         self._postings.load(state)
         self._frequencies = DocumentFrequencies(self._forward)
-        self._dead_lengths.load(np.zeros(1, dtype=np.int64))
+        self._graveyard = Graveyard(self._forward)
+        self._graves = self._graves.over(self._graveyard)
+        self._last = None
 
 
 def _average_length(corpus: CorpusStatistics) -> float:
     return corpus.total_length / corpus.N if corpus.N else 0.0
-
-
-def _without_dead(postings: TermPostings, died: IntArray, at: int) -> TermPostings:
-    alive = np.flatnonzero(died.take(postings.rows) > at)
-    if len(alive) == len(postings.rows):
-        return postings
-    return TermPostings(postings.rows.take(alive), postings.tfs.take(alive))
-
-
-def _term_match(word: str, idf: float, postings: TermPostings) -> TermMatch:
-    return TermMatch(word, len(postings.rows), idf, postings.rows.astype(np.int64), postings.tfs)

@@ -18,7 +18,7 @@ from recollect.events.facts import ShardSealed
 from recollect.events.grid import GridArray
 from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
 from recollect.projections.documents import Documents
-from recollect.projections.rounding import round12
+from recollect.projections.rounding import round12_array
 from recollect.projections.shards import Builder, Shard
 from recollect.projections.space import Float32Array, Space
 
@@ -161,12 +161,11 @@ class Search:
         rows = self._space.rows.array[slots[near]]
         ids = self._documents.ids.values
         memories = self._documents.memory_of[rows].tolist()
-        rounded = [round12(value) for value in exact[near].tolist()]
-        order = sorted(range(len(rounded)), key=lambda place: (-rounded[place], ids[memories[place]]))[
-            : self._top
-        ]
+        rounded = round12_array(exact[near])
+        keys = zip((-rounded).tolist(), map(ids.__getitem__, memories), range(len(memories)), strict=True)
+        order = [place for _, _, place in sorted(keys)[: self._top]]
         places = near[order]
-        cosines = np.array([rounded[place] for place in order], dtype=np.float64)
+        cosines = rounded[order]
         sources = [parts[number].source for number in part_of[places].tolist()]
         return VectorHits(rows[order], dots[places], cosines, sources)
 

@@ -6,23 +6,47 @@ Invariant  every row is in exactly one block or in the tail; which, no answer de
 
 A tail that has grown to `block_tokens` becomes a block of level 0, and `fanout` neighbours of one level
 merge into one of the next: a query meets few blocks. The topmost level stays unmerged, so that no merge
-holds up its caller for longer than some hundredths of a second.
+holds up its caller for longer than some hundredths of a second. Reading sorts the tail as well, each time it has
+grown by `_LOOSE_TOKENS`, and looks through the rest of it token by token.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from recollect.projections.columns import BoolArray, Int32Array, IntArray, State, state_array
-from recollect.projections.forward import ForwardIndex
 
 BLOCK_TOKENS = 1 << 15
 FANOUT = 8
 LEVEL_MAX = 2
+_LOOSE_TOKENS = 1 << 12
+
+
+class TokenRows(Protocol):
+    """Rows of tokens that only grow in number; reading follows a `settle`."""
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def settle(self) -> None: ...
+
+    @property
+    def tokens(self) -> Int32Array: ...
+
+    @property
+    def offsets(self) -> IntArray: ...
+
+    @property
+    def lengths(self) -> Int32Array: ...
 
 
 class Counts(NamedTuple):
@@ -38,6 +62,46 @@ class TermPostings(NamedTuple):
 
     rows: Int32Array
     tfs: Int32Array
+
+
+class PostingList:
+    """The postings of one term in pieces that follow one another, as they lie in the blocks."""
+
+    def __init__(self, pieces: list[TermPostings]) -> None:
+        self.pieces = pieces
+
+    @property
+    def count(self) -> int:
+        return sum(len(piece.rows) for piece in self.pieces)
+
+    def joined(self) -> TermPostings:
+        if len(self.pieces) == 1:
+            return self.pieces[0]
+        rows = _chain([piece.rows for piece in self.pieces], np.int32)
+        return TermPostings(rows, _chain([piece.tfs for piece in self.pieces], np.int32))
+
+    def before(self, rows_end: int) -> PostingList:
+        """Those of the rows 0 … rows_end - 1; only the last piece may reach beyond."""
+        if not self.pieces or self.pieces[-1].rows[-1] < rows_end:
+            return self
+        rows, tfs = self.pieces[-1]
+        end = rows.searchsorted(np.int32(rows_end))
+        last = [TermPostings(rows[:end], tfs[:end])] if end else []
+        return PostingList([*self.pieces[:-1], *last])
+
+
+class LivingPostings:
+    """How many living rows hold a term, and these postings once somebody reads them."""
+
+    def __init__(self, count: int, read: Callable[[], TermPostings]) -> None:
+        self.count = count
+        self._read = read
+
+    @cached_property
+    def postings(self) -> TermPostings:
+        found = self._read()
+        assert len(found.rows) == self.count, "the dead are counted apart from the born"
+        return found
 
 
 class Block(NamedTuple):
@@ -76,7 +140,7 @@ def _run_lengths(starts: IntArray, size: int) -> Int32Array:
     return lengths
 
 
-def make_block(forward: ForwardIndex, first_row: int, end_row: int) -> Block:
+def make_block(forward: TokenRows, first_row: int, end_row: int) -> Block:
     """A block of level 0 out of the forward index."""
     tokens = forward.tokens[forward.offsets[first_row] : forward.offsets[end_row]]
     counts = count_terms(tokens, _row_of_each_token(forward, first_row, end_row))
@@ -85,7 +149,7 @@ def make_block(forward: ForwardIndex, first_row: int, end_row: int) -> Block:
     return Block(0, first_row, end_row, counts.terms[starts], ends, counts.rows, counts.tfs)
 
 
-def _row_of_each_token(forward: ForwardIndex, first_row: int, end_row: int) -> Int32Array:
+def _row_of_each_token(forward: TokenRows, first_row: int, end_row: int) -> Int32Array:
     rows = np.arange(first_row, end_row, dtype=np.int32)
     return np.repeat(rows, forward.lengths[first_row:end_row])
 
@@ -110,15 +174,18 @@ def merge(blocks: list[Block]) -> Block:
 
 
 class Postings:
-    def __init__(
-        self, forward: ForwardIndex, *, block_tokens: int = BLOCK_TOKENS, fanout: int = FANOUT
-    ) -> None:
+    def __init__(self, forward: TokenRows, *, block_tokens: int = BLOCK_TOKENS, fanout: int = FANOUT) -> None:
         self._forward = forward
         self._block_tokens = block_tokens
         self._fanout = fanout
         self._blocks: list[Block] = []
         self._in_blocks = 0
+        self._tail: Block | None = None
         self.full_at = block_tokens
+
+    def over(self, forward: TokenRows) -> Postings:
+        """Empty postings of other rows, laid out the same way."""
+        return Postings(forward, block_tokens=self._block_tokens, fanout=self._fanout)
 
     def absorb(self) -> None:
         """Make the tail a block; worth calling once the forward index has reached `full_at` tokens."""
@@ -133,27 +200,40 @@ class Postings:
                 break
             self._blocks[-self._fanout :] = [merge(youngest)]
         self._in_blocks = block.end_row
+        self._tail = None
         self.full_at = self._forward.size + self._block_tokens
 
     # --- reading ---------------------------------------------------------------------------------
 
     def of(self, terms: list[int], rows_end: int) -> list[TermPostings]:
         """The postings of each term among the rows 0 … rows_end - 1."""
+        return [found.joined() for found in self.lists(terms, rows_end)]
+
+    def lists(self, terms: list[int], rows_end: int) -> list[PostingList]:
+        """The same where they lie: nothing is copied."""
         self._forward.settle()
         wanted = np.array(terms, dtype=np.int32)
         found: list[list[TermPostings]] = [[] for _ in terms]
-        for block in self._blocks:
+        for block in [*self._blocks, *self._sorted_tail()]:
             if block.first_row < rows_end:
                 _find_in_block(block, wanted, found)
-        if self._in_blocks < rows_end:
-            self._find_in_tail(terms, found)
-        return [_before(_joined(pieces), rows_end) for pieces in found]
+        loose = self._tail.end_row if self._tail else self._in_blocks
+        if loose < min(rows_end, self._forward.rows):
+            self._find_in_rows(loose, terms, found)
+        return [PostingList(pieces).before(rows_end) for pieces in found]
 
-    def _find_in_tail(self, terms: list[int], found: list[list[TermPostings]]) -> None:
-        tail = self._forward.tokens[self._forward.offsets[self._in_blocks] :]
-        tail_rows = _row_of_each_token(self._forward, self._in_blocks, self._forward.rows)
+    def _sorted_tail(self) -> list[Block]:
+        """The tail as a block, without what little joined it since."""
+        sorted_to = self._tail.end_row if self._tail else self._in_blocks
+        if self._forward.size - int(self._forward.offsets[sorted_to]) >= _LOOSE_TOKENS:
+            self._tail = make_block(self._forward, self._in_blocks, self._forward.rows)
+        return [self._tail] if self._tail else []
+
+    def _find_in_rows(self, first_row: int, terms: list[int], found: list[list[TermPostings]]) -> None:
+        tokens = self._forward.tokens[self._forward.offsets[first_row] :]
+        rows_of = _row_of_each_token(self._forward, first_row, self._forward.rows)
         for pieces, term in zip(found, terms, strict=True):
-            rows = tail_rows.take(np.flatnonzero(tail == term))
+            rows = rows_of.take(np.flatnonzero(tokens == term))
             if len(rows):
                 starts = _run_starts(rows[1:] != rows[:-1], len(rows))
                 pieces.append(TermPostings(rows[starts], _run_lengths(starts, len(rows))))
@@ -184,31 +264,16 @@ class Postings:
             self._blocks.append(Block(level, first, end, block_terms, block_offsets, block_rows, block_tfs))
             term, posting = term + terms_n, posting + postings_n
         self._in_blocks = self._blocks[-1].end_row if self._blocks else 0
+        self._tail = None
         self.full_at = int(self._forward.offsets[self._in_blocks]) + self._block_tokens
 
 
 def _find_in_block(block: Block, terms: Int32Array, found: list[list[TermPostings]]) -> None:
-    lefts = block.terms.searchsorted(terms)
-    rights = block.terms.searchsorted(terms, side="right")
-    begins, ends = block.offsets[lefts].tolist(), block.offsets[rights].tolist()
-    for pieces, begin, end in zip(found, begins, ends, strict=True):
-        if begin < end:
-            pieces.append(TermPostings(block.rows[begin:end], block.tfs[begin:end]))
-
-
-def _joined(pieces: list[TermPostings]) -> TermPostings:
-    if len(pieces) == 1:
-        return pieces[0]
-    rows, tfs = [piece.rows for piece in pieces], [piece.tfs for piece in pieces]
-    return TermPostings(_chain(rows, np.int32), _chain(tfs, np.int32))
-
-
-def _before(postings: TermPostings, rows_end: int) -> TermPostings:
-    rows, tfs = postings
-    if not len(rows) or rows[-1] < rows_end:
-        return postings
-    end = rows.searchsorted(np.int32(rows_end))
-    return TermPostings(rows[:end], tfs[:end])
+    places = block.terms.searchsorted(terms)
+    held = np.flatnonzero(block.terms.take(places, mode="clip") == terms) if len(block.terms) else ()
+    for term in map(int, held):
+        begin, end = block.offsets[places[term]], block.offsets[places[term] + 1]
+        found[term].append(TermPostings(block.rows[begin:end], block.tfs[begin:end]))
 
 
 def _chain(arrays: list[npt.NDArray[Any]], dtype: type[np.generic]) -> npt.NDArray[Any]:

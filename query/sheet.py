@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recollect.projections.columns import BoolArray, FloatArray, Int32Array
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
 
 KEPT = -1
 
@@ -81,13 +81,18 @@ class Sheet:
 
     def admit(self, memories: Int32Array, rows: Int32Array) -> Int32Array:
         """Where each of these memories stands, after adding those that are new."""
-        fresh = [i for i, memory in enumerate(memories.tolist()) if memory not in self._place]
+        place, wanted = self._place, memories.tolist()
+        fresh = [i for i, memory in enumerate(wanted) if memory not in place]
         if fresh:
             start = len(self)
-            for offset, i in enumerate(fresh):
-                self._place[int(memories[i])] = start + offset
+            place.update((wanted[i], start + offset) for offset, i in enumerate(fresh))
             self._grow(memories[fresh], rows[fresh])
-        return np.array([self._place[memory] for memory in memories.tolist()], dtype=np.int32)
+        return np.array([place[memory] for memory in wanted], dtype=np.int32)
+
+    def places(self, memories: Int32Array) -> IntArray:
+        """Where each of these memories stands on the sheet, or -1."""
+        find = self._place.get
+        return np.array([find(memory, -1) for memory in memories.tolist()], dtype=np.int64)
 
     def _grow(self, memories: Int32Array, rows: Int32Array) -> None:
         blank = np.full(len(memories), np.nan)

@@ -15,6 +15,7 @@ Edges and clusters, also those of the memory itself, count among the others.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from recollect.projections.lexical import Admit, CorpusStatistics, Lexical
 from recollect.projections.lifecycle import Lifecycle, LifecycleColumns
 from recollect.projections.matches import Matches, TermMatch
 from recollect.projections.nearest import VectorHits
+from recollect.projections.postings import LivingPostings, TermPostings
 from recollect.projections.touches import Touches
 from recollect.projections.vectors import Vectors
 from recollect.projections.view import Projections, View
@@ -174,7 +176,7 @@ class _Lexical(Lexical):
     def _match(self, query: str, at: int, bm25: Bm25) -> Matches:  # noqa: ARG002
         own, words = self._own, self._forward.analyze(query)
         corpus = self._mixed_statistics()
-        then = self._living_postings(words, own.mix.corpus)
+        then = {word: living.postings for word, living in self._living(words, own.mix.corpus).items()}
         numbers = [self._forward.vocabulary.get(word, -1) for word in then]
         terms: dict[str, TermMatch] = {}
         for word, postings in zip(then, self._postings.of(numbers, len(own.alive)), strict=True):
@@ -182,7 +184,7 @@ class _Lexical(Lexical):
             rows, tfs = postings.rows[here], postings.tfs[here]
             df = len(then[word].rows) - int(own.row_in_corpus in then[word].rows) + int(own.row in rows)
             idf = self._idf(df, corpus, own.mix.corpus, bm25)
-            terms[word] = TermMatch(word, len(rows), idf, rows.astype(np.int64), tfs)
+            terms[word] = TermMatch(word, idf, LivingPostings(len(rows), partial(TermPostings, rows, tfs)))
         average = corpus.total_length / corpus.N if corpus.total_length else 1.0
         return Matches(
             [terms[word] for word in words], lengths=self._forward.lengths, average_length=average, bm25=bm25

@@ -34,8 +34,6 @@ class Echo(ScoringStage, frozen=True, kw_only=True, tag="echo"):
 
 def _scores(sheet: Sheet, memories: Int32Array) -> FloatArray:
     """The scores of these memories where they are kept candidates, else 0."""
-    places = np.array(
-        [sheet.place(memory) if memory >= 0 else -1 for memory in memories.tolist()], dtype=np.int64
-    )
+    places = sheet.places(memories)
     scores = np.where(sheet.scored, sheet.score, 0.0)
     return np.where(places >= 0, scores[places], 0.0) if len(scores) else np.zeros(0)

@@ -30,16 +30,13 @@ class Gather(ScoringStage, frozen=True, kw_only=True, tag="gather"):
         level = np.zeros(len(sheet))
         scores = np.where(sheet.scored, sheet.score, 0.0)
         order = np.lexsort((-scores, sessions))
-        for session in np.unique(sessions[sessions >= 0]).tolist():
-            members = order[
-                np.searchsorted(sessions, session, "left", order) : np.searchsorted(
-                    sessions, session, "right", order
-                )
-            ]
-            total = 0.0
-            for score in scores[members[: self.best]].tolist():
-                total += score
-            level[members] = total / self.best
+        order = order[sessions[order] >= 0]
+        starts = np.flatnonzero(np.diff(sessions[order], prepend=-1))
+        lengths = np.diff(starts, append=len(order))
+        totals = np.zeros(len(starts))
+        for place in range(min(self.best, int(lengths.max(initial=0)))):
+            totals[lengths > place] += scores[order[starts[lengths > place] + place]]
+        level[order] = np.repeat(totals / self.best, lengths)
         return {"session": level}
 
     def combine(self, before: FloatArray, reads: Reads) -> FloatArray:

@@ -5,7 +5,9 @@ Whatever the scores, a derived memory stands below its sources (`recollect.query
 
 from __future__ import annotations
 
-from recollect.projections.rounding import round12
+import numpy as np
+
+from recollect.projections.rounding import round12_array
 from recollect.query.derivation import below_sources
 from recollect.query.exact import compared
 from recollect.query.scene import Scene
@@ -19,13 +21,17 @@ def best_first(sheet: Sheet, scene: Scene) -> list[int]:
 
 def _by_score(sheet: Sheet, scene: Scene) -> list[int]:
     ids = scene.view.documents.ids.values
-    places = [int(place) for place in sheet.scored.nonzero()[0]]
-    by_id = sorted(places, key=lambda place: ids[sheet.memories[place]], reverse=sheet.id_descending)
+    places = np.flatnonzero(sheet.scored)
+    names = [ids[memory] for memory in sheet.memories[places].tolist()]
+    by_id = [
+        place for _, place in sorted(zip(names, places.tolist(), strict=True), reverse=sheet.id_descending)
+    ]
     if sheet.order:
-        keys = {place: _keys(sheet, place) for place in places}
+        keys = {place: _keys(sheet, place) for place in by_id}
         return sorted(by_id, key=keys.__getitem__)
-    scores = sheet.score.tolist()
-    return sorted(by_id, key=lambda place: -round12(scores[place]))
+    scores = round12_array(sheet.score[by_id])
+    order: list[int] = np.array(by_id, dtype=np.int64)[np.argsort(-scores, kind="stable")].tolist()
+    return order
 
 
 def _keys(sheet: Sheet, place: int) -> tuple[float, ...]:

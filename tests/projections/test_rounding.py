@@ -30,6 +30,19 @@ def test_rounding_moves_a_score_by_less_than_half_the_margin(x: float):
     assert abs(round12(x) - x) <= ROUNDING_MARGIN / 2 * abs(x)
 
 
-@given(st.lists(finite))
-def test_an_array_is_rounded_element_by_element(values: list[float]):
-    assert round12_array(np.array(values)).tolist() == [round12(x) for x in values]
+decimals = st.builds(
+    lambda digits, power: float(f"{digits}e{power}"), st.integers(-(10**14), 10**14), st.integers(-40, 20)
+)
+halves = st.builds(
+    lambda whole, power: float(f"{whole}.5e{power}"), st.integers(10**11, 10**12), st.integers(-30, 12)
+)
+
+
+@given(st.lists(st.floats() | finite | decimals | halves))
+def test_an_array_is_rounded_element_by_element_to_the_same_bits(values: list[float]):
+    expected = np.array([round12(x) for x in values], dtype=np.float64)
+    assert round12_array(np.array(values, dtype=np.float64)).tobytes() == expected.tobytes()
+
+
+def test_ten_to_the_twenty_second_is_an_exact_float():
+    assert int(10.0**22) == 10**22
