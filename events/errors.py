@@ -52,7 +52,8 @@ class LogDamaged(RecollectError):
         self.reason = reason
         super().__init__(
             f"{path} is damaged at byte {offset}: @{seq} was acknowledged but {reason}; "
-            f"nothing was cut or changed. Restore the file from a copy; `recollect verify` lists every damaged place"
+            f"nothing was cut or changed. Restore the file from a copy, or see `recollect doctor`: it lists every "
+            f"damaged place and copies what can be read into a new store (`--salvage`)"
         )
 
 

@@ -106,12 +106,21 @@ class Superseded(Fact, frozen=True, kw_only=True, tag="memory.superseded"):
     reason: str = ""
 
 
+class Remains(msgspec.Struct, frozen=True, kw_only=True):
+    """What is left of an event whose payload was overwritten: a payload of its type, without words and vectors."""
+
+    seq: int
+    payload: bytes
+    version: int = 1
+
+
 class Erased(Fact, frozen=True, kw_only=True, tag="memory.erased"):
-    """The payloads at these positions were overwritten for good."""
+    """The payloads at these positions were overwritten for good; `remains` take their places (see `remains`)."""
 
     id: MemoryId
     seqs: tuple[int, ...]
     reason: str = ""
+    remains: tuple[Remains, ...] = ()
 
 
 # --- reading ---------------------------------------------------------------------------------------
@@ -457,6 +466,12 @@ class Unknown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Redacted(msgspec.Struct, frozen=True, kw_only=True):
-    """An event whose payload was erased; its place in the log and the chain remain."""
+    """An event whose payload was erased; its place in the log and the chain remain.
+
+    Where the `Erased` event is known (see `redacted_log`), `erased_at` is its seq, and `remains` is what is left
+    of a version of a memory: its id and its numbers.
+    """
 
     type: str
+    erased_at: int | None = None
+    remains: Ingested | Revised | None = None

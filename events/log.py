@@ -22,6 +22,7 @@ class LogStatus(msgspec.Struct, frozen=True, kw_only=True):
     durable: int
     bytes: int
     segments: int
+    unsynced_bytes: int = 0
     unknown_types: dict[str, int] = {}
     damage: str | None = None
     recovered: tuple[str, ...] = ()
@@ -60,6 +61,10 @@ class Log(Protocol):
         ...
 
     def get(self, seq: int) -> Recorded: ...
+
+    def positions(self, type_: str, after: int = 0) -> list[int]:
+        """The seqs > after of the events of one type, up to the head or to damage; quick where there are none."""
+        ...
 
     def refresh(self) -> int:
         """Catch up with what other processes appended; returns the new head."""

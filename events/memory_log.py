@@ -127,6 +127,9 @@ class MemoryLog:
         check_seq(seq, low=1, head=self.head)
         return self._decode(seq)
 
+    def positions(self, type_: str, after: int = 0) -> list[int]:
+        return [recorded.seq for recorded in self.read(after) if recorded.type == type_]
+
     def _decode(self, seq: int) -> Recorded:
         frame = self._frames[seq - 1]
         return decode_frame(frame, 0, len(frame), seq, _SEED)

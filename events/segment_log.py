@@ -22,7 +22,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -30,7 +30,7 @@ from recollect.events.batch import prepare
 from recollect.events.disk import Disk, RealDisk
 from recollect.events.envelope import Draft, Recorded
 from recollect.events.erasure import Intent
-from recollect.events.errors import InvalidInput, LogFailed, LogReadOnly, RecollectError
+from recollect.events.errors import InvalidInput, LogDamaged, LogFailed, LogReadOnly, RecollectError
 from recollect.events.frame import Frame
 from recollect.events.head import HeadFile, Position
 from recollect.events.log import Clock, Durability, Finding, LogStatus
@@ -254,6 +254,18 @@ class SegmentLog:
         check_seq(seq, low=1, head=self.head)
         return self._readable().record(seq)
 
+    def positions(self, type_: str, after: int = 0) -> list[int]:
+        """Only segments that hold such an event are read; where data is damaged the search ends."""
+        found: list[int] = []
+        with suppress(LogDamaged):
+            for segment in self._readable():
+                if segment.last_seq <= after or all(name != type_ for name, _ in segment.types()):
+                    continue
+                upto = min(segment.last_seq, self.head)
+                events = segment.records(max(after, segment.first_seq - 1), upto)
+                found.extend(recorded.seq for recorded in events if recorded.type == type_)
+        return found
+
     def time_of(self, seq: int) -> int:
         check_seq(seq, low=0, head=self.head)
         return self._readable().time_of(seq)
@@ -288,10 +300,26 @@ class SegmentLog:
             durable=min(self.head, self._writer.durable),
             bytes=sum(segment.size() for segment in self._segments),
             segments=len(self._segments),
+            unsynced_bytes=self._unsynced_bytes(),
             unknown_types=unknown,
             damage=None if self._writer.damage is None else str(self._writer.damage),
             recovered=tuple(self._disk.names(self._path / QUARANTINE)),
         )
+
+    def _unsynced_bytes(self) -> int:
+        """What a power cut could still take: the frames after the last durable one."""
+        durable, head = self._writer.durable, self.head
+        if durable >= head:
+            return 0
+        first, last = self._segments.of(durable + 1), self._segments.of(head)
+        if first is last:
+            return last.extent(head)[1] - last.extent(durable + 1)[0]
+        between = [segment for segment in self._segments if first.last_seq < segment.last_seq < head]
+        return (
+            first.size() - first.extent(durable + 1)[0]
+            + sum(segment.size() for segment in between)
+            + last.extent(head)[1]
+        )  # fmt: skip
 
     # --- closing ---------------------------------------------------------------------------------
 

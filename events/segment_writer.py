@@ -249,11 +249,14 @@ class SegmentWriter:
     # --- erasing ---------------------------------------------------------------------------------
 
     def erase(self, seqs: Sequence[int]) -> None:
-        """Overwrite payloads for good; what was set aside by recoveries goes with them."""
+        """Overwrite payloads for good; what was set aside by recoveries goes before them.
+
+        In this order whoever finds the payloads gone after a power cut knows that the copies are gone too.
+        """
         self._intent.finish()
         self.sync()
         overwrites = plan(self._segments, seqs)
+        purge_quarantine(self._disk, self._path)
         if overwrites:
             self._intent.begin(overwrites)
             self._intent.finish()
-        purge_quarantine(self._disk, self._path)

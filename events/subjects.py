@@ -56,6 +56,8 @@ def memories_of(fact: AnyFact | Unknown | Redacted) -> tuple[MemoryId, ...]:  # 
             return tuple(dict.fromkeys(change.id for change in fact.changes))
         case Pruned(items=items):
             return tuple(dict.fromkeys(item.id for item in items))
+        case Redacted(remains=Ingested(id=id_) | Revised(id=id_)):
+            return (id_,)
         case (
             Downscaled() | DreamBegan() | DreamEnded() | FormulaAdopted() | EmbedderAdopted() | ShardSealed()
             | Recovered() | Unknown() | Redacted()

@@ -165,8 +165,10 @@ def _faithful(type_: str, header: Header, payload: bytes) -> AnyFact | None:
 # --- in --------------------------------------------------------------------------------------------
 
 
-def import_lines(log: TransferableLog, lines: Iterable[bytes], *, progress: Progress | None = None) -> int:
-    """Write what the log lacks of an export; returns how many events that was."""
+def import_lines(
+    log: TransferableLog, lines: Iterable[bytes], *, progress: Progress | None = None, write: bool = True
+) -> int:
+    """Write what the log lacks of an export; returns how many events that was. `write=False` only checks and counts."""
     source = iter(enumerate(lines, 1))
     opening = _open(source)
     frames = _frames(source, opening)
@@ -174,7 +176,8 @@ def import_lines(log: TransferableLog, lines: Iterable[bytes], *, progress: Prog
     _pass_over(log, frames, opening, present)
     written = 0
     for batch in _groups(frames):
-        log.append_frames(batch)
+        if write:
+            log.append_frames(batch)
         written += len(batch)
         if progress:
             progress(present + written, opening.head)
@@ -183,7 +186,8 @@ def import_lines(log: TransferableLog, lines: Iterable[bytes], *, progress: Prog
             f"the file ends at @{present + written}, but its first line promises @{opening.head}; what it holds "
             f"is imported: get the whole file and import it again"
         )
-    log.sync()
+    if write:
+        log.sync()
     return written
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from unicodedata import category, name, normalize
 
@@ -43,15 +44,16 @@ _HUMPED = re.compile(r"(?<![A-Za-z0-9])[a-z]{2,}[A-Z][a-z][A-Za-z0-9]*")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 _SHARP = re.compile(r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9]*(?:\+\+|#(?![A-Za-z0-9]))")
 
-_COMPATIBILITY_FORMS = re.compile("[\uf900-\uffef]+")
+_COMPATIBILITY_FORMS = "[\uf900-\uffef]+"
 _CJK = (
     "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3041-\u30ff\u3105-\u318f"
     "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
-_WIDE = re.compile("[\u1100-\u11ff\u2e80-\U0010ffff]")  # all of the two above, and more
-_CJK_CHAR = re.compile(f"[{_CJK}]")
-_CJK_RUN_OR_WORD = re.compile(rf"[{_CJK}]+|[^\s{_CJK}]+")
+_WIDE = "[\u1100-\u11ff\u2e80-\U0010ffff]"  # all of the two above, and more
+_CJK_CHAR = f"[{_CJK}]"
+_CJK_RUN_OR_WORD = rf"[{_CJK}]+|[^\s{_CJK}]+"
+_compiled = cache(re.compile)  # the wide ones take 10 ms: only texts that need them wait for that
 
 _POINTS = (  # marks that a reader may leave out: combining diacritics, Hebrew and Arabic points
     range(0x0300, 0x0370), range(0x0591, 0x05C8), range(0x0610, 0x061B), range(0x064B, 0x0660),
@@ -113,12 +115,12 @@ def _unicode61_cjk(text: str) -> list[str]:
 
 def _wide_terms(text: str) -> list[str]:
     """Terms of a text that is not plain ASCII."""
-    if not _WIDE.search(text):
+    if not _compiled(_WIDE).search(text):
         return normalize("NFC", text).translate(_CLASSES).split()
-    plain = _COMPATIBILITY_FORMS.sub(lambda forms: normalize("NFKC", forms[0]), text)
+    plain = _compiled(_COMPATIBILITY_FORMS).sub(lambda forms: normalize("NFKC", forms[0]), text)
     terms: list[str] = []
-    for run in _CJK_RUN_OR_WORD.findall(normalize("NFC", plain).translate(_CLASSES)):
-        if len(run) > 1 and _CJK_CHAR.match(run):
+    for run in _compiled(_CJK_RUN_OR_WORD).findall(normalize("NFC", plain).translate(_CLASSES)):
+        if len(run) > 1 and _compiled(_CJK_CHAR).match(run):
             terms.extend(left + right for left, right in pairwise(run))
         else:
             terms.append(run)

@@ -15,6 +15,7 @@ import contextlib
 import mmap
 import os
 import struct
+import threading
 import zlib
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ def save(folder: Path, *, key: str, seq: int, chain: bytes, state: State) -> Pat
     """Write a checkpoint and drop all but the newest few."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{seq:020d}.checkpoint"
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    temporary = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.tmp")
     with temporary.open("wb") as file:
         file.write(b"\x00" * _PREFIX.size)
         entries = []
@@ -92,6 +93,14 @@ def save(folder: Path, *, key: str, seq: int, chain: bytes, state: State) -> Pat
     return path
 
 
+def purge(folder: Path, *, before: int) -> list[str]:
+    """Delete the checkpoints of seqs before this one, and unfinished files; their names."""
+    gone = [path for path in paths(folder) if int(path.stem) < before] + sorted(folder.glob("*.tmp"))
+    for path in gone:
+        path.unlink(missing_ok=True)
+    return [path.name for path in gone]
+
+
 def load(path: Path, *, key: str) -> Checkpoint | None:
     """The checkpoint in a file; None if it has another key, is damaged or is gone."""
     try:
@@ -108,6 +117,8 @@ def load(path: Path, *, key: str) -> Checkpoint | None:
         if len(blob) != entry.size or zlib.crc32(blob) != entry.crc:
             return None
         state[entry.name] = _restore(entry, blob)
+    # Checking the file has read all of it; what is not used again need not stay in memory.
+    mapped.madvise(mmap.MADV_DONTNEED)
     return Checkpoint(header.seq, header.chain, state)
 
 

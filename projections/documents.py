@@ -8,6 +8,10 @@ Invariant  at any seq a memory has at most one row that is alive: born <= seq < 
 A row never comes back to life: a restored memory gets a new row that is a copy of its newest one; an erased
 memory cannot be restored, since its text is gone, but its id may be ingested anew. The
 lexical and vector projections are fed with the rows born here and keep the same numbers.
+
+A version that was erased since (`Redacted` with its remains) keeps its row, born dead and without text and vector:
+no row after it gets another number, and the memory answers at no seq. `_redacted` follows whether such a memory
+would be visible, because restoring a hidden one gave it a row, until the `Erased` event ends its story.
 """
 
 from __future__ import annotations
@@ -72,17 +76,27 @@ class NewRow(NamedTuple):
     vector_of: int
 
 
+class Erasure(NamedTuple):
+    """From `first` on, until `seq` erased it, the log held something of a memory that is gone now."""
+
+    memory: int
+    first: int
+    seq: int
+
+
 class Documents:
     name = "documents"
-    version = 1
+    version = 2
     reads: ClassVar[frozenset[type]] = frozenset(
-        {Ingested, Revised, Reembedded, Restored, Forgotten, Superseded, Erased, Pruned}
+        {Ingested, Revised, Reembedded, Restored, Forgotten, Superseded, Erased, Pruned, Redacted}
     )
 
     def __init__(self) -> None:
         self.ids = Interner()
         self._rows = Versions([("source", "q"), ("bytes", "i")])
         self._erased: set[int] = set()
+        self._redacted: dict[int, bool] = {}
+        self.erasures: list[Erasure] = []
         self._died: Column[np.int64] = Column(np.int64)
         self._death_seqs: Column[np.int64] = Column(np.int64)
         self._death_rows: Column[np.int32] = Column(np.int32)
@@ -97,6 +111,7 @@ class Documents:
                 memory = self.ids.number(id_)
                 self._end(memory, seq)
                 self._erased.discard(memory)
+                self._redacted.pop(memory, None)
                 row = self._begin(memory, seq, seq, _utf8_bytes(content))
                 return [NewRow(row, content, -1, vector, -1)]
             case Revised() as revised:
@@ -108,15 +123,14 @@ class Documents:
             case Restored(id=id_):
                 return self._restore(self.ids.find(id_), seq)
             case Forgotten(id=id_) | Superseded(old=id_):
-                self._end(self.ids.find(id_), seq)
-            case Erased(id=id_):
-                memory = self.ids.find(id_)
-                self._end(memory, seq)
-                if memory >= 0:
-                    self._erased.add(memory)
+                self._hide(self.ids.find(id_), seq)
+            case Erased(id=id_, remains=remains):
+                self._erase(self.ids.find(id_), seq, min((one.seq for one in remains), default=seq))
             case Pruned(items=items):
                 for item in items:
-                    self._end(self.ids.find(item.id), seq)
+                    self._hide(self.ids.find(item.id), seq)
+            case Redacted(remains=Ingested() | Revised() as left):
+                return self._redact(left, seq)
             case (
                 Accessed() | Recalled() | Rated() | Linked() | Unlinked() | Clustered() | DreamBegan()
                 | Consolidated() | Downscaled() | Stabilized() | Placed() | Promoted() | DreamEnded()
@@ -151,6 +165,29 @@ class Documents:
         self._kill(row, seq)
         return True
 
+    def _hide(self, memory: int, seq: int) -> None:
+        self._end(memory, seq)
+        if memory in self._redacted:
+            self._redacted[memory] = False
+
+    def _erase(self, memory: int, seq: int, first: int) -> None:
+        self._end(memory, seq)
+        if memory >= 0:
+            self._erased.add(memory)
+            self._redacted.pop(memory, None)
+            if first < seq:
+                self.erasures.append(Erasure(memory, first, seq))
+
+    def _redact(self, left: Ingested | Revised, seq: int) -> list[NewRow]:
+        """The row of a version that was erased since: it has its number and nothing else."""
+        if isinstance(left, Revised):
+            return self._revise(left, seq)
+        memory = self.ids.number(left.id)
+        self._end(memory, seq)
+        self._erased.discard(memory)
+        self._redacted[memory] = True
+        return [NewRow(self._begin(memory, seq, seq, 0, alive=False), "", -1, None, -1)]
+
     def _kill(self, row: int, seq: int) -> None:
         self._died[row] = seq
         self._death_seqs.append(seq)
@@ -183,9 +220,15 @@ class Documents:
     def _restore(self, memory: int, seq: int) -> list[NewRow]:
         """A new living row, unless the memory is visible or its text was erased for good."""
         old = self._rows.latest(memory) if memory >= 0 else -1
-        if old < 0 or memory in self._erased or self._died[old] == NEVER:
+        if old < 0 or memory in self._erased:
             return []
-        return [NewRow(self._begin(memory, seq, *self._text_of(old)), None, old, None, old)]
+        redacted = memory in self._redacted
+        if self._redacted[memory] if redacted else self._died[old] == NEVER:
+            return []
+        if redacted:
+            self._redacted[memory] = True
+        row = self._begin(memory, seq, *self._text_of(old), alive=not redacted)
+        return [NewRow(row, None, old, None, old)]
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -260,6 +303,11 @@ class Documents:
         """The newest row of a memory at `seq`, alive or not; -1 if it was not born yet."""
         return int(self._rows.at(np.array([memory]), seq)[0])
 
+    def erased_since(self, memory: int, seq: int) -> int | None:
+        """The seq at which what a memory held at `seq` was erased; None if it was not."""
+        found = (one.seq for one in self.erasures if one.memory == memory and one.first <= seq < one.seq)
+        return next(found, None)
+
     def versions_of(self, memory: int) -> list[int]:
         """All rows of a memory, oldest first."""
         return self._rows.chain(memory)
@@ -270,6 +318,8 @@ class Documents:
         return {
             "ids": self.ids.dump(),
             "erased": np.array(sorted(self._erased), dtype=np.int64),
+            "redacted": np.array(sorted(self._redacted.items()), dtype=np.int64).reshape(-1, 2),
+            "erasures": np.array(self.erasures, dtype=np.int64).reshape(-1, 3),
             "died": self._died.array,
             "death_seqs": self._death_seqs.array,
             "death_rows": self._death_rows.array,
@@ -279,6 +329,8 @@ class Documents:
     def load(self, state: State) -> None:
         self.ids = Interner.load(state_bytes(state, "ids"))
         self._erased = set(state_array(state, "erased").tolist())
+        self._redacted = {memory: bool(shown) for memory, shown in state_array(state, "redacted").tolist()}
+        self.erasures = [Erasure(*one) for one in state_array(state, "erasures").tolist()]
         self._rows.load("rows", state)
         for name, column in (
             ("died", self._died),

@@ -48,7 +48,7 @@ from recollect.events.facts import (
     Unlinked,
 )
 from recollect.projections.clusters import ClusterAt, Clusters
-from recollect.projections.columns import FloatArray, Int32Array, IntArray, State
+from recollect.projections.columns import NEVER, FloatArray, Int32Array, IntArray, State
 from recollect.projections.documents import Documents
 from recollect.projections.edges import Direction, EdgeTable
 from recollect.projections.expansion import Admit, Reached, best_steps
@@ -143,6 +143,12 @@ class Graph:
             )
         ]
         return sorted(found, key=lambda edge: (-edge.weight, edge.kind, edge.a, edge.b))
+
+    def history(self, memory: int) -> list[int]:
+        """The seqs of all events that gave or took an edge of this memory, ascending."""
+        edges, _ = self._edges.of([memory], "both")
+        ended = self._edges.removed[edges]
+        return sorted({*self._edges.added[edges].tolist(), *ended[ended != NEVER].tolist()})
 
     def neighbours(
         self,

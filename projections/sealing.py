@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Sequence
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 import msgspec
@@ -43,7 +44,14 @@ class SealPlan(NamedTuple):
 
 
 def plan(sealed: Sequence[tuple[int, int]], slots: int, policy: SealPolicy) -> SealPlan | None:
-    """What to seal next, given the slot ranges of the shards in use (ascending) and the number of slots."""
+    """What to seal next, given the slot ranges of the shards in use (ascending) and the number of slots.
+
+    A gap between shards, where one was given up because a vector in it was erased, is filled first.
+    """
+    gaps = pairwise([0, *(slot for shard in sealed for slot in shard)])
+    for start, stop in islice(gaps, 0, None, 2):
+        if 2 * (stop - start) >= policy.block:
+            return SealPlan(start, min(stop, start + policy.shard_max))
     first = sealed[-1][1] if sealed else 0
     end = first + min((slots - first) // policy.block * policy.block, policy.shard_max)
     if end <= first:
@@ -91,24 +99,31 @@ class Sealer:
 
     def step(self) -> ShardSealed | None:
         """Seal one block now; None if nothing is due, or what is due was published and is not folded yet."""
-        due = plan(*self._vectors.layout(), self._policy)
-        block = None if due is None else self._vectors.block(due.first, due.end)
+        vectors = self._vectors
+        due = plan(*vectors.layout(), self._policy)
+        block = None if due is None else vectors.block(due.first, due.end)
         if block is None or block == self._published:
             return None
-        fact = self._build(*block)
+        fact = self._build(vectors, *block)
         self._publish(fact)
-        self._published = block
+        if vectors is self._vectors:
+            self._published = block
         return fact
 
-    def _build(self, first_row: int, end_row: int, basis: int) -> ShardSealed:
-        source = self._vectors.shard_rows(first_row, end_row, basis)
+    def follow(self, vectors: Vectors) -> None:
+        """Seal for projections that were folded anew; a build under way is published and then not used."""
+        self._vectors = vectors
+        self._published = None
+
+    def _build(self, vectors: Vectors, first_row: int, end_row: int, basis: int) -> ShardSealed:
+        source = vectors.shard_rows(first_row, end_row, basis)
         shard = build_shard(source, self._builder, progress=self._progress, stop=self._stop)
         return ShardSealed(
             first_row=first_row,
             end_row=end_row,
             basis=basis,
             count=len(source.rows),
-            digest=self._vectors.shards.add(shard),
+            digest=vectors.shards.add(shard),
             builder=self._builder.name,
         )
 

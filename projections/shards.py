@@ -17,12 +17,11 @@ import re
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-import hnswlib
 import msgspec
 import numpy as np
 
@@ -30,6 +29,9 @@ from recollect.events.errors import RecollectError
 from recollect.events.facts import ShardSealed
 from recollect.projections.columns import Int32Array, IntArray
 from recollect.projections.space import Float32Array
+
+if TYPE_CHECKING:
+    import hnswlib
 
 Progress = Callable[[int, int], None]
 
@@ -154,6 +156,8 @@ def build_shard(
     stop: threading.Event | None = None,
 ) -> Shard:
     """Build in slices, so that a build can report and be stopped; slices do not change the result."""
+    import hnswlib  # noqa: PLC0415 (most openings of a store build and load no shard)
+
     count = len(source.rows)
     if count == 0:
         return Shard(None)
@@ -203,7 +207,10 @@ class ShardCache:
 
     def add(self, shard: Shard) -> str:
         """Write a new shard's file and keep it loaded; returns its digest."""
-        digest = self._write(shard)
+        try:
+            digest = self._write(shard)
+        except FileNotFoundError:  # an erasure deleted the unfinished file
+            digest = self._write(shard)
         with self._lock:
             self._keep(digest, shard)
         return digest
@@ -222,6 +229,19 @@ class ShardCache:
                 for path in [*self._directory.glob("*.hnsw"), *self._directory.glob("*.building")]:
                     path.unlink(missing_ok=True)
 
+    def keep_only(self, digests: Container[str]) -> list[str]:
+        """Unload all other shards and delete their files and unfinished ones; the names of the files."""
+        with self._lock:
+            for digest in [digest for digest in self._loaded if digest not in digests]:
+                del self._loaded[digest]
+            if self._directory is None or not self._directory.exists():
+                return []
+            gone = [path for path in sorted(self._directory.glob("*.hnsw")) if path.stem not in digests]
+            gone += sorted(self._directory.glob("*.building"))
+            for path in gone:
+                path.unlink(missing_ok=True)
+            return [path.name for path in gone]
+
     def _keep(self, digest: str, shard: Shard) -> None:
         self._loaded[digest] = shard
         self._loaded.move_to_end(digest)
@@ -233,12 +253,14 @@ class ShardCache:
             del self._loaded[digest]
 
     def _read(self, sealed: ShardSealed, source: Callable[[], Source]) -> Shard | None:
+        import hnswlib  # noqa: PLC0415
+
         if sealed.count == 0:
             return Shard(None)
         if self._directory is None:
             return None
         path = self._directory / f"{sealed.digest}.hnsw"
-        if not path.is_file() or _digest(path) != sealed.digest:
+        if not path.is_file() or file_digest(path) != sealed.digest:
             return None
         index = hnswlib.Index(space="ip", dim=source().dimensions)
         index.load_index(str(path), max_elements=sealed.count, allow_replace_deleted=False)
@@ -270,13 +292,13 @@ class ShardCache:
 
 def _saved(shard: Shard, path: Path, expected: ShardSealed | None) -> str:
     shard.save(path)
-    digest = _digest(path)
+    digest = file_digest(path)
     if expected is not None and digest != expected.digest:
         raise ShardMismatch(expected=expected.digest, actual=digest, builder=expected.builder)
     return digest
 
 
-def _digest(path: Path) -> str:
+def file_digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

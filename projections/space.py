@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recollect.events.grid import GridArray
-from recollect.projections.columns import Column, Int32Array, IntArray
+from recollect.projections.columns import Column, Int32Array, IntArray, distinct
 
 Float32Array = npt.NDArray[np.float32]
 
@@ -104,7 +104,7 @@ class Space:
             old = slots < len(self._first)
             chunks[old] = -1
             points[old] = self._first[slots[old]]
-        for chunk in np.unique(chunks[chunks >= 0]).tolist():
+        for chunk in distinct(chunks[chunks >= 0]).tolist():
             here = chunks == chunk
             points[here] = self._chunks[chunk][slots[here] - len(self._first) - chunk * CHUNK_SLOTS]
         return points

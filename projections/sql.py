@@ -100,6 +100,10 @@ class SqlFace:
         self._database.execute(f"COPY (FROM {table}) TO '{target}' (FORMAT parquet)")
         return path
 
+    def serves(self, projections: Projections) -> bool:
+        """Whether the tables are those of these projections; an erasure folds new ones."""
+        return self._projections is projections
+
     # --- keeping up ------------------------------------------------------------------------------
 
     def update(self) -> None:

@@ -100,7 +100,7 @@ def json(value: object) -> str:
     return _to_json.encode(value).decode()
 
 
-def readable(fact: AnyFact | Unknown) -> AnyFact | Unknown:
+def readable(fact: AnyFact | Unknown) -> AnyFact | Unknown:  # noqa: PLR0911 (one return per kind)
     """The fact without its vectors."""
     replace = msgspec.structs.replace
     match fact:
@@ -120,6 +120,8 @@ def readable(fact: AnyFact | Unknown) -> AnyFact | Unknown:
             return replace(fact, clusters=tuple(replace(cluster, centroid=b"") for cluster in clusters))
         case EmbedderAdopted():
             return replace(fact, probe=b"")
+        case Erased():
+            return replace(fact, remains=())
         case _:
             return fact
 

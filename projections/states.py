@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from recollect.projections.columns import FloatArray, Int32Array, IntArray, state_array
+from recollect.projections.columns import FloatArray, Int32Array, IntArray, distinct, state_array
 from recollect.projections.condition import STRENGTH
 from recollect.projections.histories import Histories
 from recollect.projections.lifecycle_columns import LifecycleColumns
@@ -58,7 +58,7 @@ class States(LifecycleColumns):
         tagged, strengths = self.importance_tag >= 0, base.copy()
         bounds = state_array(downscales.dump(""), ".downscales")["seq"]
         groups = np.searchsorted(bounds, self.seqs, side="right")
-        for count in np.unique(groups[groups > 0]).tolist():
+        for count in distinct(groups[groups > 0]).tolist():
             here = groups == count
             strengths[here] = downscales.strengths(
                 base[here], self.strength_seq[here], tagged[here], int(bounds[count - 1])

@@ -63,7 +63,7 @@ from recollect.projections.nearest import (
     check_query,
     standing,
 )
-from recollect.projections.rounding import round12
+from recollect.projections.rounding import round12, round12_array
 from recollect.projections.shards import Progress, Shard, ShardCache
 from recollect.projections.space import Float32Array, Space
 
@@ -200,6 +200,15 @@ class Vectors:
             fact, lambda: self.shard_rows(fact.first_row, fact.end_row, fact.basis), self._progress
         )
 
+    def purge(self) -> list[str]:
+        """Delete the files of shards that were never adopted, or hold a vector that was erased; their names."""
+        return self.shards.keep_only(self.digests)
+
+    @property
+    def digests(self) -> frozenset[str]:
+        """The digests of all shards that searches at any seq use or used."""
+        return frozenset(sealed.fact.digest for sealed in self._sealed)
+
     def warm(self) -> None:
         """Load the shards that searches at the head use."""
         for sealed in self._in_use(self.seq):
@@ -260,7 +269,7 @@ class Vectors:
         able = self.comparable(rows, at=at)
         norms2 = self._embeddings.space_at(at).norms2.array[self._embeddings.slots_of(rows[able])]
         exact = grid.cosines(dots[able], grid.norm2(query), norms2)
-        found[able] = [round12(value) for value in exact.tolist()]
+        found[able] = round12_array(exact)
         return found
 
     def similarity(self, row_a: int, row_b: int) -> float | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from recollect.events.envelope import Recorded
-from recollect.events.facts import Ingested
+from recollect.events.facts import Ingested, Redacted
 from recollect.projections.analyzers import ANALYZERS
 from recollect.projections.channels import LexicalChannel, VectorChannel
 from recollect.projections.columns import State
@@ -21,7 +22,7 @@ from recollect.projections.lifecycle import Lifecycle
 from recollect.projections.sessions import Sessions
 from recollect.projections.vectors import Vectors
 
-_LEXICAL = "lexical:"
+LEXICAL = "lexical:"
 _RUN_MAX = 1_024
 
 
@@ -40,7 +41,7 @@ class Projections:
         self.conversations = Conversations(self.documents)
 
     def apply(self, recorded: Recorded) -> None:
-        """Fold the event at position + 1."""
+        """Fold the event at position + 1; of an erased version the others fold what remains of it."""
         assert recorded.seq == self.position + 1, (recorded.seq, self.position)
         kind = type(recorded.fact)
         if kind in Documents.reads:
@@ -48,6 +49,9 @@ class Projections:
                 for lexical in self.lexicals.values():
                     lexical.add(new)
                 self.vectors.add(new)
+        if isinstance(recorded.fact, Redacted) and recorded.fact.remains is not None:
+            recorded = msgspec.structs.replace(recorded, fact=recorded.fact.remains)
+            kind = type(recorded.fact)
         for part in self._followers:
             if kind in part.reads:
                 part.apply(recorded)
@@ -125,7 +129,7 @@ class Projections:
 
     def dump(self) -> State:
         parts = {part.name: part.dump() for part in self._parts()}
-        parts |= {_LEXICAL + analyzer: lexical.dump() for analyzer, lexical in self.lexicals.items()}
+        parts |= {LEXICAL + analyzer: lexical.dump() for analyzer, lexical in self.lexicals.items()}
         return {f"{name}|{key}": value for name, part in parts.items() for key, value in part.items()}
 
     def load(self, state: State, *, position: int) -> None:
@@ -138,8 +142,8 @@ class Projections:
             part.load(parts[part.name])
         self.lexicals = {}
         for name, part_state in parts.items():
-            if name.startswith(_LEXICAL):
-                analyzer = name.removeprefix(_LEXICAL)
+            if name.startswith(LEXICAL):
+                analyzer = name.removeprefix(LEXICAL)
                 lexical = self.lexicals[analyzer] = Lexical(self.documents, analyzer)
                 lexical.load(part_state)
         self.position = position

@@ -16,6 +16,7 @@ from recollect.events.facts import (
     Forgotten,
     Ingested,
     Pruned,
+    Redacted,
     Reembedded,
     Restored,
     Revised,
@@ -31,6 +32,7 @@ class Corpus:
         self.texts: dict[str, str] = {}
         self.vectors: dict[str, bytes | None] = {}
         self.alive: set[str] = set()
+        self._erased: set[str] = set()
 
     def advance(self, events: Iterable[Recorded]) -> None:
         for recorded in events:
@@ -42,6 +44,10 @@ class Corpus:
             case Ingested(id=id_, content=content, vector=vector):
                 self.texts[id_], self.vectors[id_] = content, vector
                 self.alive.add(id_)
+                self._erased.discard(id_)
+            case Redacted(remains=Ingested(id=id_)):
+                self.texts[id_], self.vectors[id_] = "", None
+                self._erase(id_)
             case Revised(id=id_, content=content, vector=vector) if id_ in self.texts:
                 if content is not UNSET:
                     self.texts[id_] = content
@@ -49,11 +55,18 @@ class Corpus:
                     self.vectors[id_] = vector
             case Reembedded(vectors=vectors):
                 self.vectors.update((id_, vector) for id_, vector in vectors if id_ in self.texts)
-            case Restored(id=id_) if id_ in self.texts:
+            case Restored(id=id_) if id_ in self.texts and id_ not in self._erased:
                 self.alive.add(id_)
-            case Forgotten(id=id_) | Superseded(old=id_) | Erased(id=id_):
+            case Forgotten(id=id_) | Superseded(old=id_):
                 self.alive.discard(id_)
+            case Erased(id=id_):
+                self._erase(id_)
             case Pruned(items=items):
                 self.alive -= {item.id for item in items}
             case _:
                 pass
+
+    def _erase(self, id_: str) -> None:
+        """A memory whose text is gone answers at no time, also before it was erased."""
+        self.alive.discard(id_)
+        self._erased.add(id_)

@@ -90,15 +90,15 @@ def _texts(event: Recorded) -> Iterator[str]:
 
 def recentred(fact: Clustered, projections: Projections) -> Clustered:
     """The same clusters around the vectors that their members have now; a cluster without any is left out."""
-    found = ((cluster, _centroid(cluster, projections)) for cluster in fact.clusters)
+    found = ((cluster, centre_of(cluster, projections)) for cluster in fact.clusters)
     clusters = tuple(
         msgspec.structs.replace(cluster, centroid=centroid) for cluster, centroid in found if centroid
     )
     return msgspec.structs.replace(fact, clusters=clusters)
 
 
-def _centroid(cluster: Cluster, projections: Projections) -> GridVector | None:
-    """The direction of the members' sum, on the grid."""
+def centre_of(cluster: Cluster, projections: Projections) -> GridVector | None:
+    """The direction of the sum of the vectors that a cluster's living members have now, on the grid."""
     documents, vectors = projections.documents, projections.vectors
     memories = np.array([n for id_ in cluster.members if (n := documents.ids.find(id_)) >= 0], dtype=np.int64)
     rows = documents.rows_of(memories, projections.position)

@@ -97,6 +97,7 @@ class Reliving:
             self._take(event)
         elif isinstance(fact, Unknown | Redacted):
             self.counts["skipped"] += 1
+            self._rows_differ = self._rows_differ or isinstance(fact, Redacted)
         else:
             for again in self._again(event, fact):
                 self._note_formula(again)
@@ -117,6 +118,8 @@ class Reliving:
         told = self._retold.tell(moved) if self._retold else moved
         if told is None:
             return
+        if isinstance(told, ShardSealed) and self._rows_differ:
+            return
         if event.seq <= self._rules.since:
             yield told
             return
@@ -131,8 +134,6 @@ class Reliving:
             case Clustered() if self._retold:
                 self._fold()
                 yield recentred(told, self._projections)
-            case ShardSealed() if self._rows_differ:
-                return
             case _ if not self._dreamt_again(event, told):
                 yield told
             case _:

@@ -31,7 +31,8 @@ def renumbered(fact: AnyFact, seq_of: Renumber) -> AnyFact:
         case DreamBegan(basis=basis) | ShardSealed(basis=basis):
             return msgspec.structs.replace(fact, basis=seq_of(basis))
         case Erased(seqs=seqs):
-            return msgspec.structs.replace(fact, seqs=tuple(seq_of(seq) for seq in seqs))
+            # What remains of erased events is not told again, so nothing takes its place there.
+            return msgspec.structs.replace(fact, seqs=tuple(seq_of(seq) for seq in seqs), remains=())
         case Recalled(basis=basis, question=question):
             return msgspec.structs.replace(
                 fact, basis=seq_of(basis), question=renumbered_question(question, seq_of)

@@ -15,6 +15,7 @@ from recollect.query.formula import Formula, from_canonical
 from recollect.query.ranking import Ranking, rank
 from recollect.replay.independent import IndependentViews
 from recollect.replay.parallel import each
+from recollect.replay.redaction import RedactedRecall, Touched, redaction
 
 Progress = Callable[[int, int], None]
 
@@ -37,6 +38,10 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
 
     In an independent verification the scores may differ by a relative 1e-9: the second implementation adds
     the same numbers in another order.
+
+    `touching` counts the recalls that saw a log with something in it that was erased since. Those of them that no
+    longer come out the same are in `redactions`, and `redacted` counts them: they are not verified, and no
+    difference either, as long as all that can still be compared agrees (see `redaction`).
     """
 
     exact: bool
@@ -44,9 +49,18 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     differences: tuple[Difference, ...]
     independent: bool = False
     damage: tuple[Finding, ...] = ()
+    touching: int = 0
+    redacted: int = 0
+    redactions: tuple[RedactedRecall, ...] = ()
 
 
-_FOUND: msgspec.msgpack.Decoder[Difference | None] = msgspec.msgpack.Decoder(Difference | None)
+class _Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    difference: Difference | None = None
+    redacted: RedactedRecall | None = None
+
+
+_SAME = _Outcome()
+_FOUND: msgspec.msgpack.Decoder[_Outcome] = msgspec.msgpack.Decoder(_Outcome)
 
 
 def verify(
@@ -59,7 +73,8 @@ def verify(
         found = _independently(log, projections, seqs, progress)
     else:
         found = each(seqs, partial(_check, log, projections), _FOUND, progress=progress)
-    differences = tuple(difference for difference in found if difference is not None)
+    differences = tuple(one.difference for one in found if one.difference is not None)
+    redactions = tuple(one.redacted for one in found if one.redacted is not None)
     damage = tuple(log.verify_chain())
     return VerifyReport(
         exact=not differences and not damage,
@@ -67,12 +82,21 @@ def verify(
         differences=differences,
         independent=independent,
         damage=damage,
+        touching=_touching(log, projections, seqs),
+        redacted=len(redactions),
+        redactions=redactions,
     )
+
+
+def _touching(log: Log, projections: Projections, seqs: list[int]) -> int:
+    touched = Touched(projections.documents.erasures)
+    facts = (log.get(seq).fact for seq in seqs) if touched else ()
+    return sum(isinstance(fact, Recalled) and touched.at(fact.basis) is not None for fact in facts)
 
 
 def _independently(
     log: Log, projections: Projections, seqs: list[int], progress: Progress | None
-) -> list[Difference | None]:
+) -> list[_Outcome]:
     """One after the other: the second implementation walks the log along with the recalls."""
     second = IndependentViews(log, projections)
     found = []
@@ -103,12 +127,23 @@ def prepare(log: Log, projections: Projections, formula: Formula) -> None:
             projections.index(analyzer, log.read(0, projections.position))
 
 
-def _check(
-    log: Log, projections: Projections, seq: int, second: IndependentViews | None = None
-) -> Difference | None:
+def _check(log: Log, projections: Projections, seq: int, second: IndependentViews | None = None) -> _Outcome:
     recalled = log.get(seq).fact
     if not isinstance(recalled, Recalled):
-        return None
+        return _SAME
+    difference = _difference(log, projections, seq, recalled, second)
+    if difference is None:
+        return _SAME
+    redacted = redaction(log, projections, seq, recalled)
+    if isinstance(redacted, RedactedRecall):
+        return _Outcome(redacted=redacted)
+    reason = difference.reason if redacted is None else redacted
+    return _Outcome(difference=msgspec.structs.replace(difference, reason=reason))
+
+
+def _difference(
+    log: Log, projections: Projections, seq: int, recalled: Recalled, second: IndependentViews | None
+) -> Difference | None:
     if recalled.formula not in projections.engine.formulas:
         return Difference(
             recall=f"r{seq}",

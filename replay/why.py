@@ -15,6 +15,7 @@ from recollect.projections.view import Projections
 from recollect.query.explain.case import Case
 from recollect.query.explain.explaining import explain_case
 from recollect.query.explanation import Explanation
+from recollect.replay.redaction import erasure_at
 from recollect.replay.verify import formula_of
 
 
@@ -27,6 +28,12 @@ def why(log: Log, projections: Projections, seq: int, memory_id: str) -> Explana
     recalled = recorded(log, projections, seq)
     if recalled.formula not in projections.engine.formulas:
         raise NothingLeftToExplain(f"r{seq} used the formula {recalled.formula}, which the log does not hold")
+    erased_at = erasure_at(log, projections, memory_id, recalled.basis)
+    if erased_at is not None:
+        rank = f"was at rank {recalled.ids.index(memory_id) + 1}" if memory_id in recalled.ids else "was not"
+        raise NothingLeftToExplain(
+            f"{memory_id!r} {rank} in r{seq}, and was erased at @{erased_at}; nothing is left to explain it by"
+        )
     if memory_id in recalled.ids and projections.documents.ids.find(memory_id) < 0:
         raise NothingLeftToExplain(
             f"{memory_id!r} was at rank {recalled.ids.index(memory_id) + 1} of r{seq}, but was erased since; "

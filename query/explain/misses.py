@@ -37,6 +37,9 @@ def _shut_out(case: Case) -> Drop | None:
         return _before(f"not yet born: it was remembered at @{born}, the question was asked of @{seq}")
     lifecycle, question = case.view.lifecycle, case.question
     if case.row < 0:
+        erased_at = documents.erased_since(case.memory, seq)
+        if erased_at is not None:
+            return _before(f"erased at @{erased_at}")
         return _before(lifecycle.state(case.memory, seq).hidden or "hidden")
     refusal = lifecycle.refusal(case.memory, seq=seq, now=question.now, filters=question.filters)
     return _before(refusal) if refusal else None

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.projections.columns import Column, Interner, Table, dump_strings, load_strings
+from recollect.projections.columns import Column, Interner, Table, distinct, dump_strings, load_strings
 from recollect.projections.stringsets import StringSets
 
 hard_text = st.text(st.sampled_from("ab01\x00\x1b\ud800\udc00é") | st.characters(codec=None), max_size=6)
@@ -106,3 +106,10 @@ def test_the_sets_that_hold_any_of_some_strings_are_found_also_after_more_sets(f
     for strings in more:
         sets.number(strings)
     assert sets.holding(wanted).tolist() == [bool(set(value) & set(wanted)) for value in sets.values]
+
+
+@given(st.lists(st.integers(-5, 5)))
+def test_distinct_values_are_those_of_numpy(values: list[int]):
+    given_ = np.array(values, dtype=np.int32)
+    assert distinct(given_).tolist() == np.unique(given_).tolist()
+    assert distinct(given_).dtype == np.int32

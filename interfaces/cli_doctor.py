@@ -1,0 +1,41 @@
+"""The command that examines a store: doctor."""
+
+from __future__ import annotations
+
+import click
+
+from recollect.cli import _common, main, progress_bar
+
+
+@main.command()
+@click.option("--fix", is_flag=True, help="Delete caches that are wrong and finish an interrupted erasure.")
+@click.option(
+    "--salvage", metavar="NEW_DIR", help="Copy what can be read before the damage into a new store."
+)
+@_common
+def doctor(fix: bool, salvage: str | None, store: str, embedder: str, as_json: bool) -> None:
+    """Examine a store end to end and say what is wrong; exit 1 if anything is.
+
+    Checks every frame and the hash chain of the log, compares checkpoints with the log and shards with their
+    digests, and looks for unfinished erasures and leftover files. Looking changes nothing; damage to the log is
+    never cut.
+
+    \b
+    Example:
+      recollect doctor
+      recollect doctor --fix
+      recollect doctor --salvage ./rescued
+    """
+    from recollect import doctor as examining  # noqa: PLC0415 (imports wait until needed)
+    from recollect import render_erase  # noqa: PLC0415
+    from recollect.render import to_json  # noqa: PLC0415
+
+    del embedder
+    with progress_bar("examining") as progress:
+        result = examining.doctor(store, fix=fix, salvage=salvage, progress=progress)
+    if as_json:
+        click.echo(to_json(result))
+    else:
+        render_erase.diagnosis(result)
+    if not result.healthy:
+        raise click.exceptions.Exit(1)

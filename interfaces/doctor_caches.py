@@ -1,0 +1,110 @@
+"""What `doctor` finds in the caches beside a log that is whole: checkpoints and shards compared with the log.
+
+A checkpoint must be readable, of this log, younger than the last erasure, and equal to what folding the log gives; a
+shard's file must have the digest that it is named by, and an event must speak of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import numpy.typing as npt
+
+from recollect.events.redacted_log import RedactedLog
+from recollect.projections import checkpoints
+from recollect.projections.columns import State
+from recollect.projections.shards import file_digest
+from recollect.projections.view import LEXICAL, Projections
+from recollect.store import Progress
+
+Severity = Literal["damage", "erasure", "cache", "leftover"]
+
+# How postings are grouped depends on when they came; what they say follows from the tokens.
+_GROUPED = "block"
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is wrong, where, and what to do; `fix` handles all but damage."""
+
+    severity: Severity
+    where: str
+    what: str
+    remedy: str
+
+
+class Caches:
+    """Checkpoints and shards beside a log that is whole, compared with what the log says."""
+
+    def __init__(self, cache: Path, log: RedactedLog, progress: Progress | None) -> None:
+        self._cache = cache
+        self._log = log
+        self._progress = progress
+
+    def problems(self) -> Iterator[Problem]:
+        yield from self._checkpoints()
+        yield from self._shards()
+
+    def _checkpoints(self) -> Iterator[Problem]:
+        key = checkpoints.key_of(Projections().versions())
+        for path in checkpoints.paths(self._cache / "checkpoints"):
+            found = checkpoints.load(path, key=key)
+            wrong = "it cannot be read, or another version wrote it" if found is None else self._wrong(found)
+            if wrong:
+                yield _bad_cache(path, f"the checkpoint is of no use: {wrong}")
+
+    def _wrong(self, found: checkpoints.Checkpoint) -> str | None:
+        if found.seq > self._log.head or self._log.chain_at(found.seq) != found.chain:
+            return "it belongs to another log"
+        if self._log.erasures and found.seq < self._log.erasures[-1]:
+            return "it is older than the last erasure and may hold what was erased"
+        again = self._folded(_analyzers(found.state), found.seq).dump()
+        differing = sorted(
+            key for key in again.keys() | found.state.keys() if _differs(key, again, found.state)
+        )
+        return f"it is not what the log gives ({', '.join(differing)})" if differing else None
+
+    def _folded(self, analyzers: list[str], upto: int) -> Projections:
+        projections = Projections(analyzers)
+        for position in projections.apply_all(self._log.read(0, upto)):
+            if self._progress:
+                self._progress(position, upto)
+        return projections
+
+    def _shards(self) -> Iterator[Problem]:
+        paths = sorted((self._cache / "shards").glob("*.hnsw"))
+        known = self._folded([], self._log.head).vectors.digests if paths else frozenset()
+        for path in paths:
+            if file_digest(path) != path.stem:
+                yield _bad_cache(path, "the shard is damaged: its bytes are not those of its name")
+            elif path.stem not in known:
+                yield _bad_cache(path, "no event speaks of this shard, or it holds a vector that was erased")
+
+
+def _bad_cache(path: Path, what: str) -> Problem:
+    return Problem(
+        severity="cache",
+        where=str(path),
+        what=what,
+        remedy="delete the file, or let `recollect doctor --fix` do it; it is made again from the log",
+    )
+
+
+def _analyzers(state: State) -> list[str]:
+    names = {key.partition("|")[0] for key in state}
+    return sorted(name.removeprefix(LEXICAL) for name in names if name.startswith(LEXICAL))
+
+
+def _differs(key: str, one: State, other: State) -> bool:
+    if key.startswith(LEXICAL) and key.partition("|")[2].startswith(_GROUPED):
+        return False
+    a, b = one.get(key), other.get(key)
+    if a is None or b is None:
+        return True
+    return _bytes(a) != _bytes(b)
+
+
+def _bytes(value: npt.NDArray[Any] | bytes) -> tuple[bytes, tuple[int, ...]]:
+    return (value, ()) if isinstance(value, bytes) else (value.tobytes(), value.shape)

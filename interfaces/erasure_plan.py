@@ -1,0 +1,100 @@
+"""What an erasure will overwrite: every event that holds words or vectors of some memories, and what remains of it.
+
+The whole log is looked at, once: an erasure is rare, and nothing may be missed. An event that several of the memories
+share belongs to the first of them. An earlier `Erased` event that carries the remains of such an event is overwritten
+too, because those remains may hold a vector of a memory that goes now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from recollect.events.envelope import encode
+from recollect.events.facts import (
+    AnyFact,
+    Cluster,
+    Erased,
+    GridVector,
+    MemoryId,
+    Recalled,
+    Redacted,
+    Remains,
+    Unknown,
+)
+from recollect.events.remains import Recentre, stripped, without
+from recollect.events.subjects import memories_of
+from recollect.events.upcasts import VERSIONS
+from recollect.replay.reembedding import centre_of
+from recollect.store import Progress, Store
+
+_REMAINS_BYTES_MAX = 32 * 1024 * 1024
+_PROGRESS_EVERY = 5_000
+
+
+class Plan:
+    """The events that hold something of these memories, and what will remain of each."""
+
+    def __init__(self, ids: Sequence[MemoryId]) -> None:
+        self.ids = ids
+        self.bytes = 0
+        self.recalls: list[str] = []
+        self.remains: dict[int, Remains] = {}
+        self.owners: dict[int, MemoryId] = {}
+
+    def add(self, seq: int, fact: AnyFact, type_: str, payload_bytes: int) -> None:
+        named = set(memories_of(fact))
+        self.remains[seq] = Remains(seq=seq, payload=encode(fact), version=VERSIONS[type_])
+        self.owners[seq] = next((id_ for id_ in self.ids if id_ in named), self.ids[0])
+        self.bytes += payload_bytes
+
+    def facts(self, reason: str) -> list[Erased]:
+        """One `Erased` per memory that something is left of, or more where its remains are very large."""
+        found: list[Erased] = []
+        for id_ in self.ids:
+            group: list[Remains] = []
+            for seq in sorted(seq for seq, owner in self.owners.items() if owner == id_):
+                group.append(self.remains[seq])
+                if sum(len(one.payload) for one in group) > _REMAINS_BYTES_MAX:
+                    found.append(_erased(id_, group, reason))
+                    group = []
+            if group:
+                found.append(_erased(id_, group, reason))
+        return found
+
+
+def _erased(id_: MemoryId, remains: Sequence[Remains], reason: str) -> Erased:
+    return Erased(id=id_, seqs=tuple(one.seq for one in remains), reason=reason, remains=tuple(remains))
+
+
+def plan_erasure(store: Store, ids: Sequence[MemoryId], head: int, progress: Progress | None) -> Plan:
+    """Look at every event of the log."""
+    plan, wanted = Plan(ids), frozenset(ids)
+
+    def recentre(cluster: Cluster) -> GridVector:
+        centre = centre_of(cluster, store.projections) or b""
+        return centre if len(centre) == len(cluster.centroid) else b""
+
+    for recorded in store.log.read(0, head) if ids else ():
+        if progress and recorded.seq % _PROGRESS_EVERY == 0:
+            progress(recorded.seq, head)
+        fact = recorded.fact
+        if isinstance(fact, Unknown | Redacted):
+            continue
+        if isinstance(fact, Recalled):
+            if wanted.intersection(fact.ids):
+                plan.recalls.append(f"r{recorded.seq}")
+            continue
+        left = _left_of(fact, wanted, plan.remains, recentre)
+        if left is not None:
+            plan.add(recorded.seq, left, recorded.type, len(recorded.payload))
+    return plan
+
+
+def _left_of(
+    fact: AnyFact, ids: Collection[MemoryId], changed: Collection[int], recentre: Recentre
+) -> AnyFact | None:
+    left = stripped(fact, ids, recentre)
+    now = fact if left is None else left
+    if isinstance(now, Erased):
+        return without(now, changed) or left
+    return left

@@ -1,0 +1,109 @@
+"""Recalls that saw something that was erased since: what can still be said of them, and what not.
+
+An erased memory is gone from the past too: its rank in an old answer can be named but not computed again, and the
+words it took out of the corpus (document counts and lengths, shards that had to be given up, a cluster's centre)
+may move the others. So a recall whose basis lies between an erased memory's first event and its `Erased` event
+either comes out bit for bit as before, or it is *redacted*. Of a redacted recall this must still hold:
+
+    its formula is in the log; it names at most k memories, each once; each of them is erased,
+    or was visible at the basis
+
+What was recorded itself is guarded by the hash chain as ever. Anything else is a difference.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from recollect.events.facts import Recalled, Redacted
+from recollect.events.log import Log
+from recollect.projections.documents import Erasure
+from recollect.projections.view import Projections
+
+
+class RedactedRank(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory of a recorded answer that is gone."""
+
+    rank: int
+    id: str
+    erased_at: int
+
+
+class RedactedRecall(msgspec.Struct, frozen=True, kw_only=True):
+    """A recall that cannot come out as it was recorded: `ranks` are erased; none if only its corpus had the memory."""
+
+    recall: str
+    ranks: tuple[RedactedRank, ...]
+    reason: str
+
+
+class Touched:
+    """The stretches of the log that held something which was erased since."""
+
+    def __init__(self, erasures: Sequence[Erasure]) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for _, first, seq in sorted(erasures, key=lambda erasure: erasure.first):
+            if self._ends and first < self._ends[-1]:
+                self._ends[-1] = max(self._ends[-1], seq)
+            else:
+                self._starts.append(first)
+                self._ends.append(seq)
+
+    def __bool__(self) -> bool:
+        return bool(self._starts)
+
+    def at(self, seq: int) -> int | None:
+        """The seq by which all that the log held at `seq` and lost since was erased; None if it lost nothing."""
+        place = bisect_right(self._starts, seq) - 1
+        return self._ends[place] if place >= 0 and seq < self._ends[place] else None
+
+
+def redaction(
+    log: Log, projections: Projections, seq: int, recalled: Recalled
+) -> RedactedRecall | str | None:
+    """Why the recall at `seq` may come out otherwise; a sentence if it may not although it touches erased data;
+    None if it touches none."""
+    erased_at = Touched(projections.documents.erasures).at(recalled.basis)
+    if erased_at is None or recalled.formula not in projections.engine.formulas:
+        return None
+    gone = [erasure_at(log, projections, id_, recalled.basis) for id_ in recalled.ids]
+    ranks = tuple(
+        RedactedRank(rank=rank, id=id_, erased_at=at)
+        for rank, (id_, at) in enumerate(zip(recalled.ids, gone, strict=True), 1)
+        if at is not None
+    )
+    wrong = _contradiction(projections, recalled, [rank.id for rank in ranks])
+    if wrong:
+        return wrong
+    if ranks:
+        named = ", ".join(f"{rank.id} at rank {rank.rank} was erased at @{rank.erased_at}" for rank in ranks)
+        return RedactedRecall(recall=f"r{seq}", ranks=ranks, reason=named)
+    reason = f"memories that it was ranked among were erased by @{erased_at}"
+    return RedactedRecall(recall=f"r{seq}", ranks=(), reason=reason)
+
+
+def erasure_at(log: Log, projections: Projections, memory_id: str, seq: int) -> int | None:
+    """The seq at which the version that a memory had at `seq` was erased; None if it was not."""
+    documents = projections.documents
+    memory = documents.ids.find(memory_id)
+    row = -1 if memory < 0 else documents.newest_row(memory, seq)
+    fact = None if row < 0 else log.get(documents.source(row)).fact
+    return fact.erased_at if isinstance(fact, Redacted) else None
+
+
+def _contradiction(projections: Projections, recalled: Recalled, erased: Sequence[str]) -> str | None:
+    """What cannot be, whatever was erased; None if the record may be true."""
+    if len(recalled.ids) > recalled.question.k or len(set(recalled.ids)) < len(recalled.ids):
+        return "the recorded answer names a memory twice, or more than were asked for"
+    documents = projections.documents
+    for id_ in recalled.ids:
+        memory = documents.ids.find(id_)
+        known = memory >= 0 and documents.rows_of(np.array([memory]), recalled.basis)[0] >= 0
+        if not known and id_ not in erased:
+            return f"the recorded answer names {id_}, which was not visible at @{recalled.basis} and was not erased"
+    return None
