@@ -1,171 +1,154 @@
-"""make eval: how well every built-in formula ranks, on conversations whose right answers are known.
+"""make eval: how well every built-in formula ranks, on collections whose right answers are known.
 
-LoCoMo (turn level, one store per conversation, `at` = the turn's time, `now` = a day after the last turn,
-question types 1-4). MiniLM embeddings are cached in bench/results/. Prints R@1, R@5, R@10, MRR and nDCG@10 with
-a bootstrap interval, next to words alone and vectors alone, and the paired randomisation test of our default
-against each. Reads ../shared/data; says so and stops where it is not there.
+    python bench/eval.py            measure everything, write bench/results/quality.json, then docs/quality.md
+    python bench/eval.py --report   write docs/quality.md again from the numbers that are there
+
+Measures R@1, R@5, R@10, MRR and nDCG@10 on LoCoMo and SciFact next to plain searches, tests our default against each
+seed, cross-validates its weights, takes its parts away one by one, and asks what it can have no answer to. MiniLM
+embeddings are cached in bench/results/. Reads ../shared/data; says so and stops where it is not there.
 """
 
 from __future__ import annotations
 
-import json
-import math
+import os
+import platform
+import subprocess
 import sys
-from collections import defaultdict
+import time
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import TypeVar
 
-import numpy as np
-import numpy.typing as npt
+import msgspec
+import record_locomo
+from quality import data
+from quality.controls import by_formula, control_formulas
+from quality.floor import floors
+from quality.judging import OURS, collection_result, judge
+from quality.measures import NDCG, RESAMPLES, Floats, p_value
+from quality.report import page
+from quality.results import CollectionResult, Quality, Variant
+from quality.validating import tuned
+from quality.variants import CHANGES, Change, variant
 
-from recollect.events.envelope import Recorded
-from recollect.events.facts import EmbedderAdopted, Ingested, Question
-from recollect.events.grid import quantize, to_bytes
 from recollect.minilm import MiniLm
-from recollect.projections.view import Projections, View
-from recollect.query.formula import Formula, built_in, names, parse
-from recollect.query.ranking import rank
+from recollect.query.formula import Formula, built_in, names
 
-DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "locomo-dev"
-CACHE = Path(__file__).parent / "results"
-DAY_US = 86_400_000_000
-COLUMNS = ("R@1", "R@5", "R@10", "MRR", "nDCG@10")
-RESAMPLES = 2_000
-CONTROLS = {
-    "words": '{ op = "retrieve", channel = "lexical", variant = "lucene", analyzer = "english/1" }, '
-    '{ op = "weigh", weights = { lexical = 1.0 } }',
-    "vectors": '{ op = "retrieve", channel = "vector" }, { op = "weigh", weights = { vector = 1.0 } }',
-}
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "bench" / "results" / "quality.json"
+PAGE = ROOT / "docs" / "quality.md"
+PICTURE = ROOT / "docs" / "pictures" / "locomo-slope.svg"
+SOME = (OURS, "reverie", "mnemosyne", "omega")
+
+T = TypeVar("T")
 
 
-class Conversation(NamedTuple):
-    view: View
-    now: int
-    questions: list[tuple[Question, frozenset[str]]]
-
-
-def read(name: str) -> list[dict[str, str]]:
-    return [json.loads(line) for line in (DATA / name).read_text("utf-8").splitlines()]
-
-
-def embedded(name: str, texts: list[str]) -> npt.NDArray[np.float32]:
-    """The texts' embeddings, from the cache if it has as many."""
-    path = CACHE / f"{name}.npy"
-    if path.exists() and len(cached := np.load(path)) == len(texts):
-        return cached
-    print(f"embedding {len(texts)} texts of {name}", file=sys.stderr)
-    vectors = MiniLm().embed(texts)
-    CACHE.mkdir(exist_ok=True)
-    np.save(path, vectors)
-    return vectors
-
-
-def conversations(analyzers: set[str]) -> list[Conversation]:
-    corpus, queries = read("corpus.jsonl"), [q for q in read("queries.jsonl") if int(q["type"]) != 5]
-    judged: dict[str, set[str]] = defaultdict(set)
-    for line in (DATA / "qrels.tsv").read_text("utf-8").splitlines():
-        query, document, _ = line.split("\t")
-        judged[query].add(document)
-    turns = list(zip(corpus, embedded("locomo-corpus", [c["text"] for c in corpus]), strict=True))
-    asked = list(zip(queries, embedded("locomo-queries", [q["text"] for q in queries]), strict=True))
-    found = []
-    for group in sorted({c["group"] for c in corpus}):
-        view, now = stored([turn for turn in turns if turn[0]["group"] == group], analyzers)
-        questions = [
-            (
-                Question(text=q["text"], vector=to_bytes(quantize(v)), now=now, k=10),
-                frozenset(judged[q["_id"]]),
-            )
-            for q, v in asked
-            if q["group"] == group and judged[q["_id"]]
-        ]
-        found.append(Conversation(view, now, questions))
-    return found
-
-
-def stored(
-    turns: list[tuple[dict[str, str], npt.NDArray[np.float32]]], analyzers: set[str]
-) -> tuple[View, int]:
-    """One conversation as a store of its own."""
-    vectors = [to_bytes(quantize(vector)) for _, vector in turns]
-    facts = [EmbedderAdopted(name="minilm", dimensions=384, probe=vectors[0])] + [
-        Ingested(
-            id=turn["_id"],
-            content=turn["text"],
-            session=turn["session"],
-            at=micros(turn["ts"]),
-            vector=vector,
-        )
-        for (turn, _), vector in zip(turns, vectors, strict=True)
-    ]
-    projections = Projections(sorted(analyzers))
-    for _ in projections.apply_all(
-        Recorded(n, 0, b"", "", "", 1, b"", fact) for n, fact in enumerate(facts, 1)
-    ):
-        pass
-    now = max(micros(turn["ts"]) for turn, _ in turns) + DAY_US
-    return projections.at(len(facts), now), now
-
-
-def micros(text: str) -> int:
-    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * 1_000_000
-
-
-def scores_of(ids: tuple[str, ...], right: frozenset[str]) -> list[float]:
-    gains = [id_ in right for id_ in ids]
-    ideal = sum(1 / math.log2(n + 2) for n in range(min(10, len(right))))
-    return [
-        *(sum(gains[:k]) / len(right) for k in (1, 5, 10)),
-        1 / (gains.index(True) + 1) if any(gains) else 0.0,
-        sum(gain / math.log2(n + 2) for n, gain in enumerate(gains)) / ideal,
-    ]
-
-
-def evaluate(formula: Formula, found: list[Conversation]) -> npt.NDArray[np.float64]:
-    return np.array(
-        [
-            scores_of(rank(question, conversation.view, formula).ids, right)
-            for conversation in found
-            for question, right in conversation.questions
-        ]
+def measured() -> Quality:
+    ours, controls = built_in(OURS), control_formulas()
+    formulas = [built_in(name) for name in names()]
+    variants = [(change, variant(change)) for change in CHANGES]
+    analyzers = {a for f in (*formulas, *controls, *(v for _, v in variants)) for a in f.analyzers}
+    locomo, scifact = data.locomo(analyzers), data.scifact(analyzers)
+    stores = {"locomo-dev": locomo, "scifact": scifact}
+    return Quality(
+        date=datetime.now(UTC).date().isoformat(),
+        machine=_machine(),
+        commit=_commit(),
+        formula=ours.label,
+        embedder=MiniLm.name,
+        resamples=RESAMPLES,
+        collections=tuple(_collections(stores, formulas, controls, analyzers)),
+        variants=tuple(_variants(ours, variants, stores)),
+        floor=tuple(_told("the relevance floor", lambda: floors(ours, locomo, scifact))),
+        tuning=_told("cross-validation", lambda: tuned(ours, locomo, scifact)),
+        example=_told("the recorded run", _example),
     )
 
 
-def interval(values: npt.NDArray[np.float64]) -> tuple[float, float]:
-    rng = np.random.default_rng(0)
-    means = values[rng.integers(len(values), size=(RESAMPLES, len(values)))].mean(axis=1)
-    return float(np.quantile(means, 0.025)), float(np.quantile(means, 0.975))
-
-
-def p_value(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> float:
-    """Paired randomisation test of the difference of means."""
-    rng = np.random.default_rng(0)
-    signs = rng.choice([-1.0, 1.0], size=(RESAMPLES, len(a)))
-    chance = np.abs((signs * (a - b)).mean(axis=1)) >= abs((a - b).mean())
-    return float((chance.sum() + 1) / (RESAMPLES + 1))
-
-
-def main() -> None:
-    if not DATA.is_dir():
-        print(f"skipped: there is no {DATA}")
-        return
-    formulas = [built_in(name) for name in names()]
-    formulas += [
-        parse(f'name = "{name}"\nstages = [{stages}]', origin=name) for name, stages in CONTROLS.items()
+def _collections(
+    stores: dict[str, list[data.Store]],
+    formulas: Sequence[Formula],
+    controls: Sequence[Formula],
+    analyzers: set[str],
+) -> list[CollectionResult]:
+    """The two collections under every formula, and four that are cut from them otherwise under some."""
+    cut = {
+        "locomo-together": data.locomo(analyzers, together=True),
+        "locomo-notes": data.locomo(analyzers, sessions=False),
+        "scifact-titles": data.scifact(analyzers, text=lambda line: line["title"]),
+        "scifact-reversed": data.scifact_reversed(analyzers),
+    }
+    return [
+        _told(name, lambda: collection_result(name, data.WHAT[name], found, judged, controls))  # noqa: B023
+        for collections, judged in ((stores, formulas), (cut, [f for f in formulas if f.name in SOME]))
+        for name, found in collections.items()
     ]
-    found = conversations({analyzer for formula in formulas for analyzer in formula.analyzers})
-    results = {formula.name: evaluate(formula, found) for formula in formulas}
-    ours = results["recollect"]
-    print(f"{len(ours)} questions in {len(found)} conversations\n")
-    print("| formula | " + " | ".join(COLUMNS) + " | nDCG@10, 95 % | p against recollect |")
-    print("|---" * (len(COLUMNS) + 3) + "|")
-    for name, values in sorted(results.items(), key=lambda entry: -entry[1][:, 4].mean()):
-        low, high = interval(values[:, 4])
-        cells = " | ".join(f"{mean:.3f}" for mean in values.mean(axis=0))
-        p = "" if name == "recollect" else f"{p_value(ours[:, 4], values[:, 4]):.4f}"
-        print(f"| {name} | {cells} | {low:.3f} to {high:.3f} | {p} |")
+
+
+def _variants(
+    ours: Formula, variants: Sequence[tuple[Change, Formula]], stores: dict[str, list[data.Store]]
+) -> list[Variant]:
+    base = {name: judge(by_formula(ours), found)[:, NDCG] for name, found in stores.items()}
+    return [
+        _told(change.name, lambda: _variant(change, formula, base, stores))  # noqa: B023
+        for change, formula in variants
+    ]
+
+
+def _variant(
+    change: Change, formula: Formula, base: dict[str, Floats], stores: dict[str, list[data.Store]]
+) -> Variant:
+    found = {name: judge(by_formula(formula), collection)[:, NDCG] for name, collection in stores.items()}
+    return Variant(
+        name=change.name,
+        what=change.what,
+        ndcg={name: float(values.mean()) for name, values in found.items()},
+        delta={name: float((values - base[name]).mean()) for name, values in found.items()},
+        p_values={name: float(p_value(values, base[name])) for name, values in found.items()},
+    )
+
+
+def _example() -> str:
+    comparison, picture = record_locomo.shown()
+    PICTURE.write_text(picture, "utf-8")
+    return comparison
+
+
+def _told(what: str, work: Callable[[], T]) -> T:
+    """The work's result; what it was and how long it took, on standard error."""
+    started = time.perf_counter()
+    result = work()
+    print(f"{what}: {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
+    return result
+
+
+def _machine() -> str:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GB, Python {platform.python_version()}"
+
+
+def _commit() -> str:
+    shown = subprocess.run(
+        ["git", "-C", str(ROOT), "describe", "--always", "--dirty"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return shown.stdout.strip() or "unknown"
+
+
+def main(arguments: Sequence[str]) -> None:
+    if problem := data.missing():
+        print(f"skipped: {problem}")
+        return
+    if "--report" not in arguments:
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(measured())))
+    found = msgspec.json.decode(RESULTS.read_bytes(), type=Quality)
+    PAGE.write_text(page(found), "utf-8")
+    print(f"written: {RESULTS} and {PAGE}")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

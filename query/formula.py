@@ -7,11 +7,10 @@ depends on no file. Its digest is the SHA-256 of that text.
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping
 from functools import cache, cached_property
-from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,6 +23,9 @@ from recollect.query.stages.add import Add
 from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.compute import Compute
 from recollect.query.stages.multiply import Multiply
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 _FACTOR_STAGES = {"multiply": Multiply, "add": Add, "compute": Compute}
 
@@ -69,6 +71,8 @@ class Formula(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 def parse(text: str, *, origin: str) -> Formula:
     """A formula from TOML."""
+    import tomllib  # noqa: PLC0415 (a store has its formulas as JSON)
+
     try:
         return build(tomllib.loads(text), origin=origin)
     except tomllib.TOMLDecodeError as error:
@@ -128,15 +132,19 @@ def _readable(problem: str) -> str:
 
 def names() -> list[str]:
     """The built-in formulas."""
-    folder = resources.files("recollect.query.formulas")
-    return sorted(
-        entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml")
-    )
+    entries = _texts().iterdir()
+    return sorted(entry.name.removesuffix(".toml") for entry in entries if entry.name.endswith(".toml"))
+
+
+def _texts() -> Traversable:
+    from importlib import resources  # noqa: PLC0415 (a store has its formulas itself)
+
+    return resources.files("recollect.query.formulas")
 
 
 @cache
 def built_in(name: str) -> Formula:
-    text = resources.files("recollect.query.formulas").joinpath(f"{name}.toml").read_text("utf-8")
+    text = _texts().joinpath(f"{name}.toml").read_text("utf-8")
     return parse(text, origin=name)
 
 

@@ -22,6 +22,7 @@ from recollect.query.stages.factor_stage import FactorStage
 from recollect.query.stages.filter import Filter
 from recollect.query.stages.fuse import Fuse
 from recollect.query.stages.gate import Gate
+from recollect.query.stages.labels import Labels
 from recollect.query.stages.leads import Leads
 from recollect.query.stages.look_up import LookUp
 from recollect.query.stages.measure import Measure
@@ -94,7 +95,7 @@ def written_by(stage: AnyStage) -> tuple[str, ...]:  # noqa: PLR0911 (one line p
             return (stage.name or stage.column,)
         case FactorStage():
             return (stage.column,)
-        case LookUp(name=name) | Leads(name=name):
+        case LookUp(name=name) | Leads(name=name) | Labels(name=name):
             return (name,)
         case Overlap():
             return "word_ratio", "word_overlap"

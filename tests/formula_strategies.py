@@ -205,6 +205,8 @@ later_stages = st.one_of(
     stage("echo", share=small),
     stage("gather", share=small),
     stage("leads"),
+    stage("labels"),
+    stage("reply", before=small, after=small),
     stage("silence", below=st.dictionaries(columns, small, min_size=1, max_size=2)),
     stage("weigh", weights=st.dictionaries(any_column, small, max_size=3), to_one=st.booleans()),
 )  # fmt: skip

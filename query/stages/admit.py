@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from recollect.projections.columns import distinct
 from recollect.query.scene import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
@@ -22,7 +23,7 @@ class Admit(Stage, frozen=True, kw_only=True, tag="admit"):
 
     def apply(self, sheet: Sheet, scene: Scene) -> None:
         before, after = scene.view.conversations.neighbours(sheet.memories[sheet.kept])
-        beside = np.unique(np.concatenate((before, after)))
+        beside = distinct(np.concatenate((before, after)))
         beside = beside[beside >= 0]
         able, rows = scene.reachable(beside)
         sheet.admit(beside[able].astype(np.int32), rows[able])

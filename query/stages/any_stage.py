@@ -16,6 +16,7 @@ from recollect.query.stages.filter import Filter
 from recollect.query.stages.fuse import Fuse
 from recollect.query.stages.gate import Gate
 from recollect.query.stages.gather import Gather
+from recollect.query.stages.labels import Labels
 from recollect.query.stages.leads import Leads
 from recollect.query.stages.look_up import LookUp
 from recollect.query.stages.measure import Measure
@@ -24,6 +25,7 @@ from recollect.query.stages.normalise import Normalise
 from recollect.query.stages.overlap import Overlap
 from recollect.query.stages.raise_ import Raise
 from recollect.query.stages.rank_by import RankBy
+from recollect.query.stages.reply import Reply
 from recollect.query.stages.rerank import Rerank
 from recollect.query.stages.resemble import Resemble
 from recollect.query.stages.retrieve import Retrieve
@@ -36,5 +38,5 @@ from recollect.query.stages.weigh import Weigh
 AnyStage = (
     Retrieve | Measure | RankBy | Fuse | Weigh | Normalise | Multiply | Add | Raise | Filter | Expand
     | Rerank | Deduplicate | TieBreak | Abstain | Cut | Shortcut | Compute | Boost | Gate
-    | LookUp | Exclude | Overlap | Resemble | Skip | Admit | Echo | Gather | Leads | Silence
+    | LookUp | Exclude | Overlap | Resemble | Skip | Admit | Echo | Gather | Leads | Silence | Labels | Reply
 )  # fmt: skip

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from recollect.memory import Memory
+from recollect.minilm import MiniLm
 
 NOW = "2026-06-01T00:00:00Z"
 QUESTION = "where are auth sessions stored?"
@@ -66,6 +67,23 @@ def test_blame_pushes_a_memory_below_its_equal(memory):
     assert ids(memory)[:2] == ["b", "a"]
 
 
+def test_an_outdated_memory_loses_to_the_one_that_supersedes_it(memory):
+    memory.remember("Auth sessions are stored in Redis", id="old", at="2026-05-31", importance=1.0)
+    memory.access("old")
+    memory.remember(ANSWER, id="new", at="2026-03-01")
+    memory.supersede("old", "new")
+    assert ids(memory) == ["new"]
+
+
+def test_a_memory_that_was_called_outdated_stands_below_a_better_one_of_the_same_words(memory):
+    memory.remember("Auth sessions are stored in Redis", id="old", at="2026-05-31", importance=1.0)
+    memory.remember(ANSWER, id="new", at="2026-03-01")
+    assert ids(memory)[0] == "old"
+    for _ in range(3):
+        memory.rate("old", "outdated")
+    assert ids(memory)[0] == "new"
+
+
 def test_an_unrelated_question_gets_nothing(memory):
     memory.remember(ANSWER, id="a")
     memory.remember("Deploys happen on Tuesdays", id="b")
@@ -92,6 +110,95 @@ def test_a_memory_that_begins_with_the_one_asked_about_is_preferred(memory):
     memory.remember("Mara: we should move to Lisbon", id="mara", at="2026-03-01")
     memory.remember("Otto: we should move to Lisbon", id="otto", at="2026-03-01")
     assert ids(memory, "where does Otto want to move?")[0] == "otto"
+
+
+def test_who_is_asked_about_decides_between_speakers_who_name_each_other(memory):
+    memory.remember("Mara: Otto, I want to move to Lisbon", id="mara", session="s", at="2026-03-01")
+    memory.remember("Otto: Mara, I want to move to Porto", id="otto", session="s", at="2026-03-01")
+    memory.remember("Mara: Porto is small, Otto", id="reply", session="s", at="2026-03-01")
+    assert ids(memory, "where does Otto want to move?")[0] == "otto"
+    assert ids(memory, "where does Mara want to move?")[0] == "mara"
+
+
+def test_a_question_that_names_a_time_prefers_the_memories_of_that_time(memory):
+    for month in ("03", "04", "05"):
+        memory.remember("Mara went hiking with Otto", id=f"hike-{month}", at=f"2026-{month}-10")
+    assert ids(memory, "where did Mara go hiking in April 2026?")[0] == "hike-04"
+    assert ids(memory, "where did Mara go hiking?")[0] == "hike-05"
+
+
+def test_a_named_time_does_not_rescue_what_is_not_relevant(memory):
+    memory.remember("Mara went hiking with Otto", id="right", at="2026-03-31")
+    memory.remember("The boiler was repaired", id="in-april", at="2026-04-10")
+    assert ids(memory, "where did Mara go hiking in April 2026?")[0] == "right"
+
+
+def test_a_word_that_a_memory_begins_with_by_chance_does_not_carry_it(memory):
+    memory.remember("Effects of cold on the sleep of lizards", id="chance", at="2026-03-01")
+    memory.remember(
+        "Coffee shortens sleep: caffeine has an effect for six hours", id="right", at="2026-03-01"
+    )
+    for n in range(6):
+        memory.remember(f"Trial {n} found no effect of light on lizards", at="2026-03-01")
+    assert ids(memory, "what effect does caffeine have on sleep?")[0] == "right"
+
+
+def test_without_sessions_neighbours_and_sessions_add_nothing(memory):
+    for n in range(5):
+        memory.remember(f"Auth sessions note {n}", id=f"m{n}", at="2026-03-01")
+    answer = memory.recall(QUESTION, now=NOW, track=False)
+    stages = {stage.op: stage for stage in memory.why(answer.id, "m0").stages}
+    assert stages["reply"].before == stages["reply"].after
+    assert stages["gather"].before == stages["gather"].after
+
+
+TURNS = [
+    ("Ann: I finally adopted a puppy from the shelter, his name is Biscuit", "May"),
+    ("Bob: congratulations! Does he get along with your cat?", "May"),
+    ("Ann: they sleep in the same basket already", "May"),
+    ("Bob: I signed up for the marathon in October", "June"),
+    ("Ann: wow, how many miles do you run each week?", "June"),
+    ("Bob: about thirty, mostly along the river before work", "June"),
+    ("Ann: my sister got married in Lisbon last weekend", "July"),
+    ("Bob: did you give a speech?", "July"),
+]
+ABSTRACTS = [
+    "Statins and the risk of stroke. In a cohort of 4,000 patients statin therapy lowered the risk of ischemic stroke.",
+    "Gut bacteria shape immunity. Germ-free mice have fewer regulatory T cells, and colonisation restores them.",
+    "Sleep consolidates memory. Replay of hippocampal activity during slow-wave sleep predicts recall next day.",
+    "Vitamin D and bone density. Supplementation had no effect on fracture rates in a randomised trial of adults.",
+    "CRISPR screens find drug targets. Loss of the gene sensitises tumour cells to inhibition of the kinase.",
+]
+RELATED = {
+    "turns": ["What is the name of Ann's dog?", "How far does Bob run every week?", "Where was the wedding?"],
+    "abstracts": ["Statins reduce the incidence of stroke.", "The microbiome influences regulatory T cells."],
+}
+UNRELATED = {
+    "turns": [
+        "Inhibition of the kinase sensitises tumour cells.",
+        "How do I roll back a Kubernetes deployment?",
+    ],
+    "abstracts": ["How do I roll back a Kubernetes deployment?", "Who won the football world cup in 1998?"],
+}
+
+
+@pytest.fixture(scope="module")
+def minilm() -> MiniLm:
+    return MiniLm()
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("collection", ["turns", "abstracts"])
+def test_with_real_vectors_related_questions_are_answered_and_unrelated_ones_are_not(
+    tmp_path, minilm, collection: str
+):
+    with Memory.open(tmp_path, embedder=minilm, formula="recollect") as memory:
+        texts = TURNS if collection == "turns" else [(text, None) for text in ABSTRACTS]
+        memory.remember_many([{"content": text, "session": session} for text, session in texts])
+        for question in RELATED[collection]:
+            assert ids(memory, question), question
+        for question in UNRELATED[collection]:
+            assert ids(memory, question) == [], question
 
 
 def test_it_replays_exactly(memory):

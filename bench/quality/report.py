@@ -1,0 +1,231 @@
+"""docs/quality.md out of bench/results/quality.json. Every number on the page comes from there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from quality.measures import COLUMNS
+from quality.prose import CAVEATS, FLOOR, INTRODUCTION, REPRODUCE, TARGETS, TRIED, VALIDATION, WORKED_EXAMPLE
+from quality.results import CollectionResult, Quality, Tuning, Validation, Values, Variant
+
+OURS = "recollect"
+TESTED = 0.05
+
+
+def page(found: Quality) -> str:
+    """The whole page."""
+    main = [c for c in found.collections if c.name in TARGETS]
+    others = [c for c in found.collections if c.name not in TARGETS]
+    parts = [
+        f"# How well it ranks\n\n{INTRODUCTION}",
+        _measured(found),
+        _targets(found, main),
+        *(_collection(collection) for collection in main),
+        "## Collections that nobody tuned on\n\n"
+        "The same texts, cut otherwise, with the same formula file.\n\n" + _others(others),
+        _tuning(found.tuning),
+        f"## What each part is worth, and what was tried instead\n\n{TRIED}\n\n{_variants(found.variants)}",
+        f"## The relevance floor\n\n{FLOOR}\n\n" + _floor(found),
+        _example(found.example),
+        f"## What these numbers do not say\n\n{CAVEATS}",
+        f"## Doing it again\n\n{REPRODUCE}",
+    ]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _example(printed: str) -> str:
+    return (
+        f"## Worked example: a recorded run under another formula\n\n{WORKED_EXAMPLE}\n\n```\n{printed}\n```\n\n"
+        "![reverie's order on the left, recollect's on the right](pictures/locomo-slope.svg)"
+    )
+
+
+def _measured(found: Quality) -> str:
+    return (
+        f"Measured on {found.date} with `{found.formula}` at commit {found.commit}, {found.embedder}, on "
+        f"{found.machine}. Intervals are bootstrap percentiles, p-values paired randomisation tests, both with "
+        f"{found.resamples:,} rounds."
+    )
+
+
+def _targets(found: Quality, main: Sequence[CollectionResult]) -> str:
+    """What was to be reached, and what is."""
+    table = []
+    for collection in main:
+        validated = next(
+            v for v in found.tuning.validations if v.collection == collection.name and "both" in v.chosen_on
+        )
+        (ours,) = (row for row in collection.rows if row.name == OURS)
+        for metric, least in TARGETS[collection.name].items():
+            reached = "yes" if validated.means[metric] >= least else "**no**"
+            cells = (
+                collection.name,
+                metric,
+                f"{least:.2f}",
+                f"{validated.means[metric]:.3f}",
+                f"{ours.means[metric]:.3f}",
+                reached,
+            )
+            table.append(cells)
+    heads = ("collection", "metric", "to reach", "cross-validated", "the file as it is", "reached")
+    return _table(heads, table) + "\n\n" + _ahead(main)
+
+
+def _ahead(main: Sequence[CollectionResult]) -> str:
+    """Whether the default is ahead of every seed on every metric."""
+    lines = []
+    for collection in main:
+        (ours,) = (row for row in collection.rows if row.name == OURS)
+        seeds = [row for row in collection.rows if not row.control and row.name != OURS]
+        behind = [f"{r.name} in {m}" for r in seeds for m in COLUMNS if r.means[m] >= ours.means[m]]
+        unsure = [
+            f"{r.name} in {m} (p = {r.p_values[m]:.3f})"
+            for r in seeds
+            for m in COLUMNS
+            if r.means[m] < ours.means[m] and r.p_values[m] >= TESTED
+        ]
+        said = f"{collection.name}: recollect is ahead of all {len(seeds)} other built-in formulas on every metric"
+        said = said if not behind else f"{collection.name}: recollect is behind {', '.join(behind)}"
+        if unsure:
+            said += f", not significantly (p ≥ {TESTED:g}) of {', '.join(unsure)}"
+        elif not behind:
+            worst = max(p for row in seeds for p in row.p_values.values())
+            said += f", each time significantly (largest p = {worst:.4f})"
+        lines.append(f"- {said}.")
+    return "\n".join(lines)
+
+
+def _collection(found: CollectionResult) -> str:
+    stores = "one store" if found.stores == 1 else f"{found.stores} stores"
+    head = f"## {found.name}\n\n{found.what.capitalize()}: {found.memories:,} memories in {stores}, {found.questions} questions."
+    rows = [
+        (
+            f"*{row.name}*" if row.control else f"**{row.name}**" if row.name == OURS else row.name,
+            *(f"{row.means[m]:.3f}" for m in COLUMNS),
+            f"{row.low['nDCG@10']:.3f} … {row.high['nDCG@10']:.3f}",
+        )
+        for row in found.rows
+    ]
+    tested = [
+        (row.name, *(f"{row.p_values[m]:.4f}" for m in COLUMNS)) for row in found.rows if row.name != OURS
+    ]
+    parts = [
+        head,
+        "Controls are in italics.\n\n" + _table(("ranking", *COLUMNS, "nDCG@10, 95 %"), rows),
+        "p of the paired randomisation test, recollect against each:\n\n"
+        + _table(("against", *COLUMNS), tested),
+    ]
+    if found.types:
+        parts.append("### By type of question\n\nnDCG@10, and R@10 behind it.\n\n" + _types(found))
+    return "\n\n".join(parts)
+
+
+def _types(found: CollectionResult) -> str:
+    heads = ("ranking", *(f"{type_.type} ({type_.questions})" for type_ in found.types))
+    rows = [
+        (
+            f"**{row.name}**" if row.name == OURS else row.name,
+            *(f"{t.means[row.name]['nDCG@10']:.3f} · {t.means[row.name]['R@10']:.3f}" for t in found.types),
+        )
+        for row in found.rows
+    ]
+    return _table(heads, rows)
+
+
+def _others(collections: Sequence[CollectionResult]) -> str:
+    """nDCG@10 of all rankings on the collections that are cut otherwise."""
+    heads = ("ranking, nDCG@10", *(collection.name for collection in collections))
+    by_name = [{row.name: row.means["nDCG@10"] for row in collection.rows} for collection in collections]
+    order = sorted(by_name[0], key=lambda name: -sum(values[name] for values in by_name))
+    rows = [
+        (f"**{name}**" if name == OURS else name, *(f"{values[name]:.3f}" for values in by_name))
+        for name in order
+    ]
+    said = "\n".join(
+        f"- {c.name}: {c.what} ({c.memories:,} memories, {c.questions} questions)" for c in collections
+    )
+    beaten = [
+        f"{row.name} on {c.name} ({row.means['nDCG@10']:.3f} against {ours.means['nDCG@10']:.3f})"
+        for c in collections
+        for ours in (row for row in c.rows if row.name == OURS)
+        for row in c.rows
+        if row.means["nDCG@10"] > ours.means["nDCG@10"]
+    ]
+    verdict = f"Better than recollect: {', '.join(beaten)}." if beaten else "None is better than recollect."
+    return f"{said}\n\n{_table(heads, rows)}\n\n{verdict}"
+
+
+def _tuning(found: Tuning) -> str:
+    grid = "; ".join(f"{name} {', '.join(f'{v:g}' for v in values)}" for name, values in found.grid.items())
+    same = (
+        "the very numbers of the file" if found.adopted == found.best_on_all else _weights(found.best_on_all)
+    )
+    said = (
+        f"The grid has {found.settings:,} settings ({grid}; the cosine has 1 − words). The file has "
+        f"{_weights(found.adopted)}; the best setting on all questions of both collections is {same}. For "
+        f"the file's weights numpy and the engine differ in no question's nDCG@10 by more than "
+        f"{found.numpy_against_engine:.1g}."
+    )
+    folds = [_folds(validation) for validation in found.validations if len(validation.folds) > 1]
+    return "\n\n".join([f"## Cross-validation\n\n{VALIDATION}", said, _summary(found.validations), *folds])
+
+
+def _summary(validations: Sequence[Validation]) -> str:
+    rows = [
+        (
+            v.collection,
+            v.chosen_on,
+            *(f"{v.means[m]:.3f}" for m in COLUMNS),
+            f"{v.low['nDCG@10']:.3f} … {v.high['nDCG@10']:.3f}",
+            f"{v.fold_deviation['nDCG@10']:.3f}",
+        )
+        for v in validations
+    ]
+    heads = ("judged on", "weights chosen on", *COLUMNS, "nDCG@10, 95 %", "deviation over folds")
+    return _table(heads, rows)
+
+
+def _folds(found: Validation) -> str:
+    rows = [
+        (
+            fold.held_out,
+            str(fold.questions),
+            _weights(fold.chosen),
+            ", ".join(fold.at_edge) or "none",
+            f"{fold.means['R@10']:.3f}",
+            f"{fold.means['nDCG@10']:.3f}",
+        )
+        for fold in found.folds
+    ]
+    heads = ("held out", "questions", "chosen without it", "at the grid's edge", "R@10", "nDCG@10")
+    return f"### {found.collection}, chosen on {found.chosen_on}\n\n" + _table(heads, rows)
+
+
+def _weights(values: Values) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in values.items())
+
+
+def _variants(variants: Sequence[Variant]) -> str:
+    names = list(TARGETS)
+    heads = ("change", "what", *(f"{name}, nDCG@10 (change, p)" for name in names))
+    rows = [
+        (v.name, v.what, *(f"{v.ndcg[n]:.3f} ({v.delta[n]:+.3f}, {_p(v.p_values[n])})" for n in names))
+        for v in variants
+    ]
+    return _table(heads, rows)
+
+
+def _p(value: float) -> str:
+    return f"{value:.3f}" if value >= 0.001 else "< 0.001"
+
+
+def _floor(found: Quality) -> str:
+    rows = [
+        (f.what, "yes" if f.related else "no", f"{f.questions:,}", f"{f.silent:.1%}") for f in found.floor
+    ]
+    return _table(("asked, and of what", "has an answer", "questions", "empty answers"), rows)
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
