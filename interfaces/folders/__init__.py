@@ -1,0 +1,1 @@
+"""Folders of notes kept equal to the store: what `recollect watch` does."""

@@ -1,0 +1,90 @@
+"""Front matter: the YAML block at the top of a note, and what of it a memory can hold.
+
+tags, tag → tags; title; aliases, alias → entities; date, created, else updated → when it was written; valid_from
+and valid_to. Other keys are ignored. What is there but cannot be read makes the file unreadable, with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from datetime import UTC, date, datetime
+
+from recollect.folders.chunk import Meta, Unreadable
+from recollect.when import micros
+
+_BLOCK = re.compile(r"\A---[ \t]*\n(.*?)(?:^|\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_CHARACTERS_MAX = 65_536
+_LABEL_CHARACTERS_MAX = 256
+_SEPARATORS = re.compile(r"[,\s]+")
+
+Scalar = str | int | float | date | datetime
+
+
+def take(text: str) -> tuple[Meta, str]:
+    """What the front matter says, and the text after it."""
+    block = _BLOCK.match(text)
+    if block is None:
+        return Meta(), text
+    return read(_load(block[1])), text[block.end() :]
+
+
+def _load(block: str) -> dict[object, object]:
+    import yaml  # noqa: PLC0415 (only notes with front matter need it)
+
+    if len(block) > _CHARACTERS_MAX:
+        raise Unreadable(f"front matter has {len(block):,} characters; at most {_CHARACTERS_MAX:,} are read")
+    try:
+        fields = yaml.safe_load(block)
+    except yaml.MarkedYAMLError as error:
+        line = "" if error.problem_mark is None else f" (line {error.problem_mark.line + 2})"
+        raise Unreadable(f"front matter is not YAML: {error.problem or error.context}{line}") from None
+    except ValueError as error:
+        raise Unreadable(f"front matter holds a date that does not exist: {error}") from None
+    except (yaml.YAMLError, RecursionError) as error:
+        raise Unreadable(f"front matter is not YAML: {error}") from None
+    if fields is None:
+        return {}
+    if not isinstance(fields, dict):
+        raise Unreadable(f"front matter is {type(fields).__name__}, not names with values")
+    return fields
+
+
+def read(fields: dict[object, object]) -> Meta:
+    title = fields.get("title")
+    meta = Meta(
+        title=" ".join(str(title).split()) or None if isinstance(title, Scalar) else None,
+        tags=labels(fields.get("tags") or fields.get("tag"), spaces=True),
+        aliases=labels(fields.get("aliases") or fields.get("alias")),
+        at=next(
+            (moment(fields[name], name) for name in ("date", "created", "updated") if fields.get(name)), None
+        ),
+        valid_from=moment(fields.get("valid_from"), "valid_from"),
+        valid_to=moment(fields.get("valid_to"), "valid_to"),
+    )
+    if meta.valid_from is not None and meta.valid_to is not None and meta.valid_from >= meta.valid_to:
+        raise Unreadable("front matter: valid_from must come before valid_to")
+    return meta
+
+
+def labels(value: object, *, spaces: bool = False) -> tuple[str, ...]:
+    """A list of labels, or one text with labels separated by commas (and, for tags, spaces)."""
+    if isinstance(value, str):
+        value = _SEPARATORS.split(value) if spaces else value.split(",")
+    items = value if isinstance(value, list) else [value]
+    named = (str(item).strip().lstrip("#").strip() for item in items if isinstance(item, Scalar))
+    return tuple(dict.fromkeys(name[:_LABEL_CHARACTERS_MAX].strip() for name in named if name))
+
+
+def moment(value: object, what: str) -> int | None:
+    """A date or time in µs; a date alone is its midnight in UTC."""
+    if value is None:
+        return None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day, tzinfo=UTC)
+    if isinstance(value, (str, int)) and not isinstance(value, bool):
+        with suppress(ValueError):
+            value = datetime.fromisoformat(str(value).strip())
+    if not isinstance(value, datetime):
+        raise Unreadable(f"front matter: {what} {value!r} is not a date; write it as 2026-11-01")
+    return micros(value)

@@ -1,0 +1,94 @@
+"""What the files looked like when they were last read: a cache that saves reading them again, and nothing more.
+
+A file is passed over only if it looks as it did then and the store still holds what it held then. A look is kept
+only once the file has been left alone for longer than the coarsest clock of a file system ticks. The same file
+holds the folder's marker and which files could not be read. All of it may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from pathlib import Path
+
+import msgspec
+
+from recollect.folders.folder import Folder, Marker
+from recollect.folders.scan import Look
+
+_TICK_NS = 2_000_000_000
+
+
+class Remembered(msgspec.Struct, frozen=True):
+    look: Look
+    fingerprint: bytes
+
+
+class Quarantined(msgspec.Struct, frozen=True):
+    look: Look
+    reason: str
+
+
+class _Saved(msgspec.Struct, kw_only=True):
+    marker: Marker | None = None
+    files: dict[bytes, Remembered] = {}
+    quarantined: dict[bytes, Quarantined] = {}
+
+
+class Looks:
+    """The cache of one folder; kept in memory alone for a store without a directory."""
+
+    def __init__(self, folder: Folder, cache: Path | None) -> None:
+        name = hashlib.sha256(os.fsencode(folder.path)).hexdigest()[:16]
+        self._file = None if cache is None else cache / "folders" / f"{name}.looks"
+        saved = self._load()
+        self.marker = saved.marker
+        self.files = {os.fsdecode(path): each for path, each in saved.files.items()}
+        self.quarantined = {os.fsdecode(path): each for path, each in saved.quarantined.items()}
+        self._stored = saved
+
+    def _load(self) -> _Saved:
+        try:
+            return (
+                _Saved()
+                if self._file is None
+                else msgspec.msgpack.decode(self._file.read_bytes(), type=_Saved)
+            )
+        except (OSError, msgspec.MsgspecError):
+            return _Saved()
+
+    def unchanged(self, path: str, look: Look, fingerprint: bytes) -> bool:
+        known = self.files.get(path)
+        return known is not None and known.look == look and known.fingerprint == fingerprint
+
+    def read(self, path: str, look: Look, fingerprint: bytes, *, now_ns: int) -> None:
+        """A file was read and the store now holds it."""
+        self.quarantined.pop(path, None)
+        if now_ns - max(look.mtime_ns, look.ctime_ns) > _TICK_NS:
+            self.files[path] = Remembered(look, fingerprint)
+        else:
+            self.files.pop(path, None)
+
+    def still_quarantined(self, path: str, look: Look) -> bool:
+        known = self.quarantined.get(path)
+        return known is not None and known.look == look
+
+    def forget(self, path: str) -> None:
+        self.files.pop(path, None)
+        self.quarantined.pop(path, None)
+
+    def save(self) -> None:
+        """Write the cache if it changed; a half-written one is never seen."""
+        state = _Saved(
+            marker=self.marker,
+            files={os.fsencode(path): each for path, each in self.files.items()},
+            quarantined={os.fsencode(path): each for path, each in self.quarantined.items()},
+        )
+        if self._file is None or state == self._stored or not self._file.parents[2].is_dir():
+            return
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        draft = self._file.with_suffix(f".{os.getpid()}-{threading.get_ident()}.tmp")
+        draft.write_bytes(msgspec.msgpack.encode(state))
+        draft.replace(self._file)
+        self._stored = state

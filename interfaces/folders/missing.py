@@ -1,0 +1,83 @@
+"""Which known files are gone, and why; and which only seem to be.
+
+What could not be seen is not gone: an unreadable folder, or a volume below the folder that is not mounted (the
+files were on another device than the folder, and the place where they were is now on the folder's own).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from recollect.folders.chunk import body_of, digest
+from recollect.folders.looks import Looks
+from recollect.folders.manifest import Manifest
+from recollect.folders.reconcile import Document
+from recollect.folders.scan import Seen, look_at
+
+REMOVED = "was removed"
+
+
+def gone_paths(
+    manifest: Manifest, seen: Seen, scope: set[str] | None, looks: Looks, folder: str
+) -> dict[str, str]:
+    """Paths that the store holds and no file stands behind, each with the reason."""
+    gone: dict[str, str] = {}
+    for path in manifest.paths():
+        above = [path, *_ancestors(path)]
+        if path in seen.files or (scope is not None and not scope.intersection(above)):
+            continue
+        if any(place in seen.unreadable for place in above) or _unmounted(path, looks, folder):
+            continue
+        refused = next((seen.refused[place] for place in above if place in seen.refused), None)
+        gone[path] = REMOVED if refused is None else f"is no longer taken: {refused}"
+    return gone
+
+
+def _ancestors(path: str) -> list[str]:
+    """a/b/c → a/b, a, and the folder itself."""
+    parts = path.split("/")
+    return ["/".join(parts[:depth]) for depth in range(len(parts) - 1, -1, -1)]
+
+
+def _unmounted(path: str, looks: Looks, folder: str) -> bool:
+    known = looks.files.get(path)
+    if known is None or looks.marker is None or known.look.device == looks.marker.device:
+        return False
+    for place in _ancestors(path):
+        found = look_at(folder, place)
+        if found is not None:
+            return found.device == Path(folder).stat().st_dev
+    return False
+
+
+def unnoticed(
+    manifest: Manifest, documents: Mapping[str, Document], gone: set[str], looks: Looks, folder: str
+) -> dict[str, str]:
+    """Files that a new one may have been, gone although nobody said so yet: a hint tells of one end of a rename."""
+    new = [path for path in documents if not any(known.counts for known in manifest.at(path))]
+    if not new:
+        return {}
+    bodies = {digest(body_of(chunk.text)) for path in new for chunk in documents[path]}
+    inodes = {look.inode for path in new if (look := look_at(folder, path)) is not None}
+    maybe = {known.path for known in manifest if known.removable and known.body in bodies}
+    maybe |= {path for path, known in looks.files.items() if known.look.inode in inodes}
+    maybe -= {*documents, *gone}
+    return {
+        path: REMOVED
+        for path in maybe
+        if _is_missing(folder, path)
+        and not _unmounted(path, looks, folder)
+        and any(known.removable for known in manifest.at(path))
+    }
+
+
+def _is_missing(folder: str, path: str) -> bool:
+    """Whether there is certainly no such file."""
+    try:
+        Path(folder, path).lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False

@@ -1,0 +1,122 @@
+"""Files that are being written are waited for; then they are read whole, or not at all.
+
+A file has settled when two looks at it, a moment apart, are the same. One that never settles is taken as it is when
+the wait is over. A file that changed while it was read is read again, and left for later if it keeps changing.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from recollect.folders.chunk import Chunk, Unreadable
+from recollect.folders.chunks import Binary, chunks_of
+from recollect.folders.scan import Look, look_at
+from recollect.store import Progress
+
+_READS = 3
+
+
+class Stopped(Exception):
+    """Somebody asked to stop: what was written so far is whole."""
+
+
+class Timing(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds: between two looks, the longest wait for a file, and before a missing file counts as deleted."""
+
+    settle_s: float = 0.2
+    settle_max_s: float = 10.0
+    grace_s: float = 2.0
+    stop: threading.Event = msgspec.field(default_factory=threading.Event)
+    clock: Callable[[], float] = time.monotonic
+
+    def sleep(self, seconds: float) -> None:
+        """Wait; raises `Stopped` if that comes first."""
+        self.stop.wait(seconds)
+        self.check()
+
+    def check(self) -> None:
+        """Raise `Stopped` if somebody asked to stop."""
+        if self.stop.is_set():
+            raise Stopped
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """A file that was read: its chunks, or why it has none (`binary`, or an `unreadable` reason)."""
+
+    look: Look
+    document: tuple[Chunk, ...] | None
+    reason: str = ""
+    binary: bool = False
+
+
+class Reading(msgspec.Struct):
+    taken: dict[str, Taken] = {}
+    vanished: set[str] = set()
+    unsettled: set[str] = set()
+    failed: dict[str, str] = {}
+
+
+def settle(folder: str, looks: Mapping[str, Look], timing: Timing) -> dict[str, Look]:
+    """The newest look of each file once it has settled; without those that are gone."""
+    if not timing.settle_s:
+        return dict(looks)
+    settled: dict[str, Look] = {}
+    waiting = dict(looks)
+    deadline = timing.clock() + timing.settle_max_s
+    while waiting:
+        timing.sleep(timing.settle_s)
+        again = {path: look for path in waiting if (look := look_at(folder, path)) is not None}
+        over = timing.clock() >= deadline
+        settled |= {path: look for path, look in again.items() if over or look == waiting[path]}
+        waiting = {path: look for path, look in again.items() if path not in settled}
+    return settled
+
+
+def read_all(
+    folder: str, looks: Mapping[str, Look], timing: Timing, *, max_bytes: int, progress: Progress | None
+) -> Reading:
+    """Settle and read these files."""
+    settled = settle(folder, looks, timing)
+    reading = Reading(vanished=set(looks) - set(settled))
+    for done, (path, look) in enumerate(settled.items(), 1):
+        timing.check()
+        _read(folder, path, look, max_bytes, reading)
+        if progress is not None:
+            progress(done, len(settled))
+    return reading
+
+
+def _read(folder: str, path: str, look: Look, max_bytes: int, reading: Reading) -> None:
+    for _ in range(_READS):
+        try:
+            with Path(folder, path).open("rb") as file:
+                data = file.read(max_bytes + 1)
+        except FileNotFoundError:
+            reading.vanished.add(path)
+            return
+        except OSError as error:
+            reading.failed[path] = error.strerror or str(error)
+            return
+        after = look_at(folder, path)
+        if after == look and len(data) <= max_bytes:
+            reading.taken[path] = _taken(path, data, look)
+            return
+        if after is None:
+            reading.vanished.add(path)
+            return
+        look = after
+    reading.unsettled.add(path)
+
+
+def _taken(path: str, data: bytes, look: Look) -> Taken:
+    try:
+        return Taken(look, chunks_of(path, data))
+    except Binary:
+        return Taken(look, None, "binary", binary=True)
+    except Unreadable as error:
+        return Taken(look, None, str(error))

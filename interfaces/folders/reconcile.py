@@ -1,0 +1,158 @@
+"""Disk × manifest × grace → what to do. Pure: it reads no disk, no clock, and writes nothing.
+
+Each change is all that happens to one file, in the order in which it is to be written. What equals the store
+already gives no change, so planning again after a crash gives exactly what is still missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from recollect.folders.chunk import CHUNKER, Chunk, digest
+from recollect.folders.manifest import REASON, Known, Manifest
+from recollect.folders.matching import match
+from recollect.folders.moves import find_moves
+from recollect.folders.names import shown, source_of
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32
+_ID_CHARACTERS = 20
+
+Document = tuple[Chunk, ...]
+
+
+class Ingest(msgspec.Struct, frozen=True):
+    id: str
+    chunk: Chunk
+    source: str
+
+
+class Revise(msgspec.Struct, frozen=True):
+    """`changes` are the fields of a revision; the text among them as `content`."""
+
+    known: Known
+    changes: dict[str, object]
+
+
+class Forget(msgspec.Struct, frozen=True):
+    id: str
+    reason: str
+
+
+class Restore(msgspec.Struct, frozen=True):
+    id: str
+    reason: str
+
+
+Action = Ingest | Revise | Forget | Restore
+
+
+class FileChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What happens to one file; `was` is the path that it came from when it moved."""
+
+    path: str
+    was: str | None = None
+    actions: tuple[Action, ...]
+
+
+class Disk(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the disk.
+
+    `documents` are the files that may differ from the store. `gone` says of each path that the store holds and no
+    file stands behind why that is; those of them in `overdue` have been gone for longer than the grace period.
+    `inodes` holds (device, inode) now and, for what is gone, as last seen.
+    """
+
+    documents: Mapping[str, Document]
+    gone: Mapping[str, str]
+    overdue: frozenset[str] | set[str]
+    inodes: Mapping[str, tuple[int, int]]
+
+
+def reconcile(disk: Disk, manifest: Manifest, *, folder: str, project: str | None) -> list[FileChange]:
+    moved = find_moves(disk.documents, sorted(disk.gone), manifest, disk.inodes)
+    changes = []
+    for path in sorted(disk.documents):
+        was = moved.get(path)
+        known = manifest.at(path)
+        if was is not None:
+            known = [*(k for k in manifest.at(was) if k.counts), *(k for k in known if not k.counts)]
+        planner = _Planner(manifest, folder, path, project)
+        actions = planner.actions(disk.documents[path], known)
+        if actions:
+            changes.append(FileChange(path=path, was=was, actions=tuple(actions)))
+    for path in sorted((set(disk.gone) & disk.overdue) - set(moved.values())):
+        reason = f"{REASON}{shown(path)} {disk.gone[path]}"
+        forgotten = [Forget(k.id, reason) for k in manifest.at(path) if k.removable]
+        if forgotten:
+            changes.append(FileChange(path=path, actions=tuple(forgotten)))
+    return changes
+
+
+class _Planner:
+    """What one file at one path needs."""
+
+    def __init__(self, manifest: Manifest, folder: str, path: str, project: str | None) -> None:
+        self._manifest = manifest
+        self._folder = folder
+        self._path = path
+        self._project = project
+
+    def actions(self, document: Document, known: Sequence[Known]) -> list[Action]:
+        pairs, new, gone = match(document, known, self._manifest.text)
+        actions: list[Action] = []
+        order = {chunk.key: place for place, chunk in enumerate(document)}
+        for chunk, memory in sorted(pairs, key=lambda pair: order[pair[0].key]):
+            actions += self._update(chunk, memory)
+        actions += [ingest for chunk in new if (ingest := self._ingest(chunk)) is not None]
+        reason = f"{REASON}its section of {shown(self._path)} was removed"
+        actions += [Forget(memory.id, reason) for memory in gone if memory.removable]
+        return actions
+
+    def _update(self, chunk: Chunk, known: Known) -> list[Action]:
+        """What somebody else hid stays hidden, though its text follows the file; what was erased is left alone."""
+        if known.standing == "erased":
+            return []
+        changes = self._changes(chunk, known)
+        actions: list[Action] = []
+        if known.standing == "removed" or (known.standing == "pruned" and "content" in changes):
+            actions.append(Restore(known.id, f"{REASON}{shown(self._path)} holds it again"))
+        if changes:
+            actions.append(Revise(known, changes))
+        return actions
+
+    def _changes(self, chunk: Chunk, known: Known) -> dict[str, object]:
+        have, want = known.print, chunk.print
+        changes: dict[str, object] = {
+            name: getattr(want, name)
+            for name in ("tags", "entities", "kind", "valid_from", "valid_to")
+            if getattr(want, name) != getattr(have, name)
+        }
+        if (known.path, known.key) != (self._path, chunk.key):
+            changes["source"] = source_of(self._folder, self._path, chunk.key)
+        if have.text != want.text:
+            changes["content"] = chunk.text
+        if self._project is not None and known.project != self._project:
+            changes["project"] = self._project
+        return changes
+
+    def _ingest(self, chunk: Chunk) -> Ingest | None:
+        """A new memory. Its id follows from path, key and text, so planning it twice is planning it once.
+
+        None if just this was erased here: it does not come back.
+        """
+        again = 0
+        while self._manifest.takes(id_ := memory_id(self._path, chunk, again)):
+            if self._manifest.was_erased(id_):
+                return None
+            again += 1
+        return Ingest(id_, chunk, source_of(self._folder, self._path, chunk.key))
+
+
+def memory_id(path: str, chunk: Chunk, again: int) -> str:
+    """20 characters; `again` tells apart what stands at a place where the same stood before and moved on."""
+    whole = f"{CHUNKER}\0{shown(path)}\0{chunk.key}\0{again}\0".encode() + digest(chunk.text)
+    number = int.from_bytes(hashlib.sha256(whole).digest(), "big")
+    return "".join(_ALPHABET[number >> 5 * place & 31] for place in range(_ID_CHARACTERS))

@@ -1,0 +1,111 @@
+"""What is taken of a folder, and why the rest is not.
+
+A path is ignored by the first of these that has something to say about it: the patterns given by the caller; the
+ignore files `.gitignore`, `.ignore` and `.recollectignore` (in one folder the later named wins) from the path's
+own folder up to the root; the built-in list. All speak the language of .gitignore, so `!pattern` takes back. As
+with git, nothing below an ignored folder can be taken back. Symbolic links are never followed.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from recollect.events.errors import InvalidInput
+from recollect.folders.chunks import is_known_format
+
+IGNORE_FILES = (".gitignore", ".ignore", ".recollectignore")
+MAX_BYTES = 5_000_000
+BUILT_IN = (
+    ".*",
+    "*~", "#*#", "~$*", "*.tmp", "*.temp", "*.swp", "*.swo", "*.bak", "*.orig", "*.part", "*.crdownload", "4913",
+    "node_modules/", "bower_components/", "__pycache__/", "venv/", "site-packages/", "*.egg-info/", "vendor/",
+    "*.min.js", "*.min.css", "*.map", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "*.lock",
+)  # fmt: skip
+
+
+class Rules:
+    """One folder's rules. Ignore files are read when first needed; make new rules to read them again."""
+
+    def __init__(
+        self,
+        folder: str,
+        *,
+        ignore: Sequence[str] = (),
+        max_bytes: int = MAX_BYTES,
+        own: frozenset[tuple[int, int]] = frozenset(),
+    ) -> None:
+        """`own` are the device and inode numbers of folders that are never entered: the store's."""
+        self._folder = folder
+        self._given = spec_of(tuple(ignore))
+        self._own = own
+        self.max_bytes = max_bytes
+        self._specs: dict[str, GitIgnoreSpec | None] = {}
+
+    def refuses_folder(self, path: str, found: os.stat_result) -> str | None:
+        """Why a folder below the root is not entered; None if it is."""
+        if stat.S_ISLNK(found.st_mode):
+            return "symbolic link"
+        if (found.st_dev, found.st_ino) in self._own:
+            return "the store itself"
+        return "ignored" if self._ignored(f"{path}/") else None
+
+    def refuses_file(self, path: str, found: os.stat_result) -> str | None:
+        """Why a file is not taken; None if it is, as far as can be said without reading it."""
+        if stat.S_ISLNK(found.st_mode):
+            return "symbolic link"
+        if not stat.S_ISREG(found.st_mode):
+            return "not a regular file"
+        if self._ignored(path):
+            return "ignored"
+        if not is_known_format(path):
+            return "no text format by its name"
+        return f"over {self.max_bytes:,} bytes" if found.st_size > self.max_bytes else None
+
+    def _ignored(self, path: str) -> bool:
+        said = self._given.check_file(path).include
+        folder = posixpath.dirname(path.rstrip("/"))
+        while said is None:
+            said = self._said_in(folder, path)
+            if not folder:
+                break
+            folder = posixpath.dirname(folder)
+        return bool(spec_of(BUILT_IN).check_file(path).include if said is None else said)
+
+    def _said_in(self, folder: str, path: str) -> bool | None:
+        if folder not in self._specs:
+            self._specs[folder] = self._load(folder)
+        spec = self._specs[folder]
+        return None if spec is None else spec.check_file(path[len(folder) :].lstrip("/")).include
+
+    def _load(self, folder: str) -> GitIgnoreSpec | None:
+        lines: list[str] = []
+        for name in IGNORE_FILES:
+            with suppress(OSError):
+                lines += Path(self._folder, folder, name).read_text("utf-8", "replace").splitlines()
+        return spec_of(tuple(line for line in lines if _is_pattern(line))) if lines else None
+
+
+@cache
+def spec_of(lines: tuple[str, ...]) -> GitIgnoreSpec:
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except ValueError as error:
+        raise InvalidInput(f"an ignore pattern cannot be read: {error}") from None
+
+
+@cache
+def _is_pattern(line: str) -> bool:
+    """As git does it: a line of an ignore file that is no pattern is passed over."""
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True
