@@ -1,4 +1,4 @@
-"""The commands that travel through the log: memories, log, why-changed, bisect, sql, export, import."""
+"""The commands that travel through the log: memories, log, why-changed, bisect, sql."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from recollect import completing
 from recollect.cli import Failure, _common, _given, _memory, main, progress_bar
 
 if TYPE_CHECKING:
@@ -148,10 +149,10 @@ def _print_json(events: Iterable[Happening], *, lines: bool) -> None:
 
 @main.command("why-changed")
 @click.argument("query")
-@click.argument("memory_id", metavar="ID")
+@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
 @click.option("--since", required=True, help="The earlier moment: @1234, a time, or '2 days ago'.")
 @click.option("--until", help="The later moment; now if not given.")
-@click.option("--formula", help="Use this formula at both moments.")
+@click.option("--formula", shell_complete=completing.formulas, help="Use this formula at both moments.")
 @_common
 def why_changed(
     query: str, memory_id: str, since: str, until: str | None, formula: str | None, store: str, embedder: str, as_json: bool
@@ -169,13 +170,13 @@ def why_changed(
 
 @main.command()
 @click.argument("query")
-@click.argument("memory_id", metavar="ID")
+@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
 @click.option("--since", help="Where to begin: @1234, a time, or '2 days ago'; its birth if not given.")
 @click.option("--until", help="Where to end; now if not given.")
 @click.option("--until-rank", default=10, show_default=True, help="In or out of so many first places.")
 @click.option("--all", "every", is_flag=True, help="Ask at every event and list all crossings.")
 @click.option("--now", help="The clock to rank with; that of the end if not given.")
-@click.option("--formula", help="Use this formula everywhere.")
+@click.option("--formula", shell_complete=completing.formulas, help="Use this formula everywhere.")
 @_common
 def bisect(
     query: str, memory_id: str, since: str | None, until: str | None, until_rank: int, every: bool, now: str | None,
@@ -232,37 +233,3 @@ def _parameter(text: str) -> tuple[str, Any]:
     except ValueError:
         return name, value
     return name, parsed if isinstance(parsed, (int, float, bool, str)) or parsed is None else value
-
-
-@main.command("export")
-@click.argument("path")
-@click.option(
-    "--format", "format_", type=click.Choice(["jsonl", "parquet"]), help="By the path if not given."
-)
-@_unembedded
-def export_(path: str, format_: str | None, store: str, as_json: bool) -> None:
-    """Write the log as JSON lines (PATH.jsonl), or its tables as Parquet (a directory).
-
-    \b
-    Example:
-      recollect export backup.jsonl
-      recollect export tables/
-    """
-    with _existing(store) as memory, progress_bar("exporting") as progress:
-        result = memory.export(path, format=format_, progress=progress)
-    show(result, as_json, "exported")
-
-
-@main.command("import")
-@click.argument("path")
-@_unembedded
-def import_(path: str, store: str, as_json: bool) -> None:
-    """Write an exported log into an empty store: the same events, the same head hash.
-
-    \b
-    Example:
-      recollect import backup.jsonl --store ./copy
-    """
-    with _memory(store, "none") as memory, progress_bar("importing") as progress:
-        result = memory.import_(path, progress=progress)
-    show(result, as_json, "imported")

@@ -1,4 +1,4 @@
-"""Time travel for people: changes, bisections, ranks over time, the log as lines, tables of SQL, transfers."""
+"""Time travel for people: changes, bisections, ranks over time, the log as lines, tables of SQL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from recollect.replay.changes import Change, Part
 from recollect.replay.inquiry import Standing
 from recollect.replay.ranks import RankHistory
 from recollect.summary import shorten
-from recollect.transferring import Transfer
 from recollect.when import iso
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -58,21 +57,6 @@ def sql(result: SqlTable) -> None:
 
 def _numeric(kind: str) -> bool:
     return any(word in kind.upper() for word in ("INT", "DOUBLE", "FLOAT", "DECIMAL", "NUMBER"))
-
-
-def exported(result: Transfer) -> None:
-    what = "the log" if result.format == "jsonl" else "the tables"
-    console().print(f"[green]exported[/] {what} to {result.path}  [dim]{_extent(result)}[/]")
-
-
-def imported(result: Transfer) -> None:
-    console().print(
-        f"[green]imported[/] {result.events} new events of {result.path}  [dim]{_extent(result)}[/]"
-    )
-
-
-def _extent(result: Transfer) -> str:
-    return f"head @{result.head}, chain {result.chain[:16]}…"
 
 
 def change(result: Change) -> None:

@@ -1,4 +1,7 @@
-"""A store to a file and back: the log itself as JSON lines, or its tables as Parquet."""
+"""A store to a file and back: the log itself as JSON lines, its tables as Parquet, its memories as Markdown.
+
+Other programs' files come in through `files`.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,9 @@ from recollect.events.errors import InvalidInput
 from recollect.events.memory_log import MemoryLog
 from recollect.events.segment_log import SegmentLog
 from recollect.events.transfer import NotImportable, TransferableLog, export_lines, import_lines
-from recollect.projections.sql import export_parquet
 from recollect.store import Progress, Store
 
-Format = Literal["jsonl", "parquet"]
+Format = Literal["jsonl", "parquet", "markdown"]
 
 
 class Transfer(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,8 +38,11 @@ def format_of(path: Path, given: str | None) -> Format:
         return "jsonl"
     if wanted == "parquet":
         return "parquet"
+    if wanted == "markdown":
+        return "markdown"
     raise InvalidInput(
-        f"cannot tell the format of {path}; name it *.jsonl (the log) or a directory (Parquet tables)"
+        f"cannot tell the format of {path}; name it *.jsonl (the log) or a directory (Parquet tables), or say "
+        f"format jsonl, parquet or markdown"
     )
 
 
@@ -48,6 +53,8 @@ def export(
     head = store.catch_up()
     kind = format_of(path, format_)
     if kind == "parquet":
+        from recollect.projections.sql import export_parquet  # noqa: PLC0415 (DuckDB waits until it is needed)
+
         with store.lock:
             export_parquet(store.log, store.projections, path)
     else:
@@ -61,7 +68,7 @@ def export(
     return Transfer(path=str(path), format=kind, events=head, head=head, chain=store.log.chain_at(head).hex())
 
 
-def import_log(store: Store, path: Path, *, progress: Progress | None = None) -> Transfer:
+def import_log(store: Store, path: Path, *, progress: Progress | None = None, write: bool = True) -> Transfer:
     """Write what the store lacks of an exported log; the head hash is then that of the file."""
     if not path.is_file():
         raise InvalidInput(
@@ -69,7 +76,7 @@ def import_log(store: Store, path: Path, *, progress: Progress | None = None) ->
         )
     try:
         with path.open("rb") as file:
-            written = import_lines(_transferable(store), file, progress=progress)
+            written = import_lines(_transferable(store), file, progress=progress, write=write)
     except NotImportable as error:
         raise NotImportable(f"{path}: {error}") from None
     finally:
@@ -80,7 +87,7 @@ def import_log(store: Store, path: Path, *, progress: Progress | None = None) ->
 
 
 def _transferable(store: Store) -> TransferableLog:
-    log = store.log
+    log = store.log.base
     if isinstance(log, (SegmentLog, MemoryLog)):
         return log
     raise InvalidInput(f"a log of kind {log.status().kind!r} cannot be copied frame by frame")

@@ -1,13 +1,13 @@
 """Travelling through the log: what changed and which event did it, the log as a stream, SQL, export and import.
 
-Mixed into `Memory`. Nothing here appends an event, but `import_`, which writes an exported log into its own store.
+Mixed into `Memory`. Nothing here appends an event, but `import_`, which writes what files hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
@@ -16,20 +16,24 @@ from recollect.answers import Happening
 from recollect.asking import check_weights, options
 from recollect.embedding import Embedding
 from recollect.events.errors import InvalidInput, UnknownMemory
-from recollect.events.facts import Context, Filters, Question
+from recollect.events.facts import AnyFact, Context, Filters, Ingested, Question, Revised
 from recollect.explaining import Asking
 from recollect.past_embedding import vector_of
-from recollect.projections.sql import SqlFace, SqlTable, Value
 from recollect.query import formula as formulas
 from recollect.query.formula import Formula
-from recollect.replay.bisect import Bisection, bisect
-from recollect.replay.changes import Change, why_changed
-from recollect.replay.inquiry import Inquiry, Moment
-from recollect.replay.ranks import RankHistory, rank_history
 from recollect.store import Progress, Store
 from recollect.summary import summarize
 from recollect.transferring import Transfer
 from recollect.when import When, parse_time
+
+if TYPE_CHECKING:
+    from recollect.files.markdown_export import MarkdownExport
+    from recollect.files.report import ImportReport
+    from recollect.projections.sql import SqlFace, SqlTable, Value
+    from recollect.replay.bisect import Bisection
+    from recollect.replay.changes import Change
+    from recollect.replay.inquiry import Inquiry, Moment
+    from recollect.replay.ranks import RankHistory
 
 _POINTS_MAX = 1_000
 
@@ -51,6 +55,8 @@ class Travelling:
 
         Takes `recall`'s arguments beside; a `formula` given is used at both ends.
         """
+        from recollect.replay.changes import why_changed  # noqa: PLC0415 (opening a store does not wait for this)
+
         with self._store.lock:
             begin, end = self._range(since, until)
             inquiry = self._inquiry(query, asking, now=end.now)
@@ -66,6 +72,8 @@ class Travelling:
         From its birth to now unless told otherwise. Asked with the clock of the end, or with `now`. `every` asks at
         every event and lists all crossings.
         """
+        from recollect.replay.bisect import bisect  # noqa: PLC0415
+
         validate.whole(until_rank, "until_rank", low=1, high=validate.K_MAX)
         with self._store.lock:
             begin, end = self._range(self._birth(id) if since is None else since, until)
@@ -85,6 +93,8 @@ class Travelling:
         points: int = 60, **asking: Unpack[Asking],
     ) -> RankHistory:  # fmt: skip
         """A memory's rank for a question over time, each point with the corpus, formula and clock of its moment."""
+        from recollect.replay.ranks import rank_history  # noqa: PLC0415
+
         validate.whole(points, "points", low=2, high=_POINTS_MAX)
         with self._store.lock:
             begin, end = self._range(self._birth(id) if since is None else since, until)
@@ -100,6 +110,8 @@ class Travelling:
 
     def _moment(self, when: When | None) -> Moment:
         """As `at` understands it: now if not given, and never in the middle of a dream."""
+        from recollect.replay.inquiry import Moment  # noqa: PLC0415
+
         if when is None:
             return Moment(self._store.catch_up(), self._store.clock())
         seq, now = self._store.resolve(when)
@@ -120,6 +132,8 @@ class Travelling:
 
     def _inquiry(self, query: str, asking: Asking, *, now: int) -> Inquiry:
         """The question behind `recall`'s arguments, to be asked at any moment."""
+        from recollect.replay.inquiry import Inquiry  # noqa: PLC0415
+
         validate.text(query, "query", characters_max=validate.QUERY_CHARACTERS_MAX)
         given = asking.get("now")
         moment = now if given is None else parse_time(given, now=now, what="now")
@@ -155,8 +169,12 @@ class Travelling:
 
     def sql(self, query: str, /, **params: Value) -> SqlTable:
         """One reading SQL statement over the store's tables; `$name` in it stands for the parameter `name`."""
+        from recollect.projections.sql import SqlFace  # noqa: PLC0415 (DuckDB waits until it is needed)
+
         self._store.catch_up()
         with self._store.lock:
+            if self._sql is not None and not self._sql.serves(self._store.projections):
+                self._close_sql()
             if self._sql is None:
                 self._sql = SqlFace(self._store.log, self._store.projections)
             return self._sql.query(query, params)
@@ -169,21 +187,68 @@ class Travelling:
     # --- out and in --------------------------------------------------------------------------------
 
     def export(
-        self, path: str | Path, *, format: str | None = None, progress: Progress | None = None,  # noqa: A002
-    ) -> Transfer:  # fmt: skip
-        """The log as JSON lines (*.jsonl: lossless), or its tables as Parquet files in a directory."""
-        return transferring.export(self._store, Path(path).expanduser(), format_=format, progress=progress)
+        self, path: str | Path, *, format: str | None = None, at: When | None = None, overwrite: bool = False,  # noqa: A002
+        progress: Progress | None = None,
+    ) -> Transfer | MarkdownExport:  # fmt: skip
+        """The log as JSON lines (*.jsonl: lossless), or its tables as Parquet files in a directory.
 
-    def import_(self, path: str | Path, *, progress: Progress | None = None) -> Transfer:
-        """An exported log into this store, which must be empty or hold the beginning of it.
-
-        Afterwards the head hash is that of the file. Importing again goes on where it stopped, or writes nothing.
+        With `format="markdown"` the memories as a folder of pages, now or as of a moment; pages that somebody edited
+        since are kept unless `overwrite` says otherwise.
         """
+        target = Path(path).expanduser()
+        if transferring.format_of(target, format) != "markdown":
+            if at is not None or overwrite:
+                raise InvalidInput(
+                    "at and overwrite are for format markdown; the log and its tables are whole"
+                )
+            return transferring.export(self._store, target, format_=format, progress=progress)
+        from recollect.files import markdown_export  # noqa: PLC0415 (only for Markdown)
+
+        moment = self._moment(at)
+        view = self._store.view(moment.seq)
+        return markdown_export.export(
+            self._store, target, view, now=moment.now, overwrite=overwrite, progress=progress
+        )
+
+    def import_(
+        self, path: str | Path, *, format: str | None = None, mapping: str | Mapping[str, str] = "",  # noqa: A002
+        namespace: str | None = None, include: Iterable[str] = (), strict: bool = False, dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportReport:  # fmt: skip
+        """A file or folder of another program, or an exported log, into this store; again, it writes only what is new.
+
+        The format shows from the content unless it is given. An exported log needs a store that is empty or holds the
+        beginning of it; afterwards the head hash is that of the file.
+        """
+        from recollect.files.importing import Hands, Wishes, import_file  # noqa: PLC0415 (readers wait until needed)
+
+        wishes = Wishes.of(
+            format_=format,
+            mapping=mapping,
+            namespace=namespace,
+            include=include,
+            strict=strict,
+            dry_run=dry_run,
+        )
+        hands = Hands(embed=self._embed, append=self._append_imported)
         was_empty = self._store.catch_up() == 0
-        done = transferring.import_log(self._store, Path(path).expanduser(), progress=progress)
+        done = import_file(self._store, Path(path).expanduser(), wishes, hands, progress=progress)
         engine = self._store.projections.engine
         digest = engine.formula_in_force(done.head)
         if was_empty and digest is not None:
             self._formula = formulas.from_canonical(engine.formulas[digest])
         self._embedding = Embedding(self._embedding.embedder, engine.embedder(done.head))
         return done
+
+    def _embed(self, texts: Sequence[str]) -> tuple[str | None, list[bytes] | list[None]]:
+        return self._embedding.name, self._embedding.vectors(texts)
+
+    def _append_imported(self, facts: Sequence[AnyFact], *, actor: str, expect: int) -> None:
+        """Facts of an import, if nothing was written since `expect`."""
+        said = any(isinstance(fact, (Ingested, Revised)) and fact.content for fact in facts)
+        self._append(facts, embedding=said, expect=expect, actor=actor)
+
+    def _append(
+        self, facts: Sequence[AnyFact], *, embedding: bool = False, expect: int | None = None, actor: str | None = None
+    ) -> list[int]:  # fmt: skip
+        raise NotImplementedError

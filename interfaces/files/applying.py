@@ -1,0 +1,210 @@
+"""Records into memories, in batches: what is new is ingested, what the file changed is revised, all else stays.
+
+An import writes under an actor of its own (`import:FORMAT`), so the log itself says what the file said before. A
+record is compared with that: what a user changed or forgot in the store meanwhile stays as it is until the file
+changes as well. An import that was cut short is therefore simply run again, and a second import of the same file
+writes nothing. Where a memory comes from (session, source, time) is settled at its birth.
+
+A batch is planned at a head and written only if the head is still that one; if another process wrote in between it
+is planned again. So two imports of one file at once are as good as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from recollect.events.errors import HeadMoved, InvalidInput
+from recollect.events.facts import AnyFact, Ingested, Linked, Revised
+from recollect.files.planning import Plan, Planned
+from recollect.files.records import Item, Link, Problem, Record, Skipped, Told, memory_id
+from recollect.files.report import Tally
+from recollect.projections.view import View
+from recollect.remembering import ingested
+from recollect.store import Store
+from recollect.when import to_datetime
+
+BATCH = 512
+_TIMES = ("valid_from", "valid_to", "expires_at")
+_ROLES = {"human": "user"}
+
+Embed = Callable[[Sequence[str]], tuple[str | None, list[bytes] | list[None]]]
+
+
+class Append(Protocol):
+    """Writes facts under an actor, if the head is still `expect`; else HeadMoved."""
+
+    def __call__(self, facts: Sequence[AnyFact], *, actor: str, expect: int) -> None: ...
+
+
+class Importer:
+    """One import under way; `tally` counts."""
+
+    def __init__(
+        self, store: Store, *, embed: Embed, append: Append, actor: str, namespace: str, dry_run: bool, strict: bool
+    ) -> None:  # fmt: skip
+        self.tally = Tally()
+        self._store = store
+        self._embed = embed
+        self._append = append
+        self._actor = actor
+        self._namespace = namespace
+        self._dry_run = dry_run
+        self._strict = strict
+        self._seen: set[str] = set()
+
+    def run(self, items: Iterable[Item]) -> None:
+        batch: list[Planned] = []
+        links: dict[Link, None] = {}
+        for item in items:
+            match item:
+                case Record():
+                    self.tally.read += 1
+                    batch += self._checked(item)
+                case Link():
+                    links[item] = None
+                case Skipped(reason=reason):
+                    self.tally.skipped[reason] += 1
+                case Problem():
+                    self.tally.read += 1
+                    self._problem(item)
+                case Told(note=note):
+                    self.tally.notes.append(note)
+            if len(batch) >= BATCH:
+                self._write(batch)
+                batch = []
+        self._write(batch)
+        every = list(links)
+        for start in range(0, len(every), BATCH):
+            self._link(every[start : start + BATCH])
+
+    def _problem(self, problem: Problem) -> None:
+        if self._strict:
+            raise InvalidInput(
+                f"{problem.where}: {problem.reason}; mend it, or import without strict to pass over it"
+            )
+        self.tally.problem(problem)
+
+    def _id(self, item: Record | Link, external: str) -> str:
+        return memory_id(self._namespace if item.namespace is None else item.namespace, external)
+
+    # --- records -----------------------------------------------------------------------------------
+
+    def _checked(self, record: Record) -> list[Planned]:
+        """The record as an event, or nothing if it cannot be kept or the file had it already."""
+        id_ = self._id(record, record.external)
+        if record.step == "say":
+            if id_ in self._seen:
+                self.tally.skipped["the same id again"] += 1
+                return []
+            self._seen.add(id_)
+        try:
+            return [Planned(record, _event(record, id_, self._store.clock()))]
+        except InvalidInput as error:
+            self._problem(Problem(where=record.where, reason=str(error)))
+            return []
+
+    def _write(self, batch: list[Planned]) -> None:
+        """Plan and append until nobody else wrote in between."""
+        vectors: dict[str, bytes | None] = {}
+        embedder: str | None = None
+        while batch:
+            plan = Plan(self._store)
+            for planned in batch:
+                plan.add(planned)
+            if self._dry_run or not plan.facts:
+                break
+            texts = [
+                text for fact in plan.facts if (text := _text_of(fact)) is not None and text not in vectors
+            ]
+            if texts:
+                embedder, found = self._embed(texts)
+                vectors.update(zip(texts, found, strict=True))
+            facts = [_with_vector(fact, vectors, embedder) for fact in plan.facts]
+            try:
+                self._append(facts, actor=self._actor, expect=plan.view.seq)
+            except HeadMoved:
+                continue
+            break
+        if batch:
+            plan.count(self.tally)
+
+    # --- links -------------------------------------------------------------------------------------
+
+    def _link(self, links: list[Link]) -> None:
+        """Write the edges that do not stand yet between memories that are here."""
+        while True:
+            view = self._store.view()
+            facts: list[AnyFact] = []
+            missing = 0
+            for link in links:
+                a, b = self._id(link, link.a), self._id(link, link.b)
+                if a == b or not (self._present(view, a) and self._present(view, b)):
+                    missing += 1
+                elif not _stands(view, a, b, link):
+                    facts.append(Linked(a=a, b=b, kind=link.kind, weight=link.weight))
+            try:
+                if facts and not self._dry_run:
+                    self._append(facts, actor=self._actor, expect=view.seq)
+            except HeadMoved:
+                continue
+            break
+        if missing:
+            self.tally.skipped["link to a memory that is not here"] += missing
+        self.tally.linked += len(facts)
+        self.tally.events += len(facts)
+
+    def _present(self, view: View, id_: str) -> bool:
+        memory = view.documents.ids.find(id_)
+        known = memory >= 0 and view.documents.newest_row(memory, view.seq) >= 0
+        return known or (self._dry_run and id_ in self._seen)
+
+
+def _stands(view: View, a: str, b: str, link: Link) -> bool:
+    first, second = view.documents.ids.find(a), view.documents.ids.find(b)
+    if min(first, second) < 0:
+        return False
+    edges = view.graph.edges_of(first, view.seq, direction="out", kinds=(link.kind,), min_weight=-1.0)
+    return any(edge.b == second and edge.weight == link.weight for edge in edges)
+
+
+def _event(record: Record, id_: str, now: int) -> Ingested:
+    """The record as `remember` would write it; a named speaker stands before the text, as in a transcript."""
+    speaker, content = record.speaker, record.content
+    if speaker and not content.startswith(f"{speaker}:"):
+        content = f"{speaker}: {content}"
+    role = None if record.role is None else _ROLES.get(record.role.lower(), record.role.lower())
+    further = {
+        n: to_datetime(v) if n in _TIMES and isinstance(v, int) else v for n, v in record.fields.items()
+    }
+    return ingested(
+        {
+            "id": id_,
+            "content": "(deleted)" if record.step == "delete" else content,
+            "at": None if record.at is None else to_datetime(record.at),
+            "kind": record.kind,
+            "tags": (*((role,) if role else ()), *record.tags),
+            "entities": (*((speaker,) if speaker else ()), *record.entities),
+            "session": record.session,
+            "project": record.project,
+            "source": record.source,
+            **further,
+        },
+        now=now,
+    )
+
+
+def _with_vector(fact: AnyFact, vectors: Mapping[str, bytes | None], embedder: str | None) -> AnyFact:
+    text = _text_of(fact)
+    if text is None or not isinstance(fact, (Ingested, Revised)):
+        return fact
+    vector = vectors[text]
+    return msgspec.structs.replace(fact, vector=vector, embedder=None if vector is None else embedder)
+
+
+def _text_of(fact: AnyFact) -> str | None:
+    if isinstance(fact, (Ingested, Revised)) and isinstance(fact.content, str):
+        return fact.content
+    return None

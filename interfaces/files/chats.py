@@ -1,0 +1,53 @@
+"""What conversations of all programs share: how a turn becomes a record.
+
+A turn is a memory of kind "turn" with the role as a tag (user, assistant), the conversation as its session, so that
+turns stand beside each other, and the conversation's name in its source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from recollect.files.moments import moment
+from recollect.files.records import Problem, Record
+
+SOURCE_CHARACTERS_MAX = 200
+
+
+def turn(
+    external: str,
+    content: str,
+    *,
+    role: str,
+    at: object,
+    session: str | None,
+    program: str,
+    title: str = "",
+    project: str | None = None,
+    kind: str = "turn",
+    where: str,
+) -> Record | Problem:
+    try:
+        time = moment(at)
+    except ValueError as error:
+        return Problem(where=where, reason=str(error))
+    name = " ".join(title.split())
+    source = f"{program}: {name}" if name else program
+    return Record(
+        external=external, content=content, at=time, kind=kind, role=role, session=session, project=project,
+        source=source[:SOURCE_CHARACTERS_MAX].strip(), where=where,
+    )  # fmt: skip
+
+
+def text_at(value: object, *names: str) -> str:
+    """The first of these fields that is a text; empty if none is."""
+    if isinstance(value, Mapping):
+        for name in names:
+            if isinstance(found := value.get(name), str):
+                return found
+    return ""
+
+
+def list_at(value: object, name: str) -> list[object]:
+    found = value.get(name) if isinstance(value, Mapping) else None
+    return found if isinstance(found, list) else []

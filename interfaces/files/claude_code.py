@@ -1,0 +1,115 @@
+"""Transcripts of Claude Code: one session's `*.jsonl`, or the folder of projects (`~/.claude/projects`).
+
+A line is an entry with `type`. Of "user" and "assistant" entries the text of `message.content` is a memory (a text,
+or blocks of which those of type "text" are taken); a "summary" is one of kind "summary". What the program itself put
+in (`isMeta`, slash commands and their output), tool calls and results, thinking, and the work of subagents
+(`isSidechain`) are left out, unless `include` names "tools", "thinking" or "sidechains". A resumed session repeats
+entries under the same `uuid`: they are one memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+import msgspec
+
+from recollect.files.chats import text_at, turn
+from recollect.files.records import ByteProgress, Choices, Item, Problem, Record, Skipped
+from recollect.files.sources import files_under, lines
+
+INCLUDABLE = ("thinking", "tools", "sidechains")
+_SAID = ("user", "assistant")
+_OWN_WORDS = (
+    "<command-",
+    "<local-command-",
+    "<system-reminder>",
+    "Caveat: The messages below",
+    "[Request interrupted",
+)
+
+
+def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
+    files = files_under(path, "*.jsonl")
+    total, before = sum(file.stat().st_size for file in files), 0
+    for file in files:
+        name = file.name if file == path else file.relative_to(path).as_posix()
+        for number, line in lines(file, progress, total=total, before=before):
+            yield from _entry(line, file, choices.include, f"{name} line {number}")
+        before += file.stat().st_size
+
+
+def _entry(line: bytes, file: Path, include: frozenset[str], where: str) -> Iterator[Item]:
+    try:
+        entry = msgspec.json.decode(line, type=dict[str, object])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        yield Problem(where=where, reason=f"not a JSON object: {error}")
+        return
+    type_ = text_at(entry, "type")
+    if type_ == "summary":
+        yield _summary(entry, file, where)
+    elif type_ not in _SAID:
+        yield Skipped(reason=f"{type_ or 'unknown'} entry")
+    elif entry.get("isSidechain") is True and "sidechains" not in include:
+        yield Skipped(reason="work of a subagent")
+    elif entry.get("isMeta") is True:
+        yield Skipped(reason="put in by the program")
+    else:
+        yield from _said(entry, type_, file, include, where)
+
+
+def _summary(entry: Mapping[str, object], file: Path, where: str) -> Item:
+    text, leaf = text_at(entry, "summary"), text_at(entry, "leafUuid")
+    if not text.strip() or not leaf:
+        return Problem(where=where, reason="a summary without text or leafUuid")
+    return Record(
+        external=f"summary-{leaf}", content=text, kind="summary", session=file.stem, source="claude-code",
+        at=file.stat().st_mtime_ns // 1_000, where=where,
+    )  # fmt: skip
+
+
+def _said(
+    entry: Mapping[str, object], role: str, file: Path, include: frozenset[str], where: str
+) -> Iterator[Item]:
+    message = entry.get("message")
+    content = message.get("content") if isinstance(message, Mapping) else None
+    parts: list[str] = []
+    for block in content if isinstance(content, list) else [content]:
+        taken = block if isinstance(block, str) else _block(block, include)
+        if isinstance(taken, Skipped):
+            yield taken
+        elif taken.strip():
+            parts.append(taken)
+    text, external = "\n\n".join(parts), text_at(entry, "uuid")
+    if not parts:
+        if not isinstance(content, list) or not content:
+            yield Skipped(reason="entry without text")
+    elif not external:
+        yield Problem(where=where, reason="an entry without a uuid")
+    elif text.lstrip().startswith(_OWN_WORDS):
+        yield Skipped(reason="put in by the program")
+    else:
+        kind = "summary" if entry.get("isCompactSummary") is True else "turn"
+        yield turn(
+            external, text, role=role, at=text_at(entry, "timestamp"), session=text_at(entry, "sessionId") or file.stem,
+            program="claude-code", project=_project(text_at(entry, "cwd")), kind=kind, where=where,
+        )  # fmt: skip
+
+
+def _block(block: object, include: frozenset[str]) -> str | Skipped:
+    type_ = text_at(block, "type")
+    if type_ == "text":
+        return text_at(block, "text")
+    if type_ == "thinking" and "thinking" in include:
+        return text_at(block, "thinking")
+    if type_ in ("tool_use", "tool_result") and "tools" in include:
+        name = text_at(block, "name")
+        said = block.get("input" if name else "content") if isinstance(block, Mapping) else None
+        return f"{name} {said if isinstance(said, str) else msgspec.json.encode(said).decode()}".strip()
+    return Skipped(reason=f"{type_ or 'unknown'} block")
+
+
+def _project(folder: str) -> str | None:
+    """The last name of the working folder, whichever system it was on."""
+    path = PureWindowsPath(folder) if "\\" in folder else PurePosixPath(folder)
+    return path.name.strip() or None

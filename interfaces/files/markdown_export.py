@@ -1,0 +1,205 @@
+"""A folder of Markdown out of a store: one page per memory that answers, in folders by project and session.
+
+    notes/.recollect-export            sha256 and path of every page that we wrote, as `sha256sum` prints them
+    notes/PROJECT/SESSION/NAME.md      a page (`pages`); NAME comes from the memory's id alone
+
+A page is written beside its place and moved there, and only if it differs, so exporting again changes no byte and an
+export that was cut short is simply run again: before a page is moved, its digest is in `.recollect-export.unfinished`.
+A page of ours whose memory is gone is removed. A file that we did not write, or that somebody edited since, is never
+overwritten or removed unless `overwrite` says so; it is counted as kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import msgspec
+import numpy as np
+
+from recollect import reading
+from recollect.answers import Memo
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import Filters
+from recollect.files import pages
+from recollect.projections.view import View
+from recollect.store import Progress, Store
+from recollect.when import iso
+
+MANIFEST = ".recollect-export"
+UNFINISHED = ".recollect-export.unfinished"
+KEPT_SHOWN = 20
+_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+
+
+class MarkdownExport(msgspec.Struct, frozen=True, kw_only=True):
+    """What was done to a folder; `kept` names the first files that were left alone because they are not as we wrote them."""
+
+    path: str
+    format: str
+    memories: int
+    written: int
+    unchanged: int
+    removed: int
+    kept: tuple[str, ...]
+    at: int
+    head: int
+    chain: str
+
+
+class _Folder:
+    """The folder that is written, and which of its files are ours."""
+
+    def __init__(self, root: Path, journal: IO[str], ours: dict[str, list[str]], overwrite: bool) -> None:
+        self._root = root
+        self._journal = journal
+        self._ours = ours
+        self._overwrite = overwrite
+        self.pages: dict[str, str] = {}
+        self.written = self.unchanged = self.removed = 0
+        self.kept: list[str] = []
+
+    def put(self, name: str, page: bytes) -> None:
+        path, digest = self._root / name, _digest(page)
+        present = _digest(path.read_bytes()) if path.is_file() else None
+        if present is not None and present != digest and not self._may_change(name, present):
+            self.kept.append(name)
+            return
+        self.pages[name] = digest
+        if present == digest:
+            self.unchanged += 1
+            return
+        self._journal.write(f"{digest}  {name}\n")
+        self._journal.flush()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(f".{path.name}.unfinished")
+        unfinished.write_bytes(page)
+        unfinished.replace(path)
+        self.written += 1
+
+    def _may_change(self, name: str, present: str) -> bool:
+        return self._overwrite or present in self._ours.get(name, ())
+
+    def sweep(self) -> None:
+        """Remove our pages whose memories are gone, and the folders that are empty then."""
+        for name in sorted(self._ours.keys() - self.pages.keys() - set(self.kept)):
+            path = self._root / name
+            if not path.is_file():
+                continue
+            if not self._may_change(name, _digest(path.read_bytes())):
+                self.kept.append(name)
+                continue
+            path.unlink()
+            self.removed += 1
+            for folder in list(path.relative_to(self._root).parents)[:-1]:
+                if not any((self._root / folder).iterdir()):
+                    (self._root / folder).rmdir()
+
+    def manifest(self) -> str:
+        """Every page of ours that is there; of a page that was kept, what we wrote of it last."""
+        lines = dict(self.pages)
+        lines |= {name: self._ours[name][-1] for name in self.kept if name in self._ours}
+        return "".join(f"{digest}  {name}\n" for name, digest in sorted(lines.items()))
+
+
+def export(
+    store: Store,
+    root: Path,
+    view: View,
+    *,
+    now: int,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> MarkdownExport:
+    """Make the folder equal to a view of the store."""
+    if root.exists() and not root.is_dir():
+        raise InvalidInput(f"{root} is a file; Markdown goes into a folder")
+    root.mkdir(parents=True, exist_ok=True)
+    ours = _read(root / MANIFEST)
+    for name, digests in _read(root / UNFINISHED).items():
+        ours.setdefault(name, []).extend(digests)
+    ids = _ids(store, view, now)
+    with (root / UNFINISHED).open("a", encoding="utf-8") as journal:
+        folder = _Folder(root, journal, ours, overwrite)
+        for done, (name, page) in enumerate(_pages(store, view, ids), 1):
+            folder.put(name, page)
+            if progress:
+                progress(done, len(ids))
+    folder.sweep()
+    _replace(root / MANIFEST, folder.manifest())
+    (root / UNFINISHED).unlink()
+    head = store.log.head
+    return MarkdownExport(
+        path=str(root), format="markdown", memories=len(ids), written=folder.written, unchanged=folder.unchanged,
+        removed=folder.removed, kept=tuple(folder.kept[:KEPT_SHOWN]), at=view.seq, head=head,
+        chain=store.log.chain_at(head).hex(),
+    )  # fmt: skip
+
+
+def _read(path: Path) -> dict[str, list[str]]:
+    """The digests that we wrote of each page, the last one last; lines that are not whole are passed over."""
+    found: dict[str, list[str]] = {}
+    if path.is_file():
+        for line in path.read_text("utf-8").splitlines():
+            if match := _LINE.fullmatch(line):
+                found.setdefault(match[2], []).append(match[1])
+    return found
+
+
+def _replace(path: Path, text: str) -> None:
+    if not path.is_file() or path.read_text("utf-8") != text:
+        unfinished = path.with_name(f"{path.name}.new")
+        unfinished.write_text(text, "utf-8")
+        unfinished.replace(path)
+
+
+def _digest(page: bytes) -> str:
+    return hashlib.sha256(page).hexdigest()
+
+
+def _ids(store: Store, view: View, now: int) -> list[str]:
+    """The memories that answer at the view."""
+    with store.lock:
+        documents = view.documents
+        rows = np.arange(documents.rows_born(view.seq), dtype=np.int32)
+        memories = documents.memory_of[rows[documents.alive(rows, view.seq)]]
+        wanted = view.lifecycle.admissible(memories, seq=view.seq, now=now, filters=Filters())
+        return [documents.ids.values[int(memory)] for memory in memories[wanted]]
+
+
+def _pages(store: Store, view: View, ids: list[str]) -> Iterator[tuple[str, bytes]]:
+    known = set(ids)
+    for memory_id in ids:
+        memo = reading.memo(store, view, memory_id)
+        folders = [pages.name_of(name) for name in (memo.state.project, memo.state.session) if name]
+        yield "/".join([*folders, f"{pages.name_of(memory_id)}.md"]), _page(store, view, memo, known)
+
+
+def _page(store: Store, view: View, memo: Memo, known: set[str]) -> bytes:
+    state = memo.state
+    with store.lock:
+        ids = view.documents.ids
+        edges = view.graph.edges_of(ids.find(memo.id), view.seq, direction="out", min_weight=-np.inf)
+        links = sorted(
+            (edge.kind, ids.values[edge.b], edge.weight) for edge in edges if ids.values[edge.b] in known
+        )
+    times = {name: getattr(state, name) for name in ("valid_from", "valid_to", "expires_at")}
+    fields: dict[str, object] = {
+        "id": memo.id,
+        "kind": state.kind,
+        "at": iso(state.created_at),
+        "importance": state.importance,
+        "priority": state.priority,
+        "tags": state.tags,
+        "entities": state.entities,
+        "project": state.project,
+        "session": state.session,
+        "source": state.source,
+        **{name: None if time is None else iso(time) for name, time in times.items()},
+        "importance_tag": state.importance_tag,
+        "key": state.key,
+    }
+    return pages.write(fields, memo.content, [pages.PageLink(*link) for link in links])

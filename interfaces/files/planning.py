@@ -1,0 +1,143 @@
+"""What a batch of records changes at one view: the events that say it, and how many of which sort.
+
+A record is compared with what imports said of its memory before, which the log knows by their actor
+(`import:FORMAT`): only what the file says otherwise than then is a change, and only if the memory is not so already.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from recollect.asking import content_of_row
+from recollect.events.facts import AnyFact, Forgotten, Ingested, Revised
+from recollect.files.records import Record
+from recollect.files.report import Tally
+from recollect.store import Store
+from recollect.when import iso
+
+ACTOR = "import:"
+_ALWAYS = ("content", "kind", "tags", "entities")
+_WHEN_NAMED = (
+    "project", "importance", "priority", "valid_from", "valid_to", "expires_at", "importance_tag", "key",
+)  # fmt: skip
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """One record, and the event that would keep it if it is new."""
+
+    record: Record
+    fact: Ingested
+
+
+class Plan:
+    """The events that a batch of records needs at one view."""
+
+    def __init__(self, store: Store) -> None:
+        self.view = store.view()
+        self.facts: list[AnyFact] = []
+        self._store = store
+        self._counts: Counter[str] = Counter()
+        self._skipped: Counter[str] = Counter()
+
+    def add(self, planned: Planned) -> None:
+        fact = self._say(planned) if planned.record.step == "say" else self._step(planned)
+        if fact is not None:
+            self.facts.append(fact)
+
+    def count(self, tally: Tally) -> None:
+        tally.remembered += self._counts["remembered"]
+        tally.revised += self._counts["revised"]
+        tally.forgotten += self._counts["forgotten"]
+        tally.unchanged += self._counts["unchanged"]
+        tally.events += len(self.facts)
+        tally.skipped += self._skipped
+
+    def _known(self, id_: str) -> int:
+        memory = self.view.documents.ids.find(id_)
+        return memory if memory >= 0 and self.view.documents.newest_row(memory, self.view.seq) >= 0 else -1
+
+    def _say(self, planned: Planned) -> AnyFact | None:
+        fact = planned.fact
+        memory = self._known(fact.id)
+        if memory < 0:
+            self._counts["remembered"] += 1
+            return fact
+        changes = self._changes(planned, memory)
+        if not changes:
+            self._counts["unchanged"] += 1
+            return None
+        state = self.view.lifecycle.state(memory, self.view.seq)
+        if state.hidden is not None:
+            self._skipped[f"changed in the file, but {state.visibility} here"] += 1
+            return None
+        self._counts["revised"] += 1
+        return Revised(id=fact.id, at=self._store.clock(), **changes)  # type: ignore[arg-type]
+
+    def _step(self, planned: Planned) -> AnyFact | None:
+        """The next entry of a history; those that an import wrote already are passed over."""
+        record, fact = planned.record, planned.fact
+        memory = self._known(fact.id)
+        written = len(self._imported(memory)) if memory >= 0 else 0
+        if record.nth < written:
+            self._counts["unchanged"] += 1
+            return None
+        if memory >= 0 and self.view.lifecycle.state(memory, self.view.seq).visibility == "erased":
+            self._skipped["erased here"] += 1
+            return None
+        if record.step == "delete":
+            self._counts["forgotten"] += 1
+            when = "" if record.at is None else f" at {iso(record.at)}"
+            return Forgotten(id=fact.id, reason=f"deleted in {record.source or 'the imported history'}{when}")
+        if record.step == "update":
+            self._counts["revised"] += 1
+            return Revised(id=fact.id, at=fact.at, content=fact.content)
+        self._counts["remembered"] += 1
+        return fact
+
+    def _changes(self, planned: Planned, memory: int) -> dict[str, object]:
+        """What the file says otherwise than at its last import, and otherwise than the memory is."""
+        said, before = _said(planned), self._said_before(memory)
+        if before and not _differing(said, before):
+            return {}
+        now = self._current(memory)
+        return _differing(_differing(said, before or now), now)
+
+    def _current(self, memory: int) -> dict[str, object]:
+        state = self.view.lifecycle.state(memory, self.view.seq)
+        row = self.view.documents.newest_row(memory, self.view.seq)
+        names = (*_ALWAYS[1:], *_WHEN_NAMED)
+        return {"content": content_of_row(self._store, row), **{name: getattr(state, name) for name in names}}
+
+    def _said_before(self, memory: int) -> dict[str, object]:
+        """What imports said of a memory, the last word on each."""
+        said: dict[str, object] = {}
+        for fact in self._imported(memory):
+            if isinstance(fact, (Ingested, Revised)):
+                names = (*_ALWAYS, *_WHEN_NAMED)
+                said |= {n: v for n in names if (v := getattr(fact, n)) is not msgspec.UNSET}
+        return said
+
+    def _imported(self, memory: int) -> list[object]:
+        """The facts that imports wrote about a memory, oldest first."""
+        events = (
+            self._store.event(seq) for seq in self.view.lifecycle.history(memory) if seq <= self.view.seq
+        )
+        return [event.fact for event in events if event.actor.startswith(ACTOR)]
+
+
+def _said(planned: Planned) -> dict[str, object]:
+    """What a record says of a memory; what it does not name is not said."""
+    fact, record = planned.fact, planned.record
+    named = {name for name in _WHEN_NAMED if name in record.fields or (name == "project" and record.project)}
+    return {name: getattr(fact, name) for name in (*_ALWAYS, *sorted(named))}
+
+
+def _differing(said: dict[str, object], other: dict[str, object]) -> dict[str, object]:
+    """What is said otherwise; the order of tags and entities says nothing."""
+    return {name: value for name, value in said.items() if _plain(value) != _plain(other.get(name, value))}
+
+
+def _plain(value: object) -> object:
+    return frozenset(value) if isinstance(value, tuple) else value

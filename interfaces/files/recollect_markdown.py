@@ -1,0 +1,91 @@
+"""Our own Markdown back in: the pages that `recollect export --format markdown` writes, ids kept.
+
+A folder or a single page, oldest memory first, so that the turns of a session stand in their order again. A page that
+was edited is a revision; a file without our front matter is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from recollect.files import front_matter, pages
+from recollect.files.moments import moment
+from recollect.files.records import ByteProgress, Choices, Item, Link, Problem, Record, Skipped
+from recollect.files.sources import files_under
+
+_TEXTS = ("importance_tag", "key")
+_TIMES = ("valid_from", "valid_to", "expires_at")
+
+
+def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
+    del choices  # nothing about this format is a matter of choice
+    files = sorted(files_under(path, "*.md"), key=_when)
+    total, done = sum(file.stat().st_size for file in files), 0
+    for file in files:
+        name = file.name if file == path else file.relative_to(path).as_posix()
+        yield from _page(file, name)
+        done += file.stat().st_size
+        progress(done, total)
+
+
+def _when(file: Path) -> tuple[int, str]:
+    """The time of a page's memory, as far as it can be read; what cannot be read is told later."""
+    try:
+        found = pages.read(file.read_bytes().decode())
+        return (found and moment(found[0].get("at"))) or 0, file.as_posix()
+    except ValueError:
+        return 0, file.as_posix()
+
+
+def _page(file: Path, where: str) -> Iterator[Item]:
+    try:
+        text = file.read_bytes().decode()
+        found = pages.read(text)
+    except UnicodeDecodeError:
+        yield Problem(where=where, reason="not UTF-8 text")
+        return
+    if found is None:
+        yield Skipped(reason="file without an id of ours in its front matter")
+        return
+    fields, content, links = found
+    external = str(fields["id"])
+    try:
+        yield _record(external, fields, content, where)
+    except ValueError as error:
+        yield Problem(where=where, reason=str(error))
+        return
+    for link in links:
+        yield Link(a=external, b=link.id, kind=link.kind, weight=link.weight, namespace="")
+
+
+def _record(external: str, fields: dict[str, object], content: str, where: str) -> Record:
+    further: dict[str, object] = {name: moment(fields[name]) for name in _TIMES if name in fields}
+    further |= {name: str(fields[name]) for name in _TEXTS if name in fields}
+    if "importance" in fields:
+        further["importance"] = float(str(fields["importance"]))
+    if "priority" in fields:
+        further["priority"] = int(str(fields["priority"]))
+    return Record(
+        external=external,
+        content=content,
+        at=moment(fields.get("at")),
+        kind=str(fields.get("kind") or "note"),
+        session=_optional(fields, "session"),
+        project=_optional(fields, "project"),
+        source=_optional(fields, "source"),
+        tags=_labels(fields.get("tags")),
+        entities=_labels(fields.get("entities")),
+        fields=further,
+        namespace="",
+        where=where,
+    )
+
+
+def _labels(value: object) -> tuple[str, ...]:
+    """A list as it is: a tag of ours may hold a comma or a hash."""
+    return tuple(map(str, value)) if isinstance(value, list) else front_matter.texts(value)
+
+
+def _optional(fields: dict[str, object], name: str) -> str | None:
+    return None if fields.get(name) is None else str(fields[name])

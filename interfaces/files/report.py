@@ -1,0 +1,68 @@
+"""What an import did, or would do."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from recollect.files.records import Problem
+
+PROBLEMS_SHOWN = 20
+
+
+class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts of one import. `skipped` says why and how often; `problems` are the first of those, with their places.
+
+    `events` were written (with `dry_run`: would be, without the store's own); `head` and `chain` are where the log
+    stands afterwards.
+    """
+
+    path: str
+    format: str
+    dry_run: bool
+    read: int
+    remembered: int
+    revised: int
+    forgotten: int
+    linked: int
+    unchanged: int
+    skipped: dict[str, int]
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...]
+    events: int
+    head: int
+    chain: str
+
+
+class Tally:
+    """The counts of an import that is under way."""
+
+    def __init__(self) -> None:
+        self.read = 0
+        self.remembered = 0
+        self.revised = 0
+        self.forgotten = 0
+        self.linked = 0
+        self.unchanged = 0
+        self.events = 0
+        self.skipped: Counter[str] = Counter()
+        self.problems: list[Problem] = []
+        self.notes: list[str] = []
+
+    def problem(self, problem: Problem) -> None:
+        self.skipped["cannot be read"] += 1
+        if len(self.problems) < PROBLEMS_SHOWN:
+            self.problems.append(problem)
+
+    def report(self, *, path: str, format_: str, dry_run: bool, head: int, chain: str) -> ImportReport:
+        return ImportReport(
+            path=path, format=format_, dry_run=dry_run, read=self.read, remembered=self.remembered,
+            revised=self.revised, forgotten=self.forgotten, linked=self.linked, unchanged=self.unchanged,
+            skipped=dict(sorted(self.skipped.items())), problems=tuple(self.problems), notes=tuple(self.notes),
+            events=self.events, head=head, chain=chain,
+        )  # fmt: skip
+
+    def sentence(self) -> str:
+        """How far an import came that was interrupted."""
+        return f"{self.remembered:,} remembered and {self.revised:,} revised so far; run it again to go on"

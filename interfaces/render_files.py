@@ -1,0 +1,56 @@
+"""What went in and out, for people."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from recollect.files.detecting import LOG
+from recollect.files.markdown_export import MarkdownExport
+from recollect.files.report import ImportReport
+from recollect.render import console
+from recollect.transferring import Transfer
+
+_WHAT = {"jsonl": "the log", "parquet": "the tables"}
+_COUNTS = ("remembered", "revised", "forgotten", "linked", "unchanged")
+
+
+def exported(result: Transfer | MarkdownExport) -> None:
+    out = console()
+    if isinstance(result, Transfer):
+        out.print(f"[green]exported[/] {_WHAT[result.format]} to {result.path}  [dim]{_extent(result)}[/]")
+        return
+    as_of = "" if result.at == result.head else f" as of @{result.at}"
+    out.print(
+        f"[green]exported[/] {result.memories:,} memories{as_of} to {result.path}  [dim]{_extent(result)}[/]"
+    )
+    out.print(f"written {result.written:,}  unchanged {result.unchanged:,}  removed {result.removed:,}")
+    for name in result.kept:
+        out.print(
+            Text(f"kept {name}: it was edited since, or is not ours; --overwrite replaces it", "yellow")
+        )
+
+
+def imported(result: ImportReport) -> None:
+    out = console()
+    verb = "would import" if result.dry_run else "imported"
+    if result.format == LOG:
+        out.print(f"[green]{verb}[/] {result.events} new events of {result.path}  [dim]{_extent(result)}[/]")
+        return
+    for note in result.notes:
+        out.print(Text(note, "dim"))
+    out.print(
+        f"[green]{verb}[/] {result.path} ({result.format}): {result.read:,} read  [dim]{_extent(result)}[/]"
+    )
+    counts = {name: getattr(result, name) for name in _COUNTS}
+    out.print("  ".join(f"{name} {count:,}" for name, count in counts.items() if count) or "nothing to write")
+    if result.skipped:
+        out.print("skipped " + ", ".join(f"{count:,} × {reason}" for reason, count in result.skipped.items()))
+    for problem in result.problems:
+        out.print(Text(f"{problem.where}: {problem.reason}", "yellow"))
+    more = result.skipped.get("cannot be read", 0) - len(result.problems)
+    if more > 0:
+        out.print(Text(f"… and {more:,} more", "yellow"))
+
+
+def _extent(result: Transfer | MarkdownExport | ImportReport) -> str:
+    return f"head @{result.head}, chain {result.chain[:16]}…"
