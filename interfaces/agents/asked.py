@@ -1,0 +1,103 @@
+"""The arguments of the default tools, as a model sees them in the schema."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+TOKENS_DEFAULT = 4_000
+K_DEFAULT = 8
+
+Id = Annotated[str, Meta(description="The memory's id, as recall and remember give it.")]
+Text = Annotated[
+    str, Meta(description="One self-contained statement, understandable without the conversation.")
+]
+Kind = Annotated[str, Meta(description="note, decision, preference, fact, bug, task, …")]
+Importance = Annotated[float, Meta(description="0 to 1; 0.5 is ordinary.", ge=0.0, le=1.0)]
+Tags = Annotated[tuple[str, ...], Meta(description="Short labels.")]
+Entities = Annotated[tuple[str, ...], Meta(description="People, systems, files and the like it is about.")]
+Project = Annotated[str, Meta(description="The project it belongs to; '*' in recall means all projects.")]
+Source = Annotated[str, Meta(description="Where it comes from: a file, a URL, a person.")]
+Session = Annotated[str, Meta(description="The conversation it belongs to.")]
+Moment = Annotated[str, Meta(description="ISO 8601, '2 days ago', or a position in the log such as '@120'.")]
+Time = Annotated[str, Meta(description="ISO 8601 or '2 days ago'.")]
+K = Annotated[int, Meta(description="How many memories at most.", ge=1, le=1_000)]
+TokensMax = Annotated[
+    int,
+    Meta(description="Budget for all memories together, 4 characters a token; none is ever cut.", ge=1),
+]
+
+
+class Remember(msgspec.Struct, frozen=True, kw_only=True):
+    content: Text
+    id: Annotated[str | None, Meta(description="Only to replace a known memory, or to name it yourself.")] = (
+        None
+    )
+    kind: Kind = "note"
+    importance: Importance = 0.5
+    tags: Tags = ()
+    entities: Entities = ()
+    project: Project | None = None
+    session: Session | None = None
+    source: Source | None = None
+    at: Annotated[str | None, Meta(description="When it happened, if not now: ISO 8601 or '2 days ago'.")] = (
+        None
+    )
+    valid_from: Time | None = None
+    valid_to: Time | None = None
+    expires_at: Time | None = None
+
+
+class Recall(msgspec.Struct, frozen=True, kw_only=True):
+    query: Annotated[str, Meta(description="What to look for, in plain words; a question is best.")]
+    k: K = K_DEFAULT
+    max_tokens: TokensMax = TOKENS_DEFAULT
+    project: Project | None = None
+    session: Annotated[str | None, Meta(description="The conversation that asks.")] = None
+    kinds: Annotated[tuple[str, ...], Meta(description="Only memories of these kinds.")] = ()
+    tags: Annotated[tuple[str, ...], Meta(description="Only memories with one of these tags.")] = ()
+    since: Annotated[str | None, Meta(description="Only memories from this time on.")] = None
+    until: Annotated[str | None, Meta(description="Only memories up to this time.")] = None
+    at: Annotated[
+        str | None,
+        Meta(description="Answer as of a past moment: '@120', ISO 8601, '2 days ago'. Records nothing."),
+    ] = None
+    formula: Annotated[str | None, Meta(description="The name of another ranking formula.")] = None
+    track: Annotated[bool, Meta(description="Whether the hits count as accessed.")] = True
+    record: Annotated[bool, Meta(description="False writes nothing at all; the answer then has no id.")] = (
+        True
+    )
+
+
+class Get(msgspec.Struct, frozen=True, kw_only=True):
+    id: Id
+    at: Annotated[Moment | None, Meta(description="As it was then: '@120', ISO 8601, '2 days ago'.")] = None
+
+
+class Revise(msgspec.Struct, frozen=True, kw_only=True):
+    id: Id
+    content: Annotated[str | None, Meta(description="The new text; leave out to keep the old one.")] = None
+    kind: Kind | None = None
+    importance: Importance | None = None
+    tags: Tags | None = None
+    entities: Entities | None = None
+    project: Project | None = None
+    source: Source | None = None
+    valid_from: Time | None = None
+    valid_to: Time | None = None
+    expires_at: Time | None = None
+    clear: Annotated[
+        tuple[str, ...],
+        Meta(description="Names to empty: project, source, valid_from, valid_to, expires_at."),
+    ] = ()
+
+
+class Forget(msgspec.Struct, frozen=True, kw_only=True):
+    id: Id
+    reason: Annotated[str, Meta(description="Why; kept in the history.")] = ""
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    pass

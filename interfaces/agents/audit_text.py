@@ -1,0 +1,76 @@
+"""The results of the audit tools in words."""
+
+from __future__ import annotations
+
+from recollect.agents.audit_asked import (
+    CompareResult,
+    DreamResult,
+    HistoryResult,
+    VerifyResult,
+    WhyChangedResult,
+    WhyResult,
+)
+from recollect.agents.results import WriteResult
+
+
+def why(result: WhyResult) -> str:
+    lines = [result.sentence]
+    if result.dropped_at is not None:
+        lines.append(f"lost at {result.dropped_at.stage}: {result.dropped_at.reason}")
+    for channel in result.channels:
+        place = (
+            "not found" if channel.rank is None else f"rank {channel.rank}, value {_number(channel.value)}"
+        )
+        words = f" ({', '.join(channel.terms)})" if channel.terms else ""
+        lines.append(f"{channel.name}: {place}{words}")
+    lines += [
+        f"{stage.number}. {stage.title}: {_number(stage.before)} → {_number(stage.after)}"
+        for stage in result.stages
+        if stage.before != stage.after
+    ]
+    replay = {True: "replayed exactly", False: "the replay DIFFERS from the record", None: "not recorded"}
+    where = f"at @{result.basis} with {result.formula}"
+    return "\n".join([*lines, f"({result.recall or 'asked now'} {where}; {replay[result.exact]})"])
+
+
+def why_changed(result: WhyChangedResult) -> str:
+    parts = [f"{part.cause}: score {part.score:+.6g}, {part.says}" for part in result.causes if part.score]
+    return "\n".join([result.sentence, *parts])
+
+
+def history(result: HistoryResult) -> str:
+    lines = [f"@{event.seq} {event.at} {event.type}: {event.summary}" for event in result.events]
+    return "\n".join([*([f"{result.earlier} earlier events"] if result.earlier else []), *lines])
+
+
+def compare(result: CompareResult) -> str:
+    numbers = ", ".join(f"{name} {value:.4g}" for name, value in result.metrics.items())
+    movers = [
+        f"{mover.question!r}: {mover.id} from {mover.before or 'nowhere'} to {mover.after or 'nowhere'}"
+        for mover in result.movers
+    ]
+    head = f"{result.before} against {result.after} over {result.questions} recorded questions"
+    return "\n".join([head, numbers, *movers])
+
+
+def verify(result: VerifyResult) -> str:
+    verdict = "exact: every one came out as recorded" if result.exact else "NOT exact"
+    return "\n".join([f"{result.checked} recalls checked; {verdict}", *result.differences, *result.damage])
+
+
+def dream(result: DreamResult) -> str:
+    done = ", ".join(f"{phase} {count}" for phase, count in result.counts.items() if count) or "nothing"
+    state = "written" if result.committed else result.refused or "nothing was written"
+    return f"dream {result.id}: {done} changed; {state}"
+
+
+def rated(result: WriteResult) -> str:
+    return f"{result.id} rated (written @{result.seq})"
+
+
+def linked(result: WriteResult) -> str:
+    return f"linked from {result.id} (written @{result.seq})"
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.6g}"

@@ -1,0 +1,101 @@
+"""What the default tools give back as structured content. The shapes are small: a model reads every field.
+
+Nothing here imports the engine, so that tools can be listed while it is still being loaded.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class RecalledHit(msgspec.Struct, frozen=True, kw_only=True):
+    """One memory of an answer. `factors` are the numbers behind the score, to four significant digits."""
+
+    rank: int
+    id: str
+    score: float
+    content: str
+    factors: dict[str, float]
+
+
+class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A ranking. `recall` is its id (none if nothing was recorded), `basis` the position of the log it saw.
+
+    `left_out` hits did not fit into the token budget; `degraded` says what was off while ranking.
+    """
+
+    recall: str | None
+    basis: int
+    formula: str
+    hits: tuple[RecalledHit, ...]
+    degraded: tuple[str, ...]
+    left_out: int
+    left_out_ids: tuple[str, ...]
+    tokens: int
+
+
+class RememberResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The id under which a memory is kept; `revision` is above 1 if the id was known already."""
+
+    id: str
+    revision: int
+
+
+class WriteResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a change was written to, and where in the log."""
+
+    id: str
+    seq: int
+
+
+class ReviseResult(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    revision: int
+
+
+class MemoryResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One memory with its state as of the position `at` of the log; times are ISO 8601 in UTC."""
+
+    id: str
+    at: int
+    content: str
+    visible: bool
+    hidden_because: str | None
+    kind: str
+    importance: float
+    tags: tuple[str, ...]
+    entities: tuple[str, ...]
+    project: str | None
+    session: str | None
+    source: str | None
+    created_at: str
+    updated_at: str
+    valid_from: str | None
+    valid_to: str | None
+    expires_at: str | None
+    revisions: int
+    accesses: int
+    used: int
+    feedback: int
+    strength: float
+    status: str
+    superseded_by: str | None
+
+
+class StatusResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The health of the store behind the server."""
+
+    store: str
+    head: int
+    memories: int
+    visible: int
+    recalls: int
+    formula: str
+    embedder: str | None
+    model: str
+    last_dream: int
+    new_since_dream: int
+    degraded: tuple[str, ...]
+    profile: str
+    project: str | None
+    session: str | None

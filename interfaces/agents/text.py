@@ -1,0 +1,114 @@
+"""The results of the default tools in words: what a model reads where a client shows it no structured content."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.agents.results import (
+    MemoryResult,
+    RecalledHit,
+    RecallResult,
+    RememberResult,
+    ReviseResult,
+    StatusResult,
+    WriteResult,
+)
+
+if TYPE_CHECKING:
+    from recollect.answers import Memo
+
+
+def hit(one: RecalledHit) -> str:
+    return f"{one.rank}. [{one.id}] {one.content}"
+
+
+def recalled(result: RecallResult) -> str:
+    lines = [hit(one) for one in result.hits] or [nothing(result)]
+    if result.left_out and result.hits:
+        ids = ", ".join(result.left_out_ids)
+        lines.append(f"{result.left_out} more did not fit into max_tokens: {ids}")
+    lines += [f"degraded: {problem}" for problem in result.degraded]
+    where = f"at @{result.basis} with {result.formula}"
+    lines.append(f"({result.recall} {where})" if result.recall else f"(not recorded; {where})")
+    return "\n".join(lines)
+
+
+def nothing(result: RecallResult) -> str:
+    if not result.left_out:
+        return "No memory matches."
+    return (
+        f"None of the {result.left_out} memories that match fits into max_tokens; ask with a larger budget, or "
+        f"get one by its id: {', '.join(result.left_out_ids)}"
+    )
+
+
+def remembered(result: RememberResult) -> str:
+    return f"Remembered as {result.id}" + (f", revision {result.revision}" if result.revision > 1 else "")
+
+
+def revised(result: ReviseResult) -> str:
+    return f"{result.id} is now at revision {result.revision}"
+
+
+def forgotten(result: WriteResult) -> str:
+    return f"{result.id} no longer answers (written @{result.seq})"
+
+
+def memory_result(memo: Memo) -> MemoryResult:
+    """A memo as the tools give it: times as ISO 8601, and without the numbers that only a formula needs."""
+    state = memo.state
+    return MemoryResult(
+        id=memo.id,
+        at=memo.at,
+        content=memo.content,
+        visible=memo.visible,
+        hidden_because=memo.hidden_because,
+        kind=state.kind,
+        importance=state.importance,
+        tags=tuple(state.tags),
+        entities=tuple(state.entities),
+        project=state.project,
+        session=state.session,
+        source=state.source,
+        created_at=_moment(state.created_at) or "",
+        updated_at=_moment(state.updated_at) or "",
+        valid_from=_moment(state.valid_from),
+        valid_to=_moment(state.valid_to),
+        expires_at=_moment(state.expires_at),
+        revisions=state.revision_count,
+        accesses=state.access_count,
+        used=state.used_count,
+        feedback=state.feedback,
+        strength=state.strength,
+        status=state.consolidation_status,
+        superseded_by=state.superseded_by,
+    )
+
+
+def _moment(at: int | None) -> str | None:
+    from recollect.when import iso  # noqa: PLC0415 (tools are listed before the engine is loaded)
+
+    return None if at is None else iso(at)
+
+
+def one_memory(result: MemoryResult) -> str:
+    known = {
+        "kind": result.kind, "tags": ", ".join(result.tags), "entities": ", ".join(result.entities),
+        "project": result.project, "session": result.session, "source": result.source,
+        "importance": f"{result.importance:g}", "created": result.created_at, "revisions": result.revisions,
+        "accesses": result.accesses, "valid from": result.valid_from, "valid to": result.valid_to,
+        "expires": result.expires_at, "superseded by": result.superseded_by,
+    }  # fmt: skip
+    state = "; ".join(f"{name} {value}" for name, value in known.items() if value)
+    hidden = "" if result.visible else f"\nIt does not answer: it is {result.hidden_because}."
+    return f"[{result.id}] as of @{result.at}\n{result.content}\n({state}){hidden}"
+
+
+def status(result: StatusResult) -> str:
+    lines = [
+        f"{result.store}: {result.visible} of {result.memories} memories answer, {result.recalls} recalls, head @{result.head}",
+        f"formula {result.formula}; embedder {result.embedder or 'none'} ({result.model})",
+        f"last dream {f'@{result.last_dream}' if result.last_dream else 'never'}, {result.new_since_dream} new since",
+        f"profile {result.profile}, project {result.project or 'any'}, session {result.session or 'none'}",
+    ]
+    return "\n".join(lines + [f"degraded: {problem}" for problem in result.degraded])

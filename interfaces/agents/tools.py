@@ -1,0 +1,192 @@
+"""The tools of every server, few on purpose: remember, recall, get, revise, forget, status.
+
+`recall` is not read-only, and says so: it records the question with its answer, and the memories that it shows
+count as accessed, which later rankings may read. With `record=false`, or `at`, it writes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import UNSET
+
+from recollect.agents import asked, text
+from recollect.agents.budget import fit
+from recollect.agents.results import (
+    MemoryResult,
+    RecalledHit,
+    RecallResult,
+    RememberResult,
+    ReviseResult,
+    StatusResult,
+    WriteResult,
+)
+from recollect.agents.tool import AnyTool, Call, Scope, Tool
+from recollect.events.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from recollect.answers import Answer
+    from recollect.memory import Memory
+
+ALL_PROJECTS = "*"
+_DIGITS = 4
+
+
+def remember(memory: Memory, given: asked.Remember, call: Call) -> RememberResult:
+    fields = {name: value for name, value in msgspec.structs.asdict(given).items() if value is not None}
+    scope = call.scope
+    fields.setdefault("project", scope.project)
+    fields.setdefault("session", scope.session)
+    memory_id = memory.remember_many([fields])[0]
+    return RememberResult(id=memory_id, revision=memory.get(memory_id).state.revision_count)
+
+
+def recall(memory: Memory, given: asked.Recall, call: Call) -> RecallResult:
+    """Whoever asks while the model is loading is answered by words, and told so."""
+    session = given.session or call.scope.session
+    source = memory.at(given.at) if given.at is not None else memory
+    answer = source.recall(
+        given.query,
+        k=given.k,
+        formula=call.scope.formula(given.formula),
+        session=session,
+        filters=filters_of(given, call.scope),
+        track=False,
+        record=given.record,
+        wait=False,
+    )
+    result = shown(answer, tokens_max=given.max_tokens, model_failure=call.model_failure)
+    if given.track and answer.id is not None and result.hits:
+        count_as_returned(memory, tuple(hit.id for hit in result.hits), session)
+    return result
+
+
+def filters_of(given: asked.Recall, scope: Scope) -> dict[str, object]:
+    """The project of the server, unless the call names one or asks for all."""
+    project = scope.project if given.project is None else given.project
+    fields = {
+        "project": None if project == ALL_PROJECTS else project,
+        "kinds": given.kinds, "tags": given.tags, "since": given.since, "until": given.until,
+    }  # fmt: skip
+    return {name: value for name, value in fields.items() if value}
+
+
+def shown(answer: Answer, *, tokens_max: int, model_failure: str | None = None) -> RecallResult:
+    """As much of an answer as the budget holds. A model that failed is not one that is still loading."""
+    hits = tuple(
+        RecalledHit(
+            rank=hit.rank, id=hit.id, score=hit.score, content=hit.content, factors=compact(hit.factors)
+        )
+        for hit in answer.hits
+    )
+    fitted = fit(hits, text.hit, tokens_max=tokens_max)
+    left = tuple(hit.id for hit in hits[fitted.kept :])
+    return RecallResult(
+        recall=answer.id,
+        basis=answer.basis,
+        formula=answer.formula,
+        hits=hits[: fitted.kept],
+        degraded=tuple(said(problem, model_failure) for problem in answer.degraded),
+        left_out=len(left),
+        left_out_ids=left,
+        tokens=fitted.tokens,
+    )
+
+
+def said(problem: str, model_failure: str | None) -> str:
+    failed = model_failure is not None and problem.endswith("is still loading")
+    return f"vector: {model_failure}; ranked by words only" if failed else problem
+
+
+def compact(factors: dict[str, float]) -> dict[str, float]:
+    return {name: float(f"{value:.{_DIGITS}g}") for name, value in factors.items()}
+
+
+def count_as_returned(memory: Memory, ids: tuple[str, ...], session: str | None) -> None:
+    """What the budget left out was never seen: only what is shown counts as accessed."""
+    from recollect.events.facts import Accessed  # noqa: PLC0415 (tools are listed before the engine is loaded)
+
+    fact = Accessed(ids=ids, at=memory.store.clock(), session=session, how="returned")
+    memory.store.append([fact], actor="mcp", durability="unsafe")
+
+
+def get(memory: Memory, given: asked.Get, _: Call) -> MemoryResult:
+    return text.memory_result(memory.get(given.id, at=given.at))
+
+
+def revise(memory: Memory, given: asked.Revise, _: Call) -> ReviseResult:
+    named = msgspec.structs.asdict(given).items()
+    changes = {name: value for name, value in named if value is not None and name not in {"id", "clear"}}
+    both = sorted(changes.keys() & set(given.clear))
+    if both:
+        raise InvalidInput(f"revise was told to set and to clear {both[0]!r}; do one of them")
+    content = changes.pop("content", UNSET)
+    revision = memory.revise(given.id, content, **changes, **dict.fromkeys(given.clear))
+    return ReviseResult(id=given.id, revision=revision)
+
+
+def forget(memory: Memory, given: asked.Forget, _: Call) -> WriteResult:
+    return WriteResult(id=given.id, seq=memory.forget(given.id, given.reason))
+
+
+def status(memory: Memory, _: asked.Status, call: Call) -> StatusResult:
+    now, scope = memory.status(), call.scope
+    return StatusResult(
+        store=now.store, head=now.head, memories=now.memories, visible=now.visible, recalls=now.recalls,
+        formula=now.formula, embedder=now.embedder.name, model=call.model_failure or now.embedder.state, last_dream=now.last_dream,
+        new_since_dream=now.new_since_dream, degraded=now.degraded, profile=scope.profile,
+        project=scope.project, session=scope.session,
+    )  # fmt: skip
+
+
+TOOLS: tuple[AnyTool, ...] = (
+    Tool(
+        name="remember",
+        title="Remember",
+        description=(
+            "Keep one fact, decision or preference for later conversations. Recall first: if it is known "
+            "already, revise that memory instead. Write it so that it is understood without this conversation."
+        ),
+        arguments=asked.Remember, result=RememberResult, run=remember, show=text.remembered,
+        lane="writes", needs_model=lambda _: True,
+    ),
+    Tool(
+        name="recall",
+        title="Recall",
+        description=(
+            "Find the memories that answer a question, best first. The answer has an id (such as r12) under "
+            "which its ranking can be explained later. It may be empty. `degraded` says if something was off."
+        ),
+        arguments=asked.Recall, result=RecallResult, run=recall, show=text.recalled, lane="reads",
+    ),
+    Tool(
+        name="get",
+        title="Get one memory",
+        description="One memory in full with its state, now or as of a past moment.",
+        arguments=asked.Get, result=MemoryResult, run=get, show=text.one_memory, lane="reads", reads=True,
+    ),
+    Tool(
+        name="revise",
+        title="Revise a memory",
+        description=(
+            "Give a memory a new version when what it says has changed. The old version stays in the history "
+            "and no longer answers."
+        ),
+        arguments=asked.Revise, result=ReviseResult, run=revise, show=text.revised, lane="writes",
+        replaces=True, needs_model=lambda given: given.content is not None,
+    ),
+    Tool(
+        name="forget",
+        title="Forget a memory",
+        description="A memory that is wrong or unwanted no longer answers. A person can restore it.",
+        arguments=asked.Forget, result=WriteResult, run=forget, show=text.forgotten, lane="writes",
+        replaces=True, repeatable=True,
+    ),
+    Tool(
+        name="status",
+        title="Status",
+        description="The store behind this server: how much it holds, and whether anything is degraded.",
+        arguments=asked.Status, result=StatusResult, run=status, show=text.status, lane="reads", reads=True,
+    ),
+)  # fmt: skip

@@ -1,0 +1,105 @@
+"""The hook puts memories before a prompt, says that it did, and never blocks one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from recollect.agents.hook import TooSlow, within
+from recollect.cli import main
+from recollect.memory import Memory
+
+
+def hook(store, stdin: bytes = b"", *options: str):
+    command = ["hook", "--store", str(store), "--embedder", "hash", "--timeout", "60", *options]
+    return CliRunner().invoke(main, command, input=stdin)
+
+
+def prompted(prompt: str, **more: str) -> bytes:
+    given = {
+        "session_id": "s1", "transcript_path": "/t.jsonl", "cwd": "/work", "hook_event_name": "UserPromptSubmit",
+        "prompt": prompt,
+    }  # fmt: skip
+    return json.dumps(given | more).encode()
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Memory.open(tmp_path / "store", embedder="hash") as memory:
+        memory.remember("Auth sessions live in Postgres, not Redis", id="auth")
+        memory.remember("Postgres is backed up at night, " + "x" * 400, id="backup")
+    return tmp_path / "store"
+
+
+def test_memories_are_injected_and_recorded_as_injected(store):
+    result = hook(store, prompted("where do auth sessions live?"), "-k", "1")
+    assert (result.exit_code, result.stderr) == (0, "")
+    said = json.loads(result.stdout)["hookSpecificOutput"]
+    assert said["hookEventName"] == "UserPromptSubmit"
+    assert "[auth] Auth sessions live in Postgres, not Redis" in said["additionalContext"]
+    with Memory.open(store, embedder="hash") as memory:
+        state = memory.get("auth").state
+        assert (state.injected_count, state.used_count) == (1, 0)
+        last = list(memory.log(limit=2))
+        assert [event.type for event in last] == ["recall.answered", "memory.accessed"]
+        assert f"r{last[0].seq}" in said["additionalContext"]
+        assert "injected: auth in session s1" in last[1].summary
+        assert memory.verify().exact
+
+
+def test_what_does_not_fit_is_neither_injected_nor_recorded_so(store):
+    hook(store, prompted("postgres backed up at night; auth sessions"), "--max-tokens", "100")
+    with Memory.open(store, embedder="hash") as memory:
+        injected = {id_: memory.get(id_).state.injected_count for id_ in ("auth", "backup")}
+    assert sum(injected.values()) <= 1
+    assert injected["backup"] == 0
+
+
+@pytest.mark.parametrize(
+    ("stdin", "note"),
+    [
+        (b"", "not the JSON of a Claude Code hook"),
+        (b"[]", "not the JSON of a Claude Code hook"),
+        (prompted("x", hook_event_name="Stop"), "answers UserPromptSubmit, not Stop"),
+        (prompted("x" * 1_000_001), "characters"),
+    ],
+)
+def test_what_goes_wrong_is_a_note_and_blocks_nothing(store, stdin, note):
+    result = hook(store, stdin)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert note in result.stderr
+
+
+def test_no_words_no_store_and_no_match_are_silent(store, tmp_path):
+    with Memory.open(tmp_path / "empty", embedder="hash") as memory:
+        memory.status()
+    for where, prompt in ((store, "   "), (tmp_path / "nowhere", "x"), (tmp_path / "empty", "x")):
+        result = hook(where, prompted(prompt))
+        assert (result.exit_code, result.output) == (0, "")
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_prompt_is_not_held_up_beyond_the_limit(store):
+    command = [sys.executable, "-m", "recollect", "hook", "--store", str(store), "--embedder", "hash"]
+    done = subprocess.run(
+        [*command, "--prompt", "auth", "--timeout", "0.000001"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "no answer within 1e-06 s" in done.stderr
+
+
+def test_work_within_the_limit_gives_its_outcome_or_its_failure():
+    assert within(60.0, lambda: 7) == 7
+    with pytest.raises(ZeroDivisionError):
+        within(60.0, lambda: 1 // 0)
+    with pytest.raises(TooSlow):
+        within(0.001, lambda: time.sleep(1.0))
