@@ -15,6 +15,7 @@ from recollect.summary import shorten
 from recollect.when import iso
 
 _CHARTS_SHOWN = 24
+_COUNTS = {"entered", "left"}
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1f2328; --dim: #656d76; --paper: #ffffff; --line: #d0d7de; }
@@ -22,12 +23,15 @@ _STYLE = """
   :root { --ink: #e6edf3; --dim: #8d96a0; --paper: #0d1117; --line: #30363d; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
        max-width: 860px; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; } h3 { font-size: 1rem; margin-bottom: 0; }
+h1 { font-size: 1.4rem; overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+h3 { font-size: 1rem; margin: 1.6rem 0 0; overflow-wrap: anywhere; } h3 + p { margin: 0 0 .5rem; font-size: .9rem; }
 table { border-collapse: collapse; width: 100%; } .wide { overflow-x: auto; }
-th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid var(--line); }
+th, td { text-align: left; vertical-align: top; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid var(--line); }
+td:first-child { overflow-wrap: anywhere; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 .dim, th { color: var(--dim); font-weight: normal; } .note { border-left: 3px solid var(--line); padding-left: 1rem; }
-svg { width: 100%; height: auto; }
+svg { width: 100%; min-width: 680px; height: auto; display: block; }
+@media (max-width: 560px) { body { font-size: 14px; margin: 1rem auto; } table { font-size: 13px; } }
 """
 
 
@@ -59,9 +63,16 @@ def _size(comparison: Comparison) -> str:
 
 def _metrics(comparison: Comparison) -> str:
     rows = [
-        (name, f"{value:.4f}", meaning(name)) for name, value in comparison.metrics.items() if meaning(name)
+        (name, _value(name, value), meaning(name))
+        for name, value in comparison.metrics.items()
+        if meaning(name)
     ]
     return "<h2>What changed</h2>" + _table(("metric", ">value", "meaning"), rows)
+
+
+def _value(name: str, value: float) -> str:
+    """Counts are whole numbers."""
+    return f"{value:.0f}" if name in _COUNTS else f"{value:.4f}"
 
 
 def _judged(comparison: Comparison) -> str:
@@ -116,8 +127,12 @@ def _charts(rows: Sequence[QuestionRow], changed: int, text_of: TextOf) -> str:
         "" if changed == len(rows) else f" <span class=dim>(the {len(rows)} most changed of {changed})</span>"
     )
     charts = "".join(
-        f"<h3>{escape(row.text)}</h3><p class=dim>{escape(row.name)} at @{row.basis}, {escape(iso(row.now))}, "
-        f"RBO {row.rbo:.3f}</p>{slope_chart(row, text_of)}"
+        f"<h3>{escape(row.text)}</h3><p class=dim>{escape(row.name)} at @{row.basis}, {_time(row.now)}, "
+        f"RBO {row.rbo:.3f}</p><div class=wide>{slope_chart(row, text_of)}</div>"
         for row in rows
     )
     return f"<h2>Changed questions{shown}</h2>{charts}"
+
+
+def _time(now: int) -> str:
+    return iso(now)[:16].replace("T", " ") + " UTC"

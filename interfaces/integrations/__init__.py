@@ -1,0 +1,1 @@
+"""Retrievers for other people's frameworks; each needs its own extra."""

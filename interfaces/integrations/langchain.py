@@ -1,0 +1,72 @@
+"""A LangChain retriever over an open memory. Needs `pip install 'recollect[langchain]'`.
+
+    retriever = RecollectRetriever(memory=memory, k=5)
+    documents = retriever.invoke("where are auth sessions stored?")
+
+Every recall is recorded as any other: `memory.why(document.metadata["recall"], document.id)` explains it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+try:
+    from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError(
+        f"the LangChain retriever needs {missing.name}; install it with: pip install 'recollect[langchain]'",
+        name=missing.name,
+    ) from None
+from pydantic import ConfigDict
+
+from recollect.answers import Answer
+from recollect.async_memory import AsyncMemory
+from recollect.events.facts import Filters
+from recollect.integrations.recalling import Options, arecall, metadata, recall
+from recollect.memory import Memory
+from recollect.query.formula import Formula
+
+
+class RecollectRetriever(BaseRetriever):
+    """The arguments of `Memory.recall`, kept; `memory` is a `Memory` or an `AsyncMemory`."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    memory: Memory | AsyncMemory
+    k: int = 10
+    filters: Filters | Mapping[str, object] | None = None
+    formula: str | Path | Formula | None = None
+    session: str | None = None
+    track: bool = True
+    record: bool = True
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 (LangChain's signature)
+    ) -> list[Document]:
+        return _documents(recall(self.memory, query, self._options()))
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002 (LangChain's signature)
+    ) -> list[Document]:
+        return _documents(await arecall(self.memory, query, self._options()))
+
+    def _options(self) -> Options:
+        return Options(
+            k=self.k, formula=self.formula, session=self.session, filters=self.filters, track=self.track,
+            record=self.record,
+        )  # fmt: skip
+
+
+def _documents(answer: Answer) -> list[Document]:
+    return [
+        Document(page_content=hit.content, id=hit.id, metadata=metadata(answer, hit)) for hit in answer.hits
+    ]

@@ -1,0 +1,242 @@
+"""The JSON API: what can be asked. Nothing here writes, but recalls that are posted, which are recorded.
+
+`TABLE` is all of it; `recollect.web.app` makes routes of it and the documentation is checked against it. A handler
+gets the open memory and the request and returns a Struct, which goes out as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+import msgspec
+from starlette.requests import Request
+
+from recollect import streaming
+from recollect.answers import Answer, Happening, Memo
+from recollect.async_memory import AsyncMemory
+from recollect.memory import Memory
+from recollect.query import formula as formulas
+from recollect.query.explanation import Explanation
+from recollect.replay.changes import Change
+from recollect.replay.comparison import Comparison
+from recollect.replay.verify import VerifyReport
+from recollect.web import recorded
+from recollect.web.forms import (
+    Ask,
+    AskAbout,
+    AskAndRecord,
+    Changed,
+    Event,
+    Formulas,
+    MemoPage,
+    Moment,
+    Nothing,
+    Paging,
+    Scope,
+    ServerStatus,
+    Serving,
+    Sides,
+    Timeline,
+)
+from recollect.web.formulas import formula_named
+from recollect.web.recorded import RecallCheck, RecallPage, TimelinePage
+from recollect.web.requests import body, parameters
+from recollect.when import iso
+
+Handler = Callable[[AsyncMemory, Request], Awaitable[object]]
+
+
+class Endpoint(NamedTuple):
+    method: str
+    path: str
+    handler: Handler
+    says: str
+    writes: bool = False
+    status: int = 200
+
+
+# --- questions -------------------------------------------------------------------------------------
+
+
+def _told(answer: Answer, request: Request) -> Answer:
+    """A model that will never be loaded is not still loading."""
+    problem = request.app.state.serving.model_problem
+    if problem is None or not answer.degraded:
+        return answer
+    rest = tuple(note for note in answer.degraded if not note.endswith("is still loading"))
+    return msgspec.structs.replace(answer, degraded=(problem, *rest))
+
+
+async def recall(memory: AsyncMemory, request: Request) -> Answer:
+    ask = parameters(request, Ask)
+
+    def work(inner: Memory) -> Answer:
+        formula = formula_named(inner, ask.formula)
+        source = inner if ask.at is None else inner.at(ask.at)
+        return source.recall(
+            ask.q, k=ask.k, formula=formula, session=ask.session, filters=ask.filters, now=ask.now,
+            record=False, wait=False,
+        )  # fmt: skip
+
+    return _told(await memory.run(work, lane="reads"), request)
+
+
+async def recall_recorded(memory: AsyncMemory, request: Request) -> Answer:
+    ask = await body(request, AskAndRecord)
+
+    def work(inner: Memory) -> Answer:
+        formula = formula_named(inner, ask.formula)
+        if ask.at is not None:
+            return inner.at(ask.at).recall(ask.q, k=ask.k, formula=formula, filters=ask.filters, wait=False)
+        return inner.recall(
+            ask.q, k=ask.k, formula=formula, session=ask.session, filters=ask.filters, now=ask.now,
+            track=ask.track, wait=False,
+        )  # fmt: skip
+
+    return _told(await memory.run(work, lane="reads"), request)
+
+
+async def explain(memory: AsyncMemory, request: Request) -> Explanation:
+    ask = parameters(request, AskAbout)
+
+    def work(inner: Memory) -> Explanation:
+        formula = formula_named(inner, ask.formula)
+        source = inner if ask.at is None else inner.at(ask.at)
+        return source.explain(
+            ask.q, ask.id, k=ask.k, formula=formula, session=ask.session, filters=ask.filters, now=ask.now,
+            wait=False,
+        )  # fmt: skip
+
+    return await memory.run(work, lane="reads")
+
+
+async def why(memory: AsyncMemory, request: Request) -> Explanation:
+    recall_id, memory_id = request.path_params["recall"], request.path_params["id"]
+
+    def work(inner: Memory) -> Explanation:
+        recorded.recall_fact(inner, recall_id)
+        return inner.why(recall_id, memory_id)
+
+    return await memory.run(work, lane="reads")
+
+
+async def why_changed(memory: AsyncMemory, request: Request) -> Change:
+    ask = parameters(request, Changed)
+
+    def work(inner: Memory) -> Change:
+        formula = formula_named(inner, ask.formula)
+        return inner.why_changed(ask.q, ask.id, ask.since, ask.until, k=ask.k, formula=formula)
+
+    return await memory.run(work, lane="long")
+
+
+async def compare(memory: AsyncMemory, request: Request) -> Comparison:
+    sides = parameters(request, Sides)
+
+    def work(inner: Memory) -> Comparison:
+        a, b = (side if side == "recorded" else formula_named(inner, side) for side in (sides.a, sides.b))
+        return inner.compare(a, b, k=sides.k, last=sides.last)
+
+    return await memory.run(work, lane="long")
+
+
+# --- memories and the log --------------------------------------------------------------------------
+
+
+async def status(memory: AsyncMemory, request: Request) -> ServerStatus:
+    parameters(request, Nothing)
+    serving: Serving = request.app.state.serving
+    store = await memory.status()
+    own = {
+        "read_only": serving.read_only,
+        "dream_every": serving.dream_every,
+        "degraded": store.degraded + serving.problems,
+    }
+    return ServerStatus(**{**msgspec.structs.asdict(store), **own})
+
+
+async def formula_list(memory: AsyncMemory, request: Request) -> Formulas:
+    parameters(request, Nothing)
+    in_force = (await memory.status()).formula
+    adopted = memory.store.projections.engine.formulas.values()
+    labels = sorted(formulas.from_canonical(text).label for text in list(adopted))
+    return Formulas(built_in=tuple(formulas.names()), in_log=tuple(labels), in_force=in_force)
+
+
+async def memories(memory: AsyncMemory, request: Request) -> MemoPage:
+    scope = parameters(request, Scope)
+    given = {"project": scope.project, "session": scope.session, "tags": scope.tags, "kinds": scope.kinds}
+    found = await memory.memories({name: value for name, value in given.items() if value}, at=scope.at)
+    return MemoPage(memories=tuple(found[scope.offset : scope.offset + scope.limit]), total=len(found))
+
+
+async def get(memory: AsyncMemory, request: Request) -> Memo:
+    return await memory.get(request.path_params["id"], at=parameters(request, Moment).at)
+
+
+async def history(memory: AsyncMemory, request: Request) -> list[Happening]:
+    return await memory.history(request.path_params["id"])
+
+
+async def recalls(memory: AsyncMemory, request: Request) -> RecallPage:
+    page = parameters(request, Paging)
+    return await memory.run(
+        lambda inner: recorded.recalls(inner, before=page.before, limit=page.limit), lane="reads"
+    )
+
+
+async def verify(memory: AsyncMemory, request: Request) -> VerifyReport:
+    parameters(request, Nothing)
+    return await memory.verify()
+
+
+async def verify_one(memory: AsyncMemory, request: Request) -> RecallCheck:
+    recall_id = request.path_params["recall"]
+    return await memory.run(lambda inner: recorded.check(inner, recall_id), lane="reads")
+
+
+async def timeline(memory: AsyncMemory, request: Request) -> TimelinePage:
+    page = parameters(request, Timeline)
+
+    def work(inner: Memory) -> TimelinePage:
+        selection = streaming.select(
+            inner.store, memory=page.memory, session=page.session, type_=page.type, since=page.since, until=page.until
+        )  # fmt: skip
+        return recorded.timeline(inner, selection, before=page.before, limit=page.limit)
+
+    return await memory.run(work, lane="reads")
+
+
+async def event(memory: AsyncMemory, request: Request) -> Event:
+    seq = request.path_params["seq"]
+
+    def work(inner: Memory) -> Event:
+        view = inner.store.view(seq)
+        what = streaming.happening_of(inner.store.event(seq)) if seq else None
+        return Event(seq=seq, at=what.at if what else iso(view.time), event=what)
+
+    return await memory.run(work, lane="reads")
+
+
+TABLE = (
+    Endpoint("GET", "/api/status", status, "the store's health and sizes"),
+    Endpoint("GET", "/api/recall", recall, "rank, now or as of `at`; records nothing"),
+    Endpoint("POST", "/api/recall", recall_recorded, "rank and record; the answer has an id", writes=True),
+    Endpoint("GET", "/api/explain", explain, "why a memory would rank where it does, recorded or not"),
+    Endpoint(
+        "GET", "/api/why/{recall}/{id:path}", why, "why a memory ranked where it did in a recorded recall"
+    ),
+    Endpoint("GET", "/api/why-not/{recall}/{id:path}", why, "where a memory was lost in a recorded recall"),
+    Endpoint("GET", "/api/why-changed", why_changed, "why rank and score differ between two moments"),
+    Endpoint("GET", "/api/compare", compare, "recorded questions under two formulas"),
+    Endpoint("GET", "/api/formulas", formula_list, "the formulas that may be named, and the one in force"),
+    Endpoint("GET", "/api/memories", memories, "the memories that would answer, now or as of `at`"),
+    Endpoint("GET", "/api/memories/{id:path}/history", history, "every event that touched a memory"),
+    Endpoint("GET", "/api/memories/{id:path}", get, "a memory's content and whole state, now or as of `at`"),
+    Endpoint("GET", "/api/recalls", recalls, "recorded recalls, newest first"),
+    Endpoint("GET", "/api/verify", verify, "every recorded recall ranked again and compared bit for bit"),
+    Endpoint("GET", "/api/verify/{recall}", verify_one, "one recorded recall ranked again and compared"),
+    Endpoint("GET", "/api/timeline", timeline, "the log in words, newest first"),
+    Endpoint("GET", "/api/events/{seq:int}", event, "one position of the log: its time and what happened"),
+)

@@ -1,0 +1,129 @@
+"""What the API takes and gives beside the engine's own Structs: a field is a parameter of a query string or a body."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from recollect.answers import Happening, Memo, Status
+
+K = Annotated[int, Meta(ge=1, le=1_000)]
+Limit = Annotated[int, Meta(ge=1, le=1_000)]
+Seq = Annotated[int, Meta(ge=1)]
+
+
+class Serving(msgspec.Struct, kw_only=True):
+    """What a server was told to be, and what went wrong beside its answers: the model, the last scheduled dream."""
+
+    read_only: bool = False
+    dream_every: str | None = None
+    dream_problem: str | None = None
+    model_problem: str | None = None
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        return tuple(problem for problem in (self.model_problem, self.dream_problem) if problem)
+
+
+class ServerStatus(Status, frozen=True, kw_only=True):
+    """The store's status, and what this server does beside answering."""
+
+    read_only: bool
+    dream_every: str | None
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """No parameters."""
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """A question. `at` asks the store as it was; without it the head is asked and nothing is recorded."""
+
+    q: str
+    k: K = 10
+    at: str | None = None
+    now: str | None = None
+    formula: str | None = None
+    session: str | None = None
+    project: str | None = None
+    tags: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+
+    @property
+    def filters(self) -> dict[str, object]:
+        given = {"project": self.project, "tags": self.tags, "kinds": self.kinds}
+        return {name: value for name, value in given.items() if value}
+
+
+class AskAndRecord(Ask, frozen=True, kw_only=True):
+    track: bool = True
+
+
+class AskAbout(Ask, frozen=True, kw_only=True):
+    id: str
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    at: str | None = None
+    project: str | None = None
+    session: str | None = None
+    tags: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    offset: Annotated[int, Meta(ge=0)] = 0
+    limit: Limit = 100
+
+
+class MemoPage(msgspec.Struct, frozen=True, kw_only=True):
+    memories: tuple[Memo, ...]
+    total: int
+
+
+class Moment(msgspec.Struct, frozen=True, kw_only=True):
+    at: str | None = None
+
+
+class Changed(msgspec.Struct, frozen=True, kw_only=True):
+    q: str
+    id: str
+    since: str
+    until: str | None = None
+    k: K = 10
+    formula: str | None = None
+
+
+class Sides(msgspec.Struct, frozen=True, kw_only=True):
+    a: str | None = None
+    b: str | None = None
+    k: K = 10
+    last: Annotated[int, Meta(ge=1)] | None = None
+
+
+class Paging(msgspec.Struct, frozen=True, kw_only=True):
+    before: Seq | None = None
+    limit: Limit = 50
+
+
+class Timeline(Paging, frozen=True, kw_only=True):
+    memory: str | None = None
+    session: str | None = None
+    type: str | None = None
+    since: str | None = None
+    until: str | None = None
+
+
+class Formulas(msgspec.Struct, frozen=True, kw_only=True):
+    """The built-in formulas, those in the log as name@digest, and the one in force."""
+
+    built_in: tuple[str, ...]
+    in_log: tuple[str, ...]
+    in_force: str
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """A position of the log: its time and what happened there; nothing happened at 0."""
+
+    seq: int
+    at: str
+    event: Happening | None

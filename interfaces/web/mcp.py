@@ -1,0 +1,21 @@
+"""The MCP server beside the page: the same tools as `recollect mcp`, at /mcp of the same address."""
+
+from __future__ import annotations
+
+from starlette.applications import Starlette
+
+from recollect.agents.behind import Behind
+from recollect.agents.http import BODY_BYTES_MAX, PATH
+from recollect.agents.server import Agents
+from recollect.agents.tool import Scope
+from recollect.memory import Memory
+
+__all__ = ["BODY_BYTES_MAX", "PATH", "mcp_application"]
+
+
+def mcp_application(memory: Memory, *, host: str) -> Starlette:
+    """An application whose routes and lifespan join another's; a formula is never a file of this machine."""
+    server = Agents(Behind(memory), Scope(files=False)).server()
+    return server.streamable_http_app(
+        streamable_http_path=PATH, host=host, max_request_body_size=BODY_BYTES_MAX
+    )

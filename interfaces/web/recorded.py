@@ -1,0 +1,166 @@
+"""What the log recorded, page by page, newest first: recalls, one of them replayed, and everything in words."""
+
+from __future__ import annotations
+
+import msgspec
+
+from recollect.answers import Happening
+from recollect.events.facts import Question, Recalled
+from recollect.memory import Memory
+from recollect.query.formula import from_canonical
+from recollect.replay.redaction import RedactedRecall, redaction
+from recollect.replay.verify import replay
+from recollect.store import Store
+from recollect.streaming import Selection, happening_of
+from recollect.web.requests import NotFound
+from recollect.when import iso
+
+_WINDOW = 1_024
+
+
+class RecordedRecall(msgspec.Struct, frozen=True, kw_only=True):
+    """A recall as the log has it."""
+
+    id: str
+    at: str
+    query: str
+    basis: int
+    formula: str
+    k: int
+    hits: int
+    best: str | None
+    session: str | None
+    degraded: tuple[str, ...]
+
+
+class RecallPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Newest first; `before` asks for the page after this one, None if there is none."""
+
+    recalls: tuple[RecordedRecall, ...]
+    total: int
+    before: int | None
+
+
+class TimelinePage(msgspec.Struct, frozen=True, kw_only=True):
+    """Newest first; `before` asks for the page after this one, None if there is none."""
+
+    events: tuple[Happening, ...]
+    head: int
+    before: int | None
+
+
+class RecallCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """One recall ranked again: exact, or at which rank it first came out otherwise.
+
+    `redacted` means that it cannot come out as recorded, since something that it saw was erased.
+    """
+
+    recall: str
+    exact: bool
+    hits: int
+    sentence: str
+    redacted: bool = False
+    rank: int | None = None
+    recorded: tuple[str, float] | None = None
+    replayed: tuple[str, float] | None = None
+
+
+def recalls(memory: Memory, *, before: int | None, limit: int) -> RecallPage:
+    """The last `limit` recalls that were recorded before a seq."""
+    store = memory.store
+    store.catch_up()
+    with store.lock:
+        seqs = store.projections.engine.recalls
+        end = len(seqs) if before is None else int(seqs.searchsorted(before))
+        chosen = seqs[max(0, end - limit) : end].tolist()
+        found = tuple(_recorded(store, seq) for seq in reversed(chosen))
+        return RecallPage(recalls=found, total=len(seqs), before=chosen[0] if end > limit else None)
+
+
+def _recorded(store: Store, seq: int) -> RecordedRecall:
+    recorded = store.event(seq)
+    fact = recorded.fact
+    if not isinstance(fact, Recalled):
+        fact = Recalled(
+            question=Question(text="[erased]", now=recorded.at), basis=0, formula="", ids=(), scores=()
+        )
+    return RecordedRecall(
+        id=f"r{seq}",
+        at=iso(recorded.at),
+        query=fact.question.text,
+        basis=fact.basis,
+        formula=_label(store, fact.formula),
+        k=fact.question.k,
+        hits=len(fact.ids),
+        best=fact.ids[0] if fact.ids else None,
+        session=fact.question.session,
+        degraded=fact.degraded,
+    )
+
+
+def _label(store: Store, digest: str) -> str:
+    text = store.projections.engine.formulas.get(digest)
+    return f"{from_canonical(text).name}@{digest[:12]}" if text else digest[:12]
+
+
+def recall_fact(memory: Memory, recall: str) -> Recalled:
+    """The recall of an id such as r12."""
+    head = memory.store.catch_up()
+    seq = int(recall[1:]) if recall[:1] == "r" and recall[1:].isascii() and recall[1:].isdecimal() else 0
+    fact = memory.store.event(seq).fact if 0 < seq <= head else None
+    if not isinstance(fact, Recalled):
+        raise NotFound(f"{recall!r} is not the id of a recorded recall; /api/recalls lists them")
+    return fact
+
+
+def check(memory: Memory, recall: str) -> RecallCheck:
+    """Rank one recorded recall again at its own basis, formula and clock, and compare bit for bit."""
+    fact = recall_fact(memory, recall)
+    store = memory.store
+    if fact.formula not in store.projections.engine.formulas:
+        raise NotFound(f"{recall} used the formula {fact.formula}, which the log does not hold")
+    with store.lock:
+        again = replay(store.log, store.projections, fact)
+        erased = redaction(store.log, store.projections, int(recall[1:]), fact)
+    before, after = (list(zip(one.ids, one.scores, strict=True)) for one in (fact, again))
+    if before == after:
+        how = f"{len(before)} hits with the same ids, order and scores" if before else "nothing, as recorded"
+        return RecallCheck(
+            recall=recall, exact=True, hits=len(before), sentence=f"{recall} replays exactly: {how}."
+        )
+    first = next((n for n, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]), None)
+    place = min(len(before), len(after)) if first is None else first
+    return RecallCheck(
+        recall=recall,
+        exact=False,
+        hits=len(before),
+        sentence=erased.reason if isinstance(erased, RedactedRecall) else _otherwise(recall, place, erased),
+        redacted=isinstance(erased, RedactedRecall),
+        rank=place + 1,
+        recorded=before[place] if place < len(before) else None,
+        replayed=after[place] if place < len(after) else None,
+    )
+
+
+def _otherwise(recall: str, place: int, reason: str | None) -> str:
+    return f"{recall} comes out otherwise from rank {place + 1} on" + (f": {reason}" if reason else ".")
+
+
+def timeline(memory: Memory, selection: Selection, *, before: int | None, limit: int) -> TimelinePage:
+    """The last `limit` matching events before a seq; the log is read backwards only as far as it must be."""
+    store = memory.store
+    head = store.catch_up()
+    ends = [
+        head,
+        *(end for end in (selection.upto, None if before is None else before - 1) if end is not None),
+    ]
+    upto = max(0, min(ends))
+    found: list[Happening] = []
+    while upto > selection.after and len(found) <= limit:
+        after = max(selection.after, upto - _WINDOW)
+        window = [r for r in store.log.read(after, upto) if selection.matches(r)]
+        found += [happening_of(recorded) for recorded in reversed(window)]
+        upto = after
+    more = len(found) > limit
+    shown = tuple(found[:limit])
+    return TimelinePage(events=shown, head=head, before=shown[-1].seq if more else None)

@@ -1,0 +1,109 @@
+"""What a request says, as typed Structs; and what an error is answered with.
+
+Parameters are the fields of a Struct: a name that it does not have, or a value of another type, is refused with what
+there is instead. Bodies are JSON objects and must say so: a page elsewhere cannot send that type without asking first.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from recollect.dreaming import DreamOvertaken
+from recollect.embedder import EmbedderMismatch
+from recollect.events.errors import (
+    EventIdReused,
+    HeadMoved,
+    InvalidInput,
+    LogBusy,
+    LogDamaged,
+    LogFailed,
+    LogReadOnly,
+    RecollectError,
+    UnknownMemory,
+)
+from recollect.replay.why import NothingLeftToExplain
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+_LISTS = {"tags", "kinds"}
+_STATUS: tuple[tuple[type[RecollectError], int], ...] = (
+    (UnknownMemory, 404),
+    (NothingLeftToExplain, 404),
+    (HeadMoved, 409),
+    (EventIdReused, 409),
+    (EmbedderMismatch, 409),
+    (DreamOvertaken, 409),
+    (LogBusy, 503),
+    (LogDamaged, 503),
+    (LogFailed, 503),
+    (LogReadOnly, 503),
+)
+
+
+class NotFound(RecollectError):
+    """There is nothing of this name."""
+
+
+class NotAllowed(RecollectError):
+    """This server does not do that."""
+
+
+class NotJson(RecollectError):
+    """The body is of another type."""
+
+
+_OWN_STATUS: dict[type[RecollectError], int] = {NotFound: 404, NotAllowed: 403, NotJson: 415}
+
+
+def status_of(error: RecollectError) -> int:
+    """The HTTP status of an error; what was refused at the edge is a bad request."""
+    own = _OWN_STATUS.get(type(error))
+    return own or next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
+
+
+def json_response(value: object, status: int = 200) -> Response:
+    return Response(msgspec.json.encode(value), status, media_type="application/json")
+
+
+def parameters(request: Request, kind: type[T]) -> T:
+    """The query string as a Struct."""
+    params = request.query_params
+    given: dict[str, object] = {
+        name: params.getlist(name) if name in _LISTS else params[name] for name in params
+    }
+    return _convert(given, kind, request.url.path, strict=False)
+
+
+async def body(request: Request, kind: type[T]) -> T:
+    """The body as a Struct."""
+    return _convert(await json_object(request), kind, request.url.path, strict=True)
+
+
+async def json_object(request: Request) -> dict[str, object]:
+    raw = await request.body()
+    type_ = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if type_ != "application/json" and (raw or type_):
+        raise NotJson(
+            f"the body is {type_ or 'of no stated type'}; send JSON with Content-Type: application/json"
+        )
+    if not raw:
+        return {}
+    try:
+        return msgspec.json.decode(raw, type=dict[str, object])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"the body is not a JSON object: {error}") from None
+
+
+def _convert(given: dict[str, object], kind: type[T], path: str, *, strict: bool) -> T:
+    unknown = sorted(set(given) - set(kind.__struct_fields__))
+    if unknown:
+        known = ", ".join(kind.__struct_fields__) or "nothing"
+        raise InvalidInput(f"{path} has no parameter {unknown[0]!r}; it takes {known}")
+    try:
+        return msgspec.convert(given, kind, strict=strict)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"{path}: {error}") from None

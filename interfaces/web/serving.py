@@ -1,0 +1,201 @@
+"""Serving a store: a socket, the guarded application on it, dreams by the clock, and a clean end.
+
+The port is bound before anything else, so that port 0 is known by the time the guard learns which Host to expect, and
+a port that is taken is an error of one line. SIGINT and SIGTERM end the server: requests under way are answered, then
+the work in the threads is waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+
+from recollect.agents.http import BODY_BYTES_MAX, PATH
+from recollect.async_memory import AsyncMemory
+from recollect.dream.schedule import MICROS_PER_SECOND, parse_interval
+from recollect.embedder import PROBE_TEXT
+from recollect.events.errors import InvalidInput, RecollectError
+from recollect.memory import Memory
+from recollect.scheduled import dream_if_due, schedule_of
+from recollect.web.app import application
+from recollect.web.forms import Serving
+from recollect.web.guard import guarded
+
+PORT = 8377
+_LOOKS_PER_INTERVAL = 20
+_LOOK_SECONDS_MAX = 60.0
+_GRACE_SECONDS = 5
+
+Ready = Callable[["Address"], None]
+
+
+class Address(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a server can be reached. `page` carries the token behind #, which a browser never sends."""
+
+    url: str
+    host: str
+    port: int
+    page: str
+    read_only: bool
+    mcp: str | None = None
+
+
+def serve(
+    memory: Memory,
+    *,
+    host: str = "127.0.0.1",
+    port: int = PORT,
+    token: str | None = None,
+    read_only: bool = False,
+    dream_every: str | None = None,
+    origins: Sequence[str] = (),
+    host_names: Sequence[str] = (),
+    ready: Ready | None = None,
+) -> None:
+    """Serve an open memory until SIGINT or SIGTERM; it is open still when this returns.
+
+    `ready` hears the address once requests are answered.
+    """
+    interval = None if dream_every is None else parse_interval(dream_every)
+    with _bound(host, port) as listening:
+        address = _address(host, listening.getsockname()[1], token, read_only)
+        serving = Serving(read_only=read_only, dream_every=dream_every)
+        app = guarded(
+            _application(memory, serving, host=host, interval=interval),
+            host=host, port=address.port, token=token, body_bytes_max=BODY_BYTES_MAX, origins=origins,
+            host_names=host_names, public_paths=("/",),
+        )  # fmt: skip
+        config = uvicorn.Config(
+            app, lifespan="on", log_level="warning", access_log=False, server_header=False,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )  # fmt: skip
+        _Server(config, lambda: ready(address) if ready else None).run(sockets=[listening])
+
+
+def _application(memory: Memory, serving: Serving, *, host: str, interval: int | None) -> Starlette:
+    """The page, the API and, where writing is allowed, the MCP server, over one open memory."""
+    shared = AsyncMemory(memory, owner=False)
+    agents = None if serving.read_only else _agents(memory, host)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with shared, AsyncExitStack() as beside:
+            load_model(memory, serving)
+            if agents is not None:
+                await beside.enter_async_context(agents.router.lifespan_context(agents))
+            if interval is not None:
+                await beside.enter_async_context(_dreams(shared, serving, interval))
+            yield
+
+    return application(shared, serving, mounts=agents.routes if agents else (), lifespan=lifespan)
+
+
+def _agents(memory: Memory, host: str) -> Starlette:
+    from recollect.web.mcp import mcp_application  # noqa: PLC0415 (the SDK takes a second to import)
+
+    return mcp_application(memory, host=host)
+
+
+def load_model(memory: Memory, serving: Serving) -> None:
+    """Load the model behind the server; that it cannot be loaded is said with every answer."""
+    embedder = memory.embedder
+    if embedder is None or embedder.ready:
+        return
+
+    def load() -> None:
+        try:
+            embedder.embed([PROBE_TEXT])
+        except Exception as error:  # noqa: BLE001 (whatever it is, the answers say so)
+            serving.model_problem = f"vector: {error}"
+
+    embedder.warm()
+    threading.Thread(target=load, name="recollect-model", daemon=True).start()
+
+
+@contextmanager
+def _bound(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket that listens there."""
+    if not 0 <= port <= 65_535:
+        raise InvalidInput(f"port {port} is not from 0 to 65535")
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(
+            host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise InvalidInput(f"{host!r} is not an address of this machine: {error.strerror}") from None
+    with listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind(where)
+        except OSError as error:
+            raise InvalidInput(
+                f"cannot listen on {host}:{port}: {error.strerror}; choose another --port, or 0 for any"
+            ) from None
+        yield listening
+
+
+def _address(host: str, port: int, token: str | None, read_only: bool) -> Address:
+    name = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    url = f"http://{name}:{port}"
+    page = f"{url}/" if token is None else f"{url}/#token={token}"
+    return Address(
+        url=url, host=host, port=port, page=page, read_only=read_only, mcp=None if read_only else url + PATH
+    )
+
+
+@asynccontextmanager
+async def _dreams(memory: AsyncMemory, serving: Serving, interval: int) -> AsyncIterator[None]:
+    """Dream as it comes due, for as long as the server runs; what goes wrong is in its status."""
+    opened, schedule = memory.store.clock(), schedule_of(interval)
+    pause_s = min(interval / MICROS_PER_SECOND / _LOOKS_PER_INTERVAL, _LOOK_SECONDS_MAX)
+
+    async def keep_dreaming() -> None:
+        while True:
+            try:
+                await memory.run(lambda inner: dream_if_due(inner, schedule, opened=opened), lane="long")
+                serving.dream_problem = None
+            except RecollectError as error:
+                serving.dream_problem = f"the last scheduled dream failed: {error}"
+            await asyncio.sleep(pause_s)
+
+    dreaming = asyncio.create_task(keep_dreaming())
+    try:
+        yield
+    finally:
+        dreaming.cancel()
+        with suppress(asyncio.CancelledError):
+            await dreaming
+
+
+class _Server(uvicorn.Server):
+    """Says when it answers, and ends at a signal without passing it on: the caller closes the store."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {sig: signal.signal(sig, self.handle_exit) for sig in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for sig, handler in before.items():
+                signal.signal(sig, handler)

@@ -1,0 +1,370 @@
+"""The JSON API over a real server: what it answers, what it refuses, and that reading records nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+
+import httpx
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.async_memory import AsyncMemory
+from recollect.cli import main
+from recollect.memory import Memory
+from recollect.web import recorded
+from recollect.web.app import application
+from recollect.web.forms import Serving
+from recollect.web.serving import load_model
+
+QUESTION = "where are auth sessions stored?"
+
+
+def test_status_tells_the_store_and_what_the_server_is(server):
+    status = server.get("/api/status")
+    assert status["memories"] == 5
+    assert (status["read_only"], status["dream_every"], status["degraded"]) == (False, None, [])
+    assert status["embedder"]["state"] == "ready"
+
+
+def test_a_recall_that_is_got_records_nothing_and_one_that_is_posted_is_recorded(server):
+    before = server.get("/api/status")
+    seen = server.get("/api/recall", q=QUESTION, k=2)
+    assert (seen["id"], seen["hits"][0]["id"]) == (None, "auth")
+    assert seen["hits"][0]["factors"]["lexical"] > 0
+    assert server.get("/api/status")["head"] == before["head"]
+    posted = server.send("POST", "/api/recall", {"q": QUESTION, "k": 2, "track": False})
+    assert posted["id"] == f"r{before['head'] + 1}"
+    assert server.get("/api/recalls", limit=1)["recalls"][0] | {"at": ""} == {
+        "id": posted["id"], "at": "", "query": QUESTION, "basis": before["head"], "formula": posted["formula"],
+        "k": 2, "hits": len(posted["hits"]), "best": "auth", "session": None, "degraded": [],
+    }  # fmt: skip
+
+
+def test_a_question_is_asked_of_the_past(server):
+    assert server.get("/api/recall", q=QUESTION, at="@2")["hits"][0]["id"] == "auth"
+    assert server.get("/api/recall", q="redis rate limiting", at="@2")["basis"] == 2
+    assert [h["id"] for h in server.get("/api/recall", q=QUESTION, at="@1")["hits"]] == []
+
+
+def test_filters_and_formulas_of_a_question(server):
+    assert server.get("/api/recall", q=QUESTION, kinds="decision")["hits"] == []
+    other = server.get("/api/recall", q=QUESTION, formula="reverie")
+    assert other["formula"].startswith("reverie@")
+    again = server.get("/api/recall", q=QUESTION, formula=other["formula"], now=other["now"])
+    assert again["hits"] == other["hits"]
+    known = server.get("/api/formulas")
+    assert "reverie" in known["built_in"]
+    assert known["in_force"] in known["in_log"]
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../mine.toml", "/tmp/x.toml", "reverie@000000000000"])
+def test_a_formula_is_never_a_file_of_the_server(server, name):
+    assert "is not known here" in server.get("/api/recall", 400, q="x", formula=name)["error"]
+    assert "is not known here" in server.get("/api/compare", 400, a=name)["error"]
+
+
+def test_why_why_not_and_explain(server):
+    recall = server.get("/api/recalls")["recalls"][-1]["id"]
+    why = server.get(f"/api/why/{recall}/auth")
+    assert (why["rank"], why["exact"], why["recall"]) == (1, True, recall)
+    assert [stage["number"] for stage in why["stages"]] == list(range(1, len(why["stages"]) + 1))
+    lost = server.get(f"/api/why-not/{recall}/deploy")
+    assert lost["dropped_at"]["reason"]
+    asked = server.get("/api/explain", q=QUESTION, id="auth", at="@2")
+    assert (asked["rank"], asked["recall"], asked["basis"]) == (1, None, 2)
+
+
+def test_why_changed_and_compare(server):
+    changed = server.get("/api/why-changed", q=QUESTION, id="auth", since="@2")
+    assert changed["since"]["rank"] == 1
+    assert changed["sentence"]
+    compared = server.get("/api/compare", a="recollect", b="reverie", k=3)
+    assert compared["questions"] >= 1
+    assert "rbo@0.9" in compared["metrics"]
+
+
+def test_memories_their_past_and_their_history(server):
+    listed = server.get("/api/memories", limit=2, offset=1)
+    assert (listed["total"], [m["id"] for m in listed["memories"]]) == (5, ["redis", "deploy"])
+    assert server.get("/api/memories", at="@2")["total"] == 1
+    slashed = server.get("/api/memories/folder%2Fnotes.md%231")
+    assert slashed["content"] == "Session cookies expire after 14 days"
+    assert server.get("/api/memories/folder/notes.md%231/history")[0]["type"] == "memory.ingested"
+
+
+def test_the_timeline_is_paged_backwards_and_filtered(server):
+    head = server.get("/api/status")["head"]
+    seen, before = [], None
+    while True:
+        page = server.get("/api/timeline", limit=3, **({"before": before} if before else {}))
+        seen += [event["seq"] for event in page["events"]]
+        before = page["before"]
+        if before is None:
+            break
+    assert seen == list(range(head, 0, -1))
+    told = server.get("/api/timeline", type="memory.ingested")["events"]
+    assert len(told) == 5
+    redis = server.get("/api/timeline", memory="redis", type="memory.ingested")["events"]
+    assert [event["seq"] for event in redis] == [3]
+    assert server.get("/api/events/2")["event"]["summary"].startswith("remembered auth")
+    assert server.get("/api/events/0")["event"] is None
+
+
+def test_recalls_are_paged_newest_first(server):
+    for _ in range(3):
+        server.send("POST", "/api/recall", {"q": "redis"})
+    everything = [r["id"] for r in server.get("/api/recalls", limit=1000)["recalls"]]
+    assert everything == sorted(everything, key=lambda id_: -int(id_[1:]))
+    first = server.get("/api/recalls", limit=2)
+    second = server.get("/api/recalls", limit=1000, before=first["before"])
+    assert [r["id"] for r in first["recalls"] + second["recalls"]] == everything
+    assert second["before"] is None
+
+
+def test_one_recall_or_all_are_verified(server):
+    recall = server.get("/api/recalls")["recalls"][-1]["id"]
+    checked = server.get(f"/api/verify/{recall}")
+    assert (checked["exact"], checked["recall"]) == (True, recall)
+    assert "replays exactly" in checked["sentence"]
+    assert server.get("/api/verify")["exact"]
+
+
+class NeverReady:
+    """An embedder whose model loads, or fails, when it is told to."""
+
+    name, dimensions = "never/1", 4
+
+    def __init__(self) -> None:
+        self.ready = False
+
+    def warm(self) -> None:
+        pass
+
+    def embed(self, texts):
+        raise RuntimeError("the weights are gone")
+
+
+def test_while_the_model_loads_words_answer_and_a_model_that_failed_is_said(tmp_path):
+    async def ask(serving: Serving) -> dict:
+        async with AsyncMemory(memory, owner=False) as shared:
+            transport = httpx.ASGITransport(application(shared, serving))
+            async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+                return (await client.get("/api/recall", params={"q": "apple"})).json()
+
+    with Memory.open(tmp_path / "store", embedder=None) as words:
+        words.remember("red apple", id="a")
+    with Memory.open(tmp_path / "store", embedder=NeverReady()) as memory:
+        serving = Serving()
+        loading = asyncio.run(ask(serving))
+        assert [hit["id"] for hit in loading["hits"]] == ["a"]
+        assert loading["degraded"] == ["vector: never/1 is still loading"]
+        load_model(memory, serving)
+        deadline = time.monotonic() + 30
+        while serving.model_problem is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert asyncio.run(ask(serving))["degraded"] == ["vector: the weights are gone"]
+        assert serving.problems == ("vector: the weights are gone",)
+
+
+def test_a_recall_of_what_was_erased_says_so_instead_of_pretending(tmp_path):
+    with Memory.open(tmp_path / "store", embedder="hash") as memory:
+        memory.remember_many([{"id": "a", "content": "red apple"}, {"id": "b", "content": "red brick"}])
+        recall = memory.recall("red apple").id
+        memory.erase("a")
+        checked = recorded.check(memory, recall)
+        assert (checked.exact, checked.redacted, checked.rank) == (False, True, 1)
+        assert checked.sentence
+        (page,) = recorded.recalls(memory, before=None, limit=5).recalls
+        assert page.id == recall
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "says"),
+    [
+        ("/api/recall", 400, "required field `q`"),
+        ("/api/recall?q=x&k=0", 400, "k"),
+        ("/api/recall?q=x&k=many", 400, "k"),
+        ("/api/recall?q=x&top=3", 400, "no parameter 'top'; it takes q, k, at"),
+        ("/api/recall?q=x&at=yesterday-ish", 400, "yesterday-ish"),
+        ("/api/recall?q=x&at=@99999", 400, "@99999 is not in this log"),
+        ("/api/memories/nobody", 404, "no memory has the id 'nobody'"),
+        ("/api/memories/nobody/history", 404, "nobody"),
+        ("/api/memories/auth?at=@1", 404, "as of @1"),
+        ("/api/why/r99999/auth", 404, "r99999"),
+        ("/api/why/auth/r1", 404, "not the id of a recorded recall"),
+        ("/api/why-not/r%C2%B2/auth", 404, "not the id of a recorded recall"),
+        ("/api/verify/nonsense", 404, "/api/recalls lists them"),
+        ("/api/timeline?type=nothing", 400, "there is no event type 'nothing'"),
+        ("/api/timeline?limit=0", 400, "limit"),
+        ("/api/events/99999", 400, "@99999 is not in this log"),
+        ("/api/nothing", 404, "there is nothing at /api/nothing"),
+        ("/api/why-changed?q=x&id=auth&since=@3&until=@2", 400, "swap them"),
+    ],
+)
+def test_bad_questions_get_the_message_and_its_status(server, path, status, says):
+    assert says in server.get(path, status)["error"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "says"),
+    [
+        ("POST", "/api/remember", {}, 400, "no content"),
+        ("POST", "/api/remember", {"content": "  "}, 400, "content is empty"),
+        ("POST", "/api/remember", {"content": "x", "importance": 2}, 400, "importance is 2"),
+        ("POST", "/api/remember", {"text": "x"}, 400, "no argument 'text'"),
+        ("POST", "/api/remember", ["x"], 400, "not a JSON object"),
+        ("PATCH", "/api/memories/auth", {}, 400, "names nothing to change"),
+        ("PATCH", "/api/memories/auth", {"id": "other"}, 400, "no argument 'id'"),
+        ("PATCH", "/api/memories/nobody", {"content": "x"}, 404, "nobody"),
+        ("POST", "/api/memories/nobody/forget", {}, 404, "nobody"),
+        ("POST", "/api/memories/auth/restore", {}, 400, "nothing to restore"),
+        ("POST", "/api/memories/auth/forget", {"why": "x"}, 400, "it takes reason"),
+        ("POST", "/api/recall", {"query": "x"}, 400, "no parameter 'query'"),
+        ("DELETE", "/api/memories/auth", {}, 405, "does not take DELETE"),
+    ],
+)
+def test_bad_writes_are_refused_and_leave_nothing_behind(server, method, path, body, status, says):
+    head = server.get("/api/status")["head"]
+    assert says in server.send(method, path, body, status)["error"]
+    assert server.get("/api/status")["head"] == head
+
+
+def test_a_body_must_be_json_and_say_so(server):
+    plain = server.client.post(
+        "/api/remember", content='{"content": "x"}', headers={"Content-Type": "text/plain"}
+    )
+    assert (plain.status_code, "application/json" in plain.json()["error"]) == (415, True)
+    broken = server.client.post("/api/remember", content="{", headers={"Content-Type": "application/json"})
+    assert (broken.status_code, "not a JSON object" in broken.json()["error"]) == (400, True)
+    large = server.client.post("/api/remember", json={"content": "x" * 2_000_001})
+    assert large.status_code == 413
+
+
+_JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+_FIELD = st.sampled_from(
+    ["content", "id", "kind", "tags", "at", "importance", "priority", "session", "self", "q", "k"]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    body=st.dictionaries(_FIELD | st.text(max_size=5), _JSON, max_size=4),
+    target=st.sampled_from(
+        [
+            ("PATCH", "/api/memories/nobody"),
+            ("POST", "/api/memories/nobody/forget"),
+            ("POST", "/api/recall"),
+            ("POST", "/api/remember"),
+        ]
+    ),
+)
+def test_no_body_makes_the_server_fail(ask, body, target):
+    response = ask(*target, json=body)
+    assert response.status_code < 500, response.text
+    assert response.status_code < 400 or response.json()["error"]
+
+
+def test_memories_are_told_revised_forgotten_and_restored_and_the_store_is_closed_cleanly(start, tmp_path):
+    server = start()
+    new = server.send(
+        "POST", "/api/remember", {"content": "Lunch is at noon", "id": "a/b", "tags": ["x"]}, 201
+    )
+    assert (new["id"], new["head"]) == ("a/b", server.get("/api/status")["head"])
+    assert (
+        server.send("PATCH", "/api/memories/a%2Fb", {"content": "Lunch is at one"})["revision_count"] == 1 + 1
+    )
+    assert server.send("POST", "/api/memories/a%2Fb/forget", {"reason": "moved"})["seq"] == new["head"] + 2
+    assert not server.get("/api/memories/a%2Fb")["visible"]
+    assert server.send("POST", "/api/memories/a%2Fb/restore", {})["id"] == "a/b"
+    assert server.get("/api/recall", q="when is lunch?")["hits"][0]["content"] == "Lunch is at one"
+    head = server.get("/api/status")["head"]
+    assert server.stop() == (0, f"recollect: stopped; the store is closed, its head is @{head}\n")
+    with Memory.open(tmp_path / "store", embedder="hash") as memory:
+        assert memory.status().head == head
+        assert memory.verify().exact
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/api/recall"),
+        ("POST", "/api/remember"),
+        ("PATCH", "/api/memories/auth"),
+        ("POST", "/api/memories/auth/forget"),
+    ],
+)
+def test_a_read_only_server_answers_and_writes_nothing(ask, method, path):
+    head = ask("GET", "/api/status").json()["head"]
+    refused = ask(method, path, json={"content": "x"}, read_only=True)
+    assert (refused.status_code, "read-only" in refused.json()["error"]) == (403, True)
+    assert ask("GET", "/api/recall", params={"q": QUESTION}, read_only=True).json()["hits"]
+    status = ask("GET", "/api/status", read_only=True).json()
+    assert (status["head"], status["read_only"]) == (head, True)
+
+
+def test_a_token_guards_the_data_and_not_the_page_dreams_come_due_and_sigterm_ends_cleanly(start):
+    server = start("--token", "secret", "--dream-every", "1s")
+    assert server.address["page"] == server.address["url"] + "/#token=secret"
+    assert "Bearer" in server.get("/api/status", 401)["error"]
+    assert server.client.post("/mcp", json={}).status_code == 401
+    assert server.client.get("/").status_code == 200
+    server.client.headers["Authorization"] = "Bearer secret"
+    assert server.get("/api/status")["dream_every"] == "1s"
+    assert server.client.get("/api/status", headers={"Host": "evil.example"}).status_code == 421
+    assert server.client.get("/api/status", headers={"Origin": "https://evil.example"}).status_code == 403
+    deadline = time.monotonic() + 60
+    while not server.get("/api/status")["last_dream"]:
+        assert time.monotonic() < deadline, "no dream came"
+        time.sleep(0.05)
+    code, errors = server.stop(signal.SIGTERM)
+    assert (code, "the store is closed" in errors) == (0, True)
+
+
+def test_an_agent_reaches_the_same_store_at_mcp(server):
+    from mcp import Client
+
+    async def main() -> str:
+        async with Client(server.address["mcp"]) as client:
+            told = await client.call_tool("get", {"id": "auth"})
+            return told.content[0].text
+
+    assert "Postgres" in asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--host", "0.0.0.0"], "a token is needed"),
+        (["--port", "70000"], "not from 0 to 65535"),
+        (["--host", "nowhere.invalid"], "'nowhere.invalid' is not an address of this machine"),
+        (["--dream-every", "soon"], "'soon' is not an interval"),
+        (["--token", "two words"], "without spaces"),
+    ],
+)
+def test_what_cannot_be_served_is_one_clear_line(tmp_path, options, says):
+    result = CliRunner().invoke(
+        main, ["serve", "--store", str(tmp_path), "--embedder", "hash", "--port", "0", *options]
+    )
+    assert result.exit_code == 2
+    assert result.stderr.startswith("recollect: ")
+    assert says in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_taken_port_is_one_clear_line(server, tmp_path):
+    taken = ["serve", "--store", str(tmp_path), "--embedder", "hash", "--port", str(server.address["port"])]
+    result = CliRunner().invoke(main, taken)
+    assert (result.exit_code, "choose another --port" in result.stderr) == (2, True)
