@@ -7,8 +7,8 @@ Each document is one session: an empty store with the hash embedder, and a clock
 moves a second per reading; salts and ids are drawn from a fixed seed, so that the same program prints the same
 text. In a block of the language `console` a line that begins with `$ recollect` is run; what stands beneath it up
 to the next one is replaced. Lines of an HTML comment that begins with `session` are run as well, silently;
-`wait 3 days` there moves the clock. With `--check` nothing is written and a document that is out of date makes
-the exit status 1.
+`wait 3 days` there moves the clock, `copy FROM TO` brings a file or folder of the repository in. With `--check`
+nothing is written and a document that is out of date makes the exit status 1.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,7 @@ from click.testing import CliRunner
 
 from recollect.cli import main
 
+ROOT = Path(__file__).resolve().parent.parent
 START_NS = 1_772_323_200 * 10**9
 SECOND_NS = 10**9
 UNITS_S = {"hours": 3_600, "days": 86_400}
@@ -66,8 +68,18 @@ class Session:
             if line.startswith("wait "):
                 _, count, unit = line.split()
                 self.now_ns += int(count) * UNITS_S[unit] * SECOND_NS
+            elif line.startswith("copy "):
+                self.copy(*line.split()[1:])
             elif line.strip():
                 self.run(line)
+
+    def copy(self, source: str, target: str) -> None:
+        """A file or folder of the repository into the session's folder, dated when the session begins."""
+        there = Path(self._folder) / target
+        copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
+        copy(ROOT / source, there)
+        for path in (there, *there.rglob("*")):
+            os.utime(path, ns=(START_NS, START_NS))
 
 
 def generate(document: str) -> str:

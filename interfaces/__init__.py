@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from recollect.async_memory import AsyncMemory
     from recollect.memory import Memory
 
-__all__ = ["Memory", "__version__"]
+__all__ = ["AsyncMemory", "Memory", "__version__"]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
-    """`Memory` is imported on first use, so that the command line starts without it."""
+    """`Memory` and `AsyncMemory` are imported on first use, so that the command line starts without them."""
+    if name == "AsyncMemory":
+        from recollect.async_memory import AsyncMemory  # noqa: PLC0415
+
+        return AsyncMemory
     if name == "Memory":
         from recollect.memory import Memory  # noqa: PLC0415 (that is the point)
 

@@ -34,7 +34,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Memo(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory as it stood at `at`: its content and its whole state."""
+    """A memory as it stood at `at`: its content and its whole state.
+
+    Of one that was erased since, at the seq `erased_at`, ids and numbers are left.
+    """
 
     id: str
     at: int
@@ -42,6 +45,7 @@ class Memo(msgspec.Struct, frozen=True, kw_only=True):
     state: LifecycleState
     visible: bool
     hidden_because: str | None = None
+    erased_at: int | None = None
 
 
 class Happening(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +65,12 @@ class EmbedderStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """The health and size of a store."""
+    """The health and size of a store.
+
+    `*_at` are the recorded times of the head, of the last dream and of the last event in the newest checkpoint;
+    `unsynced_bytes` is what a power cut could still take, `cache_bytes` what may be deleted at any time, and
+    `without_vector` counts the visible memories that only words find although the store has an embedder.
+    """
 
     store: str
     head: int
@@ -80,3 +89,11 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     new_since_dream: int
     checkpoint_age_events: int
     degraded: tuple[str, ...]
+    now: str = ""
+    head_at: str | None = None
+    last_dream_at: str | None = None
+    checkpoint: int = 0
+    checkpoint_at: str | None = None
+    unsynced_bytes: int = 0
+    cache_bytes: int = 0
+    without_vector: int = 0

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.cli import Failure, _clear_errors, _memory, main, progress_bar
+from recollect import completing
+from recollect.cli import Failure, _clear_errors, _memory, embedder_named, main, no_daemon, progress_bar
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -45,8 +46,8 @@ def _show(value: object, as_json: bool, how: str) -> None:
 
 
 @main.command()
-@click.argument("a", required=False)
-@click.argument("b", required=False)
+@click.argument("a", required=False, shell_complete=completing.formulas)
+@click.argument("b", required=False, shell_complete=completing.formulas)
 @click.option("--last", type=click.IntRange(min=1), help="Only the last so many recorded questions.")
 @click.option("--queries", help="Questions of a file, one per line or JSON lines, instead of recorded ones.")
 @click.option("--at", "when", help="Ask the file's questions as of a seq (@1234) or a time.")
@@ -59,6 +60,7 @@ def _show(value: object, as_json: bool, how: str) -> None:
 @click.option("--question", help="Both explanations of one recorded question, side by side.")
 @click.option("--embedder", help="Rank b as if the store had been embedded with this one.")
 @click.option("--work", help="Keep the fork of --embedder here, to go on where it stopped.")
+@no_daemon
 @_STORE
 @_JSON
 @_clear_errors
@@ -88,8 +90,8 @@ def compare(
             return
         with progress_bar("comparing") as progress:
             result = memory.compare(
-                a, b, last=last, queries=queries, at=when, qrels=qrels, k=k, embedder=embedder, work=work,
-                progress=progress,
+                a, b, last=last, queries=queries, at=when, qrels=qrels, k=k,
+                embedder=embedder and (embedder_named(embedder) or embedder), work=work, progress=progress,
             )  # fmt: skip
         passed = [limit for limit in parsed if limit.passed(result.metrics)]
         if report is not None:
@@ -114,7 +116,11 @@ def _refuse(passed: Sequence[Limit], result: Comparison) -> None:
 
 @main.command()
 @click.option("--to", "target", required=True, help="The directory of the new store.")
-@click.option("--formula", help="Rank under this one; each recall under its own if not given.")
+@click.option(
+    "--formula",
+    shell_complete=completing.formulas,
+    help="Rank under this one; each recall under its own if not given.",
+)
 @click.option("--closed-loop", is_flag=True, help="Accesses follow what the formula returned.")
 @click.option("--since", default="@0", show_default=True, help="Live again what came after this seq or time.")
 @click.option("--dream", "settings", help="Dream again with the settings of this TOML file.")
@@ -140,7 +146,8 @@ def fork(
 
 
 @main.command()
-@click.option("--embedder", required=True, help="minilm or hash.")
+@click.option("--embedder", required=True, shell_complete=completing.embedders, help="minilm or hash.")
+@no_daemon
 @_STORE
 @_JSON
 @_clear_errors
@@ -153,5 +160,5 @@ def reembed(embedder: str, store: str, as_json: bool) -> None:
       recollect reembed --embedder minilm
     """
     with _existing(store) as memory, progress_bar("embedding") as progress:
-        result = memory.reembed(embedder, progress=progress)
+        result = memory.reembed(embedder_named(embedder) or embedder, progress=progress)
     _show(result, as_json, "reembedding")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recollect import completing
 from recollect.cli import Failure, _clear_errors, _common, _memory, main
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def _show(result: Explanation, as_json: bool) -> None:
 
 @main.command()
 @click.argument("recall")
-@click.argument("memory_id", metavar="ID")
+@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
 @_common
 def why(recall: str, memory_id: str, store: str, embedder: str, as_json: bool) -> None:
     """Why a memory ranked where it did in a recorded recall, replayed.
@@ -43,7 +44,7 @@ def why(recall: str, memory_id: str, store: str, embedder: str, as_json: bool) -
 
 @main.command("why-not")
 @click.argument("recall")
-@click.argument("memory_id", metavar="ID")
+@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
 @_common
 def why_not(recall: str, memory_id: str, store: str, embedder: str, as_json: bool) -> None:
     """Why a memory was not in a recorded answer: where it was lost, what it had and what it needed.
@@ -95,7 +96,7 @@ def _summary(formula: Formula) -> dict[str, object]:
 
 
 @formulas.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completing.formulas)
 @_JSON
 @_clear_errors
 def show(name: str, as_json: bool) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import click
 
+from recollect import completing
 from recollect.cli import _common, _memory, _show, main
 
 
 @main.command()
-@click.argument("memory_id", metavar="ID")
+@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
 @click.argument("verdict", type=click.Choice(["helpful", "unhelpful", "outdated"]))
 @click.option("--recall", "recall_id", help="The recall that it was part of.")
-@click.option("--session")
+@click.option("--session", help="The conversation that judges.")
 @_common
 def rate(
     memory_id: str, verdict: str, recall_id: str | None, session: str | None, store: str, embedder: str,
@@ -29,10 +30,10 @@ def rate(
 
 
 @main.command()
-@click.argument("a", metavar="A")
-@click.argument("b", metavar="B")
+@click.argument("a", metavar="A", shell_complete=completing.memory_ids)
+@click.argument("b", metavar="B", shell_complete=completing.memory_ids)
 @click.option("--kind", required=True, help="supports, extends, derived_from, …")
-@click.option("--weight", type=float, default=1.0, show_default=True)
+@click.option("--weight", type=float, default=1.0, show_default=True, help="How strong the edge is.")
 @_common
 def link(a: str, b: str, kind: str, weight: float, store: str, embedder: str, as_json: bool) -> None:
     """Link memory A to memory B.
@@ -46,8 +47,8 @@ def link(a: str, b: str, kind: str, weight: float, store: str, embedder: str, as
 
 
 @main.command()
-@click.argument("a", metavar="A")
-@click.argument("b", metavar="B")
+@click.argument("a", metavar="A", shell_complete=completing.memory_ids)
+@click.argument("b", metavar="B", shell_complete=completing.memory_ids)
 @click.option("--kind", help="Only the edge of this kind.")
 @_common
 def unlink(a: str, b: str, kind: str | None, store: str, embedder: str, as_json: bool) -> None:
@@ -62,8 +63,8 @@ def unlink(a: str, b: str, kind: str | None, store: str, embedder: str, as_json:
 
 
 @main.command()
-@click.argument("old", metavar="OLD")
-@click.argument("new", metavar="NEW")
+@click.argument("old", metavar="OLD", shell_complete=completing.memory_ids)
+@click.argument("new", metavar="NEW", shell_complete=completing.memory_ids)
 @click.option("--reason", default="", help="Why.")
 @_common
 def supersede(old: str, new: str, reason: str, store: str, embedder: str, as_json: bool) -> None:

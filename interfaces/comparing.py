@@ -7,27 +7,26 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from recollect import compare_inputs as inputs
-from recollect import reembedding, validate
-from recollect.compare_html import page
-from recollect.compare_inputs import AnyEmbedder, DreamSettings, Queries, Recipe
+from recollect import validate
 from recollect.embedder import EmbedderMismatch, choose
 from recollect.embedding import Embedding
 from recollect.events.errors import InvalidInput
 from recollect.explaining import recall_seq
 from recollect.query.formula import Formula
-from recollect.reembedding import ReembedReport
-from recollect.replay.asked import Asked, recorded_question
-from recollect.replay.compare import compare
-from recollect.replay.comparison import Comparison
-from recollect.replay.drill import Drilldown, drill
-from recollect.replay.fork import ForkReport, fork, fork_side
-from recollect.replay.judgements import Judgements
-from recollect.replay.movers import text_of
-from recollect.replay.sides import Side
 from recollect.store import Progress, Store
 from recollect.when import When
+
+if TYPE_CHECKING:
+    from recollect.compare_inputs import AnyEmbedder, DreamSettings, Queries, Recipe
+    from recollect.reembedding import ReembedReport
+    from recollect.replay.asked import Asked
+    from recollect.replay.comparison import Comparison
+    from recollect.replay.drill import Drilldown
+    from recollect.replay.fork import ForkReport
+    from recollect.replay.judgements import Judgements
+    from recollect.replay.sides import Side
 
 
 class Comparing:
@@ -59,6 +58,8 @@ class Comparing:
         head, or `at` a moment, instead. With `embedder`, b ranks in a fork that is embedded with it; `work` is
         where that fork is kept, so that it can go on where it stopped.
         """
+        from recollect import compare_inputs as inputs  # noqa: PLC0415 (opening a store does not wait for this)
+
         _check(last=last, k=k, queries=queries, at=at, embedder=embedder)
         self._store.catch_up()
         before = inputs.side(self._store, self._formula if a is None else a)
@@ -84,6 +85,8 @@ class Comparing:
         k: int,
         progress: Progress | None,
     ) -> Comparison:
+        from recollect.replay.compare import compare  # noqa: PLC0415
+
         with self._store.lock:
             log, projections = self._store.log, self._store.projections
             return compare(
@@ -94,26 +97,36 @@ class Comparing:
         self, target: Path, formula: Formula, embedder: AnyEmbedder, progress: Progress | None
     ) -> Side:
         """This log as it would be had it been embedded otherwise, as a side."""
+        from recollect.compare_inputs import new_embedder  # noqa: PLC0415
+        from recollect.replay.fork import fork, fork_side  # noqa: PLC0415
+
         fork(
             self._store.log,
             target,
             formula=formula,
-            embedder=inputs.new_embedder(embedder),
+            embedder=new_embedder(embedder),
             progress=progress,
         )
         return fork_side(self._store.log, target)
 
     def drill(self, recall: str, a: Recipe, b: Recipe) -> Drilldown:
         """One recorded question under two formulas: every memory of either answer, explained both ways."""
+        from recollect.compare_inputs import recipe  # noqa: PLC0415
+        from recollect.replay.asked import recorded_question  # noqa: PLC0415
+        from recollect.replay.drill import drill  # noqa: PLC0415
+
         self._store.catch_up()
         with self._store.lock:
             log, projections = self._store.log, self._store.projections
             asked = recorded_question(log, projections, recall_seq(recall))
-            before, after = (inputs.recipe(self._store, given or self._formula) for given in (a, b))
+            before, after = (recipe(self._store, given or self._formula) for given in (a, b))
             return drill(log, projections, asked, before, after)
 
     def comparison_html(self, comparison: Comparison) -> str:
         """The comparison as one self-contained page with slope charts."""
+        from recollect.compare_html import page  # noqa: PLC0415
+        from recollect.replay.movers import text_of  # noqa: PLC0415
+
         log, projections = self._store.log, self._store.projections
         with self._store.lock:
             return page(comparison, lambda id_, seq: text_of(log, projections, id_, seq))
@@ -134,6 +147,9 @@ class Comparing:
         what the formula returned, and with `dream` every night is dreamt again with these settings; without,
         recorded dreams stay as they are.
         """
+        from recollect import compare_inputs as inputs  # noqa: PLC0415
+        from recollect.replay.fork import fork  # noqa: PLC0415
+
         self._store.catch_up()
         cache = self._store.cache
         return fork(
@@ -152,6 +168,8 @@ class Comparing:
 
         Interrupted, it goes on where it stopped when it is called again.
         """
+        from recollect import reembedding  # noqa: PLC0415
+
         chosen = choose(embedder)
         if chosen is None:
             raise InvalidInput("re-embedding needs an embedder; name one, such as 'minilm' or 'hash'")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from recollect.asking import pose
 from recollect.consulting import Models, consult
@@ -15,12 +15,12 @@ from recollect.events.facts import Context, Filters
 from recollect.previous import with_previous
 from recollect.projections.view import View
 from recollect.query import formula as formulas
-from recollect.query.explain.explaining import explain
-from recollect.query.explanation import Explanation
 from recollect.query.formula import Formula
-from recollect.replay.why import why, why_not
 from recollect.store import Store
 from recollect.when import parse_time
+
+if TYPE_CHECKING:
+    from recollect.query.explanation import Explanation
 
 
 class Asking(TypedDict, total=False):
@@ -58,12 +58,16 @@ class Explaining:
 
     def why(self, recall: str, id: str) -> Explanation:  # noqa: A002 (the word callers know)
         """Why a memory ranked where it did in a recorded recall: replayed, not remembered."""
+        from recollect.replay.why import why  # noqa: PLC0415 (opening a store does not wait for this)
+
         self._store.catch_up()
         with self._store.lock:
             return why(self._store.log, self._store.projections, recall_seq(recall), id)
 
     def why_not(self, recall: str, id: str) -> Explanation:  # noqa: A002
         """Why a memory was not in a recorded answer: the same object, whose `dropped_at` says where it was lost."""
+        from recollect.replay.why import why_not  # noqa: PLC0415
+
         self._store.catch_up()
         with self._store.lock:
             return why_not(self._store.log, self._store.projections, recall_seq(recall), id)
@@ -91,6 +95,8 @@ def recall_seq(recall: str) -> int:
 
 def explain_from(here: Standpoint, query: str, memory_id: str, asking: Asking) -> Explanation:
     """One memory in the answer that a question has there."""
+    from recollect.query.explain.explaining import explain  # noqa: PLC0415
+
     given, moment = asking.get("formula") or here.formula, asking.get("now")
     recipe = given if isinstance(given, Formula) else formulas.load(given)
     question, _ = pose(

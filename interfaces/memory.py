@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -19,6 +19,7 @@ from recollect.consulting import Expander, Models, consult
 from recollect.dreaming import Dreaming
 from recollect.embedder import Embedder, EmbedFunction, choose
 from recollect.embedding import Embedding, adoption_event_id
+from recollect.erasing import Erasing
 from recollect.events.envelope import EventId
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import (
@@ -43,12 +44,16 @@ from recollect.query.formula import Formula
 from recollect.relating import Relating
 from recollect.remembering import changes as checked_changes
 from recollect.remembering import ingested
-from recollect.replay.verify import VerifyReport, verify
 from recollect.reranker import Reranker, RerankFunction, choose_reranker
+from recollect.serving import Serving
 from recollect.status import status_of
 from recollect.store import Progress, Store, system_clock
 from recollect.travelling import Travelling
+from recollect.watching import Watching
 from recollect.when import When, parse_time
+
+if TYPE_CHECKING:
+    from recollect.replay.verify import VerifyReport
 
 DEFAULT_FORMULA = "recollect"
 _BATCH = 512
@@ -56,7 +61,7 @@ _BATCH = 512
 Time = str | datetime | float
 
 
-class Memory(Explaining, Dreaming, Travelling, Comparing, Relating):
+class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Watching, Serving):
     """An open store. Use it as a context manager, or `close` it."""
 
     def __init__(
@@ -111,6 +116,11 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating):
     def store(self) -> Store:
         """The engine room: log, projections and caches."""
         return self._store
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """What turns texts into vectors; None for words only."""
+        return self._embedding.embedder
 
     def close(self) -> None:
         self._close_sql()
@@ -239,6 +249,10 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating):
         memo = self.get(id)
         if memo.visible:
             raise InvalidInput(f"memory {id!r} is not forgotten; there is nothing to restore")
+        if memo.erased_at is not None:
+            raise InvalidInput(
+                f"memory {id!r} was {memo.hidden_because}: nothing brings it back; remember it anew"
+            )
         return self._append([Restored(id=id, reason=validate.text(reason, "reason"))])[-1]
 
     # --- ask -------------------------------------------------------------------------------------
@@ -342,6 +356,8 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating):
 
     def verify(self, *, independent: bool = False, progress: Progress | None = None) -> VerifyReport:
         """Rank every recorded recall again and compare ids, order and scores bit for bit."""
+        from recollect.replay.verify import verify  # noqa: PLC0415 (opening a store does not wait for this)
+
         self._store.catch_up()
         with self._store.lock:
             return verify(
@@ -361,17 +377,27 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating):
 
     # --- inside ----------------------------------------------------------------------------------
 
-    def _append(self, facts: Sequence[AnyFact], *, embedding: bool = False) -> list[int]:
+    def _append(
+        self,
+        facts: Sequence[AnyFact],
+        *,
+        embedding: bool = False,
+        expect: int | None = None,
+        actor: str | None = None,
+        ids: Sequence[EventId | None] | None = None,
+    ) -> list[int]:
         """Append durably; the first vectors of a store bring the adoption of their embedder along."""
         if embedding:
             self._require_same_embedder(self._store.catch_up())
-        ids: list[EventId | None] = [None] * len(facts)
+        event_ids: list[EventId | None] = [None] * len(facts) if ids is None else list(ids)
         batch = list(facts)
         if embedding and self._embedding.embedder and self._embedding.adopted is None:
             adoption = self._embedding.adoption()
             batch.insert(0, adoption)
-            ids.insert(0, adoption_event_id(adoption))
-        seqs = self._store.append(batch, actor=self._actor, ids=ids)
+            event_ids.insert(0, adoption_event_id(adoption))
+        seqs = self._store.append(
+            batch, actor=self._actor if actor is None else actor, ids=event_ids, expect=expect
+        )
         self._store.catch_up()
         if len(batch) > len(facts):
             self._embedding = Embedding(
@@ -382,6 +408,10 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating):
     def _visible(self, memory_id: str) -> int:
         """The number of a memory that exists and is not hidden."""
         memo = self.get(validate.identifier(memory_id))
+        if memo.erased_at is not None:
+            raise InvalidInput(
+                f"memory {memory_id!r} was {memo.hidden_because}; remember it anew under this id"
+            )
         if not memo.visible:
             raise InvalidInput(f"memory {memory_id!r} is {memo.hidden_because}; restore it first")
         return self._store.projections.documents.ids.find(memory_id)

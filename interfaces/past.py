@@ -37,7 +37,7 @@ class PastView:
         models: Models = Models(),  # noqa: B008 (immutable)
     ) -> None:
         self._store = store
-        self._view = view
+        self._seq = view.seq
         self._embedding = embedding
         self._now = now
         self._fallback = fallback
@@ -45,7 +45,12 @@ class PastView:
 
     @property
     def seq(self) -> int:
-        return self._view.seq
+        return self._seq
+
+    @property
+    def _view(self) -> View:
+        """Taken anew each time: an erasure ends every view from before it."""
+        return self._store.view(self._seq)
 
     @property
     def formula(self) -> Formula:

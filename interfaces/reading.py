@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
 import numpy as np
 
 from recollect.answers import Happening, Memo
 from recollect.asking import content_of_row, options
 from recollect.events.errors import UnknownMemory
-from recollect.events.facts import Filters
+from recollect.events.facts import Filters, Redacted
 from recollect.projections.view import View
 from recollect.store import Store
 from recollect.summary import summarize
@@ -29,14 +30,24 @@ def memo(store: Store, view: View, memory_id: str) -> Memo:
 def _memo(store: Store, view: View, memory: int, row: int) -> Memo:
     state = view.lifecycle.state(memory, view.seq)
     visible = bool(view.documents.alive(np.array([row]), view.seq)[0])
+    erased_at = erasure_of(store, view, row)
+    if erased_at is not None:
+        state = msgspec.structs.replace(state, visibility="erased")
     return Memo(
         id=view.documents.ids.values[memory],
         at=view.seq,
         content=content_of_row(store, row),
         state=state,
         visible=visible,
-        hidden_because=None if visible else state.hidden,
+        hidden_because=None if visible else f"erased at @{erased_at}" if erased_at else state.hidden,
+        erased_at=erased_at,
     )
+
+
+def erasure_of(store: Store, view: View, row: int) -> int | None:
+    """The seq at which the text of a row was erased; None if it is there."""
+    fact = store.event(view.documents.source(row)).fact
+    return fact.erased_at if isinstance(fact, Redacted) else None
 
 
 def memos(
@@ -58,7 +69,8 @@ def happenings(store: Store, view: View, memory_id: str) -> list[Happening]:
     memory = view.documents.ids.find(memory_id)
     if memory < 0 or view.documents.newest_row(memory, view.seq) < 0:
         raise UnknownMemory(memory_id, at=view.seq)
-    return [happening(store, seq) for seq in view.lifecycle.history(memory) if seq <= view.seq]
+    seqs = {*view.lifecycle.history(memory), *view.graph.history(memory)}
+    return [happening(store, seq) for seq in sorted(seqs) if seq <= view.seq]
 
 
 def happening(store: Store, seq: int) -> Happening:

@@ -28,7 +28,7 @@ def ingested(item: str | Mapping[str, object], *, now: int) -> Ingested:
         raise InvalidInput(
             f"remember has no argument {unknown[0]!r}; it takes {', '.join(sorted(ARGUMENTS))}"
         )
-    if "content" not in fields:
+    if fields.get("content") is None:
         raise InvalidInput("an item to remember has no content")
     checked = {name: _check(name, value, now) for name, value in fields.items() if value is not None}
     fact = msgspec.convert({"id": new_memory_id(now), "at": now, **checked}, Ingested)

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 import msgspec
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
 
 from recollect.answers import Answer, Happening, Memo, Status
-from recollect.replay.verify import VerifyReport
-from recollect.store import Progress as Report
 from recollect.summary import shorten
 from recollect.when import iso
 
-_BAR_AFTER_S = 0.5
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from recollect.replay.verify import VerifyReport
+
 _DIFFERENCES_SHOWN = 10
 _PIPED_WIDTH = 200
 
 
 def console() -> Console:
     """Colour and the terminal's width on a terminal; plain and wide enough for any line when piped."""
+    from rich.console import Console  # noqa: PLC0415 (a result as JSON draws nothing)
+
     out = Console(highlight=False, soft_wrap=True)
     if not out.is_terminal:
         out.width = _PIPED_WIDTH
@@ -33,35 +34,6 @@ def console() -> Console:
 
 def to_json(value: object) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-
-
-@contextmanager
-def progress(label: str) -> Iterator[Report]:
-    """A bar on stderr that appears once the work has taken a moment."""
-    begun = time.monotonic()
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    task = bar.add_task(label, total=None, rate="")
-
-    def report(done: int, total: int) -> None:
-        elapsed = time.monotonic() - begun
-        if elapsed > _BAR_AFTER_S:
-            if not bar.live.is_started:
-                bar.start()
-            bar.update(task, completed=done, total=total, rate=f"{done / elapsed:,.0f}/s")
-
-    try:
-        yield report
-    finally:
-        if bar.live.is_started:
-            bar.stop()
 
 
 def remembered(result: Mapping[str, object]) -> None:
@@ -85,19 +57,33 @@ def answer(result: Answer) -> None:
     if not result.hits:
         out.print("nothing matches")
         return
-    table = Table(box=None, pad_edge=False, header_style="dim")
+    table = plain_table()
     for name, justify in (("#", "right"), ("score", "right"), ("memory", "left"), ("id", "left")):
         table.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True)
     for hit in result.hits:
         table.add_row(
-            str(hit.rank), f"{hit.score:.12g}", Text(shorten(hit.content)), Text(hit.id, style="dim")
+            str(hit.rank), f"{hit.score:.12g}", escaped(shorten(hit.content)), f"[dim]{escaped(hit.id)}[/]"
         )
     out.print(table)
 
 
+def plain_table() -> Table:
+    """No lines: columns that can be read, copied and cut."""
+    from rich.table import Table  # noqa: PLC0415
+
+    return Table(box=None, pad_edge=False, header_style="dim")
+
+
+def escaped(text: str) -> str:
+    """A text with brackets in it, shown as it is."""
+    from rich.markup import escape  # noqa: PLC0415
+
+    return escape(text)
+
+
 def memo(result: Memo) -> None:
     out = console()
-    out.print(Text(result.content))
+    out.print(escaped(result.content))
     pairs: dict[str, object] = {
         "id": result.id,
         "as of": f"@{result.at}",
@@ -118,11 +104,11 @@ def _readable(name: str, value: object) -> str:
 
 
 def happenings(results: Sequence[Happening]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="dim")
+    table = plain_table()
     for name in ("seq", "recorded", "event", "what"):
         table.add_column(name, overflow="fold")
     for result in results:
-        table.add_row(f"@{result.seq}", result.at, result.type, Text(result.summary))
+        table.add_row(f"@{result.seq}", result.at, result.type, escaped(result.summary))
     console().print(table)
 
 
@@ -131,8 +117,10 @@ def verification(report: VerifyReport) -> None:
     how = "against rank-bm25 and a brute-force scan" if report.independent else "bit for bit"
     if report.exact:
         out.print(
-            f"[green]exact[/]  {report.checked} recalls replayed {how}, no differences; the log's chain holds"
+            f"[green]exact[/]  {report.checked - report.redacted} recalls replayed {how}, no differences; "
+            f"the log's chain holds"
         )
+        _redactions(out, report)
         return
     out.print(f"[red]not exact[/]  {len(report.differences)} of {report.checked} recalls differ ({how})")
     for finding in report.damage[:_DIFFERENCES_SHOWN]:
@@ -144,32 +132,88 @@ def verification(report: VerifyReport) -> None:
             f"  {difference.recall} rank {difference.rank}: recorded {difference.recorded}, "
             f"replayed {difference.replayed}; {difference.reason}"
         )
+    _redactions(out, report)
+
+
+def _redactions(out: Console, report: VerifyReport) -> None:
+    """The recalls that cannot be verified any more, and why."""
+    if report.touching:
+        out.print(
+            f"[yellow]redacted[/]  {report.redacted} of the {report.touching} recalls that saw data which was "
+            f"erased since cannot come out as recorded"
+        )
+    for redacted in report.redactions[:_DIFFERENCES_SHOWN]:
+        out.print(f"  {redacted.recall}: {redacted.reason}")
 
 
 def status(result: Status) -> None:
-    counts = ", ".join(f"{count} {name}" for name, count in result.by_status.items()) or "none"
+    counts = ", ".join(f"{count:,} {name}" for name, count in result.by_status.items()) or "none"
+    sizes = f"log {size(result.log_bytes)} in {result.segments} segments, cache {size(result.cache_bytes)}"
     _pairs(
         {
             "store": result.store,
-            "head": f"@{result.head} (durable @{result.durable})",
-            "memories": f"{result.visible} visible of {result.memories} ({counts})",
-            "recalls": str(result.recalls),
-            "log": f"{result.log_bytes:,} bytes in {result.segments} segments",
+            "head": f"@{result.head}{_ago(result.head_at, result.now)}",
+            "unsynced": f"{size(result.unsynced_bytes)}, durable up to @{result.durable}",
+            "memories": f"{result.visible:,} visible of {result.memories:,} ({counts})",
+            "recalls": f"{result.recalls:,}",
+            "size": sizes,
             "formula": result.formula,
             "embedder": f"{result.embedder.name or 'none'} ({result.embedder.state})",
-            "vectors": f"{result.shards} shards, {result.rows_unsealed} rows scanned exactly",
-            "last dream": (f"@{result.last_dream}" if result.last_dream else "never")
-            + f", {result.new_since_dream} new memories since the last dream",
-            "checkpoint": f"{result.checkpoint_age_events} events old",
-            "degraded": "; ".join(result.degraded) or "nothing",
-        }
+            "vectors": f"{result.shards} shards, {result.rows_unsealed:,} rows scanned exactly",
+            "last dream": _last_dream(result),
+            "checkpoint": _checkpoint(result),
+        },
+        {"degraded": result.degraded},
     )
 
 
-def _pairs(pairs: Mapping[str, str]) -> None:
+def _last_dream(result: Status) -> str:
+    when = f"@{result.last_dream}{_ago(result.last_dream_at, result.now)}" if result.last_dream else "never"
+    return f"{when}, {result.new_since_dream:,} new memories since the last dream"
+
+
+def _checkpoint(result: Status) -> str:
+    if not result.checkpoint:
+        return f"none, {result.checkpoint_age_events:,} events are read from the log on opening"
+    of = f"of @{result.checkpoint}{_ago(result.checkpoint_at, result.now)}"
+    return f"{of}, {result.checkpoint_age_events:,} events behind"
+
+
+def size(count: int) -> str:
+    """A number of bytes for people: 1.5 MB."""
+    if count < 1_000:
+        return f"{count} bytes"
+    value, unit = float(count), "kB"
+    for unit in ("kB", "MB", "GB", "TB"):  # noqa: B007 (the unit that it ended with is used)
+        value /= 1_000
+        if value < 999.95:
+            break
+    return f"{value:.1f} {unit}"
+
+
+def _ago(then: str | None, now: str) -> str:
+    """How long ago, in the largest unit that fits: ", 3 hours ago"."""
+    if then is None or not now:
+        return ""
+    seconds = max(0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(then)).total_seconds())
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            count = int(seconds // length)
+            return f", {count:,} {unit}{'s' if count != 1 else ''} ago"
+    return ", just now"
+
+
+def _pairs(pairs: Mapping[str, str], warnings: Mapping[str, Sequence[str]] = {}) -> None:
+    from rich.table import Table  # noqa: PLC0415
+
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim")
     table.add_column(overflow="fold")
     for name, value in pairs.items():
-        table.add_row(name, Text(value))
+        table.add_row(name, escaped(value))
+    for name, notes in warnings.items():
+        for note in notes:
+            table.add_row(f"[yellow]{name}[/]", f"[yellow]{escaped(note)}[/]")
+        if not notes:
+            table.add_row(name, "nothing")
     console().print(table)

@@ -2,60 +2,99 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from recollect.answers import EmbedderStatus, Status
 from recollect.dream.schedule import new_memories
 from recollect.embedding import Embedding
+from recollect.events.log import LogStatus
+from recollect.projections.columns import Int32Array
 from recollect.query.formula import Formula
 from recollect.store import Store
+from recollect.when import iso
 
 
 def status_of(store: Store, embedding: Embedding, formula: Formula) -> Status:
     log, projections = store.log.status(), store.projections
     seq, documents = projections.position, projections.documents
-    visible = documents.rows_born(seq) - documents.rows_dead(seq)
-    adopted = projections.engine.embedder(seq)
+    rows = np.arange(documents.rows, dtype=np.int32)
+    alive = rows[documents.alive(rows, seq)]
+    without_vector = _without_vector(store, alive)
+    last_dream, checkpoint = projections.engine.last_dream(seq), seq - store.checkpoint_age_events
     return Status(
         store=str(store.folder) if store.folder else ":memory:",
         head=log.head,
         memories=documents.memories,
-        visible=visible,
-        by_status=_by_status(store),
+        visible=len(alive),
+        by_status=projections.lifecycle.count_by_status(documents.memory_of[alive], seq),
         recalls=len(projections.engine.recalls),
         log_bytes=log.bytes,
         segments=log.segments,
         durable=log.durable,
         formula=formula.label,
-        embedder=EmbedderStatus(
-            name=adopted.label if adopted else embedding.name,
-            dimensions=adopted.dimensions if adopted else 0,
-            state=embedding.state,
-        ),
+        embedder=_embedder(store, embedding),
         shards=len(projections.vectors.shards_at(seq)),
         rows_unsealed=projections.vectors.unsealed_rows(seq),
-        last_dream=(last_dream := projections.engine.last_dream(seq)),
+        last_dream=last_dream,
         new_since_dream=new_memories(projections.at(seq, 0), last_dream),
         checkpoint_age_events=store.checkpoint_age_events,
-        degraded=tuple(_problems(store, embedding, log.damage)),
+        degraded=tuple(_problems(store, embedding, log, without_vector)),
+        now=iso(store.clock()),
+        head_at=_time(store, log.head),
+        last_dream_at=_time(store, last_dream),
+        checkpoint=checkpoint,
+        checkpoint_at=_time(store, checkpoint),
+        unsynced_bytes=log.unsynced_bytes,
+        cache_bytes=_bytes_under(store.cache),
+        without_vector=without_vector,
     )
 
 
-def _by_status(store: Store) -> dict[str, int]:
+def _embedder(store: Store, embedding: Embedding) -> EmbedderStatus:
+    """The store's own, with the state of the one that it was opened with; one in a helper tells more."""
+    adopted = store.projections.engine.embedder(store.projections.position)
+    return EmbedderStatus(
+        name=adopted.label if adopted else embedding.name,
+        dimensions=adopted.dimensions if adopted else 0,
+        state=getattr(embedding.embedder, "state", embedding.state),
+    )
+
+
+def _without_vector(store: Store, alive: Int32Array) -> int:
     projections = store.projections
-    seq, documents = projections.position, projections.documents
-    rows = np.arange(documents.rows, dtype=np.int32)
-    memories = documents.memory_of[rows[documents.alive(rows, seq)]]
-    return projections.lifecycle.count_by_status(memories, seq)
+    if projections.engine.embedder(projections.position) is None:
+        return 0
+    able = projections.vectors.comparable(alive, at=projections.position)
+    return int(len(alive) - np.count_nonzero(able))
 
 
-def _problems(store: Store, embedding: Embedding, damage: str | None) -> list[str]:
-    damage = damage or (str(store.damage) if store.damage else None)
+def _time(store: Store, seq: int) -> str | None:
+    return iso(store.log.time_of(seq)) if 0 < seq <= store.log.head else None
+
+
+def _bytes_under(folder: Path | None) -> int:
+    if folder is None or not folder.is_dir():
+        return 0
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _problems(store: Store, embedding: Embedding, log: LogStatus, without_vector: int) -> list[str]:
+    """What is degraded, each with what to do about it."""
+    damage = log.damage or (str(store.damage) if store.damage else None)
     problems = [damage] if damage else []
     if embedding.embedder is None:
         problems.append("vector: no embedder, ranked by words only; open the store with one")
+    if without_vector and embedding.name is not None:
+        problems.append(
+            f"{without_vector} memories have no vector and are found by words only; "
+            f"`recollect reembed --embedder {embedding.name.partition('/')[0]}` gives them one"
+        )
     for label, count in store.projections.engine.unknown.items():
         problems.append(f"{count} events of the unknown type {label}: a newer program wrote them; upgrade")
+    if store.unfinished_erasure:
+        problems.append(str(store.unfinished_erasure))
     if store.sealer.last_error:
-        problems.append(f"the last index build failed: {store.sealer.last_error}")
+        problems.append(f"the last index build failed: {store.sealer.last_error}; searches scan instead")
     return problems

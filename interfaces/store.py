@@ -6,6 +6,11 @@
 
 Every read first catches up with what other processes appended. Facts go in through `append` and come back
 through the fold, so what this process shows is what any process would show.
+
+An erasure is an `Erased` event first. Whoever catches up with one finishes it: the payloads that it names are
+overwritten, checkpoints from before it and shards with erased vectors are deleted, and the projections are folded
+again from the start, so that no trace stays in memory either. An erasure that was interrupted anywhere is hereby
+finished by whoever opens the store next; the events that it names read as erased from the first step on.
 """
 
 from __future__ import annotations
@@ -18,11 +23,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from recollect.events.envelope import EventId, Recorded, draft
-from recollect.events.errors import InvalidInput, LogDamaged
+from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
 from recollect.events.facts import AnyFact, ShardSealed
-from recollect.events.log import Clock, Durability, Log
+from recollect.events.log import Clock, Durability
 from recollect.events.memory_log import MemoryLog
+from recollect.events.redacted_log import RedactedLog
 from recollect.events.segment_log import SegmentLog
+from recollect.events.transfer import TransferableLog
 from recollect.projections import checkpoints
 from recollect.projections.sealing import Sealer, seal_event_id
 from recollect.projections.view import Projections, View
@@ -57,25 +64,27 @@ class Store:
 
     def __init__(
         self,
-        log: Log,
+        log: TransferableLog,
         *,
         folder: Path | None,
         clock: Clock,
         analyzers: Sequence[str],
         progress: Progress | None = None,
     ) -> None:
-        self.log = log
+        self.log = RedactedLog(log)
         self.folder = folder
         self.clock = clock
         self.lock = threading.RLock()
         self.damage: LogDamaged | None = None
+        self.unfinished_erasure: RecollectError | None = None
         self.projections = self._new_projections(analyzers)
+        self.sealer = Sealer(self.projections.vectors, publish=self._publish_shard)
         self._checkpoint_seq = 0
         self._load_checkpoint()
         for analyzer in analyzers:
             self._index(analyzer)
         self.catch_up(progress)
-        self.sealer = Sealer(self.projections.vectors, publish=self._publish_shard)
+        self.purge_caches()
 
     @classmethod
     def open(
@@ -118,6 +127,7 @@ class Store:
     def _publish_shard(self, fact: ShardSealed) -> None:
         self.append([fact], actor="recollect", ids=[seal_event_id(fact)])
         self.catch_up()
+        self.purge_caches()
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -128,14 +138,34 @@ class Store:
         """
         with self.lock:
             head = self.log.refresh()
-            start = self.projections.position
-            if head > start and self.damage is None:
+            if head > self.projections.position and self.damage is None:
                 try:
+                    erasures = self.log.learn()
+                    if erasures:
+                        self._finish_erasures(erasures)
+                    start = self.projections.position
                     with _no_collection(head - start):
                         self._fold(start, head, progress)
+                    if erasures:
+                        self.purge_caches()
                 except LogDamaged as damage:
                     self.damage = damage
             return self.projections.position
+
+    def _finish_erasures(self, erasures: Sequence[int]) -> None:
+        """Overwrite what these `Erased` events name, and start anew if any of it is in the projections."""
+        seqs = [seq for erasure in erasures for seq in self.log.remains_of(erasure)]
+        try:
+            left = [seq for seq in seqs if not self.log.overwritten(seq)]
+            if left:
+                self.log.erase(left)
+        except (RecollectError, OSError) as error:
+            self.unfinished_erasure = RecollectError(
+                f"the erasure of @{erasures[-1]} is not finished: {error}; open the store again to finish it"
+            )
+        if min(seqs, default=self.projections.position + 1) <= self.projections.position:
+            self.projections = self._new_projections(list(self.projections.lexicals))
+            self.sealer.follow(self.projections.vectors)
 
     def _fold(self, start: int, head: int, progress: Progress | None) -> None:
         shown = start
@@ -193,25 +223,46 @@ class Store:
             found = checkpoints.load(path, key=key)
             if found and found.seq <= self.log.head and self.log.chain_at(found.seq) == found.chain:
                 self.projections.load(found.state, position=found.seq)
+                erasures = self.projections.documents.erasures
+                self.log.resume(sorted({erasure.seq for erasure in erasures}), found.seq)
                 self._checkpoint_seq = found.seq
                 return
 
-    def checkpoint(self) -> Path | None:
-        """Save the projections; None for a store in memory."""
-        if self.cache is None:
-            return None
+    def purge_caches(self) -> list[str]:
+        """Delete the cached files that may hold something that was erased; their names."""
         with self.lock:
+            if self.cache is None or not self.log.erasures:
+                return []
+            gone = checkpoints.purge(self.cache / "checkpoints", before=self.log.erasures[-1])
+            if self._checkpoint_seq < self.log.erasures[-1]:
+                self._checkpoint_seq = 0
+            return gone + self.projections.vectors.purge()
+
+    def checkpoint(self) -> Path | None:
+        """Save the projections; None for a store in memory, or if an erasure came in between.
+
+        An erasure by another process may purge the checkpoints before this one is in place; looking at the log
+        again afterwards makes sure that one of the two processes deletes it.
+        """
+        with self.lock:
+            self.catch_up()
+            if self.cache is None or self.unfinished_erasure is not None:
+                return None
             seq = self.projections.position
             key = checkpoints.key_of(self.projections.versions())
-            path = checkpoints.save(
-                self.cache / "checkpoints",
-                key=key,
-                seq=seq,
-                chain=self.log.chain_at(seq),
-                state=self.projections.dump(),
-            )
+            try:
+                path = checkpoints.save(
+                    self.cache / "checkpoints",
+                    key=key,
+                    seq=seq,
+                    chain=self.log.chain_at(seq),
+                    state=self.projections.dump(),
+                )
+            except FileNotFoundError:
+                return None
             self._checkpoint_seq = seq
-            return path
+            self.catch_up()
+            return path if path.exists() else None
 
     @property
     def checkpoint_age_events(self) -> int:

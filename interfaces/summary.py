@@ -82,8 +82,8 @@ def summarize(fact: AnyFact | Unknown | Redacted) -> str:  # noqa: PLR0911, PLR0
             return f"{length} unacknowledged bytes of {segment} moved aside"
         case Unknown(type=type_, version=version):
             return f"an event of a newer program: {type_} v{version}"
-        case Redacted():
-            return "erased"
+        case Redacted(erased_at=erased_at):
+            return "erased" if erased_at is None else f"erased at @{erased_at}"
         case _:
             return _summarize_dream(fact)
 

@@ -246,6 +246,15 @@ def test_a_wrong_k_is_refused(memory, k: object):
         memory.recall(QUESTION, k=k)
 
 
+def test_a_history_tells_of_links_on_both_sides_and_of_their_end(memory):
+    a, b, c = (memory.remember(text) for text in ("tea", "kettle", "cup"))
+    memory.link(a, b, "supports")
+    memory.unlink(a, b)
+    for linked in (a, b):
+        assert [event.type for event in memory.history(linked)][-2:] == ["edge.linked", "edge.unlinked"]
+    assert {event.type for event in memory.history(c)} == {"memory.ingested"}
+
+
 def test_unknown_names_are_refused(memory):
     for call in (
         lambda: memory.get("nobody"),
