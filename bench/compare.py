@@ -2,7 +2,7 @@
 
 A comparison ranks every question twice. Two formulas that retrieve alike share the search, which is most of the
 work; two that retrieve differently do not. Promised: 300 recalls per second for verify and for compare, with
-reverie. The corpus is that of `run.py`; questions carry vectors, and every second one counts its hits as read.
+reverie. The corpus is that of `corpus.py`; questions carry vectors, and every second one counts its hits as read.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ import argparse
 import json
 import shutil
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-from run import Corpus, fill
+from corpus import Corpus
+from stores import EMBEDDER, made, now_us
 
 from recollect.events.facts import Accessed, AnyFact, FormulaAdopted, Question, Recalled
+from recollect.events.grid import to_bytes
 from recollect.query.formula import Formula, built_in
 from recollect.query.ranking import rank
 from recollect.query.stages.fuse import Fuse
@@ -66,7 +67,7 @@ def record(store: Store, questions: list[Question]) -> None:
         store.append(facts, durability="unsafe")
 
 
-def rates(name: str, work: Callable[[], object]) -> dict[str, float]:
+def rate(name: str, recalls: int, work: Callable[[], object]) -> dict[str, float]:
     """Recalls per second: in the middle of the rounds, and in the one that the machine disturbed least."""
     seconds = []
     for _ in range(ROUNDS):
@@ -74,34 +75,38 @@ def rates(name: str, work: Callable[[], object]) -> dict[str, float]:
         work()
         seconds.append(time.perf_counter() - begun)
     return {
-        f"{name}_per_s": RECALLS / statistics.median(seconds),
-        f"{name}_best_per_s": RECALLS / min(seconds),
+        f"{name}_per_s": recalls / statistics.median(seconds),
+        f"{name}_best_per_s": recalls / min(seconds),
+    }
+
+
+def rates(store: Store, recalls: int) -> dict[str, float]:
+    """verify, and compare with a formula that retrieves alike and with one that does not."""
+    log, projections, reverie = store.log, store.projections, built_in("reverie")
+    other_k, other_top = changed("other-k", k=10.0), changed("other-top", top=80)
+    compare(log, projections, reverie, other_k, last=20)
+    report = verify(log, projections)
+    return {
+        "verify_exact": float(report.exact),
+        **rate("verify", recalls, lambda: verify(log, projections)),
+        **rate("compare_other_k", recalls, lambda: compare(log, projections, reverie, other_k)),
+        **rate("compare_other_top", recalls, lambda: compare(log, projections, reverie, other_top)),
     }
 
 
 def measure(size: int, folder: Path) -> dict[str, float]:
     corpus = Corpus(size)
-    fill(folder, corpus)
-    reverie = built_in("reverie")
-    store = Store.open(folder, analyzers=reverie.analyzers)
-    while store.sealer.step() is not None:
-        print(f"  sealed: {len(store.projections.vectors.shards_at(store.log.head))} shards", file=sys.stderr)
-    record(store, corpus.questions(RECALLS))
+    made(folder, corpus)
+    store = Store.open(folder, analyzers=built_in("reverie").analyzers)
+    record(store, questions(corpus, RECALLS))
     store.catch_up()
-    log, projections = store.log, store.projections
-    other_k, other_top = changed("other-k", k=10.0), changed("other-top", top=80)
-    compare(log, projections, reverie, other_k, last=20)
-    found = {
-        **rates("verify", lambda: verify(log, projections)),
-        **rates("compare_other_k", lambda: compare(log, projections, reverie, other_k)),
-        **rates("compare_other_top", lambda: compare(log, projections, reverie, other_top)),
-    }
+    found = rates(store, RECALLS)
     begun = time.perf_counter()
     report = fork(
-        log,
+        store.log,
         folder / "fork",
         since=size,
-        formula=other_k,
+        formula=changed("other-k", k=10.0),
         closed_loop=True,
         shard_dir=folder / "cache" / "shards",
     )
@@ -109,6 +114,13 @@ def measure(size: int, folder: Path) -> dict[str, float]:
     found["fork_recalls_changed"] = float(report.recalls_changed)
     store.close()
     return found
+
+
+def questions(corpus: Corpus, count: int) -> list[Question]:
+    return [
+        Question(text=one.text, vector=to_bytes(one.point), embedder=EMBEDDER, now=now_us(corpus.size), k=10)
+        for one in corpus.questions(count, part=5)
+    ]
 
 
 def main() -> None:
