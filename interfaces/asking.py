@@ -87,7 +87,7 @@ def ask(store: Store, question: Question, view: View, formula: Formula) -> Ranki
     check_weights(question.context.weights, formula)
     store.require(formula)
     with store.lock:
-        return rank(question, view, formula)
+        return rank(question, view, formula, ahead=True)
 
 
 def check_weights(weights: Mapping[str, float], formula: Formula) -> None:

@@ -48,8 +48,8 @@ __all__ = ["Admit", "CorpusStatistics", "Lexical", "LexicalHits", "TermDetail"]
 
 
 # What one step of each way to count terms in rows takes, about; only which way is taken depends on it.
-_TOKEN_NS = 12
-_POSTING_NS = 1
+_TOKEN_NS = 8
+_POSTING_NS = 6
 _LOOK_UP_NS = 40
 
 

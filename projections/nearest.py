@@ -19,7 +19,7 @@ from recollect.events.grid import GridArray
 from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
 from recollect.projections.documents import Documents
 from recollect.projections.rounding import round12_array
-from recollect.projections.shards import Builder, Shard
+from recollect.projections.shards import Builder, Nearest, Shard
 from recollect.projections.space import Float32Array, Space
 
 Admit = Callable[[Int32Array], BoolArray]
@@ -52,11 +52,16 @@ class Sealed(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Visible slots from one source, with their dot products."""
+    """Visible slots from one source, with their dot products; `width` is that of a narrow search, else 0."""
 
     slots: IntArray
     dots: IntArray
     source: str
+    width: int = 0
+
+    def exhausted(self, used: int) -> bool:
+        """Whether so many of its rows are among the best that a narrow search may have missed others."""
+        return 5 * used > 2 * self.width > 0
 
 
 def standing(sealed: Sequence[Sealed]) -> list[Sealed]:
@@ -127,6 +132,19 @@ class Search:
         seen = self.visible(self._space.rows.array[: self.end])
         return Part(np.flatnonzero(seen), dots[seen].astype(np.int64), TAIL)
 
+    def narrowly(self, sealed: Sealed, shard: Callable[[], Shard], shards: int) -> Part:
+        """One of several shards' nearest visible rows, without looking further than a share of the best asks for."""
+        width = Builder.parse(sealed.fact.builder).narrow_width(self._top, shards)
+        if width is None or 2 * width > sealed.fact.count:
+            return self.through(sealed, shard)
+        found = shard().nearest(self._floats, width)
+        if found is None:
+            return self.through(sealed, shard)
+        seen = self.visible(found.rows)
+        if 5 * int(np.count_nonzero(seen)) < 4 * width:
+            return self.through(sealed, shard)
+        return self._part(found, seen, sealed)._replace(width=width)
+
     def through(self, sealed: Sealed, shard: Callable[[], Shard]) -> Part:
         """The shard's nearest visible rows; wider when too few are visible, at last by looking at each."""
         widths = Builder.parse(sealed.fact.builder).widths(self._top)
@@ -140,11 +158,14 @@ class Search:
             seen = self.visible(found.rows)
             visible = int(np.count_nonzero(seen))
             if visible >= self._top:
-                slots = np.searchsorted(self._space.rows.array, found.rows[seen])
-                return Part(slots, found.dots[seen], sealed.fact.digest)
+                return self._part(found, seen, sealed)
             if visible * widths[-1] < self._top * width:
                 break
         return self._each(sealed)
+
+    def _part(self, found: Nearest, seen: BoolArray, sealed: Sealed) -> Part:
+        slots = np.searchsorted(self._space.rows.array, found.rows[seen])
+        return Part(slots, found.dots[seen], sealed.fact.digest)
 
     def _each(self, sealed: Sealed) -> Part:
         seen = self.visible(self._space.rows.array[sealed.first : sealed.end])

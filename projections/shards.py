@@ -5,13 +5,16 @@ bytes. hnswlib does not save its level generator, so a shard is never extended a
 Its file is `<digest>.hnsw`, the digest being the sha256 of the bytes; files are a cache. A file that is missing
 or does not match its name is built again from the vectors, and must then have the digest that the event says.
 
-How a shard was built and how it is searched has a name, such as "hnswlib-0.8/ip/M24/efc140/seed100/ef200+250/1",
-which stands in the event: an old shard is rebuilt and searched in its own way for ever.
+How a shard was built and how it is searched has a name, such as "hnswlib-0.8/ip/M24/efc140/seed100/ef200+200/2",
+which stands in the event: an old shard is rebuilt and searched in its own way for ever. The last number is the
+rule by which it is searched: under 1 every shard is searched as wide as if it were the only one, under 2 one of
+several is searched less wide at first (`Builder.widths`).
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 import tempfile
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 
 _SLICE_ROWS = 1_000
-_NAME = re.compile(r"hnswlib-0\.8/ip/M(\d+)/efc(\d+)/seed(\d+)/ef(\d+)\+(\d+)/1")
+_NAME = re.compile(r"hnswlib-0\.8/ip/M(\d+)/efc(\d+)/seed(\d+)/ef(\d+)\+(\d+)/([12])")
 # 1 - dot rounds to this for the two lowest dots, -2**24 and 1 - 2**24.
 _DISTANCE_MAX = 2.0**24
 
@@ -79,12 +82,13 @@ class Builder(msgspec.Struct, frozen=True, kw_only=True):
     ef_construction: int = 140
     seed: int = 100
     ef_min: int = 200
-    ef_per_100: int = 250
+    ef_per_100: int = 200
+    rule: int = 2
 
     @property
     def name(self) -> str:
         built = f"M{self.M}/efc{self.ef_construction}/seed{self.seed}"
-        return f"hnswlib-0.8/ip/{built}/ef{self.ef_min}+{self.ef_per_100}/1"
+        return f"hnswlib-0.8/ip/{built}/ef{self.ef_min}+{self.ef_per_100}/{self.rule}"
 
     @staticmethod
     @cache
@@ -92,13 +96,25 @@ class Builder(msgspec.Struct, frozen=True, kw_only=True):
         match = _NAME.fullmatch(name)
         if match is None:
             raise UnknownBuilder(name)
-        M, ef_construction, seed, ef_min, ef_per_100 = map(int, match.groups())
-        return Builder(M=M, ef_construction=ef_construction, seed=seed, ef_min=ef_min, ef_per_100=ef_per_100)
+        M, ef_construction, seed, ef_min, ef_per_100, rule = map(int, match.groups())
+        return Builder(
+            M=M, ef_construction=ef_construction, seed=seed, ef_min=ef_min, ef_per_100=ef_per_100, rule=rule
+        )
 
     def widths(self, top: int) -> tuple[int, ...]:
         """How many rows a search asks for, first and when too few of them were visible."""
         width = max(self.ef_min, self.ef_per_100 * top // 100)
         return (width, 2 * width, 4 * width)
+
+    def narrow_width(self, top: int, shards: int) -> int | None:
+        """How many rows one of several shards is asked for first: fewer by the root of their number.
+
+        The best rows are spread over the shards, so each has to give only some of them; one that turns out to
+        have many is searched again (`Part.exhausted`).
+        """
+        if self.rule == 1 or shards == 1:
+            return None
+        return math.ceil(self.widths(top)[0] / math.sqrt(shards))
 
 
 class Source(Protocol):

@@ -12,6 +12,7 @@ A row without a vector, or with one of other dimensions or off the grid, keeps i
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, NamedTuple, assert_never
@@ -57,6 +58,7 @@ from recollect.projections.embeddings import Embeddings
 from recollect.projections.nearest import (
     NO_HITS,
     Admit,
+    Part,
     Sealed,
     Search,
     VectorHits,
@@ -221,13 +223,25 @@ class Vectors:
         search = self._begin(query, at, top, admit)
         if search is None:
             return NO_HITS
+        in_use = self._in_use(at)
         parts, done = [], 0
-        for sealed in self._in_use(at):
+        for sealed in in_use:
             parts.append(search.scan(done, sealed.first))
-            parts.append(search.through(sealed, partial(self._shard, sealed.fact)))
+            parts.append(search.narrowly(sealed, partial(self._shard, sealed.fact), len(in_use)))
             done = sealed.end
         parts.append(search.scan(done, search.end))
-        return search.merge(parts)
+        return self._widened(search, in_use, parts)
+
+    def _widened(self, search: Search, in_use: list[Sealed], parts: list[Part]) -> VectorHits:
+        """The best of all parts, after shards that have many of them were searched again, not narrowly."""
+        hits = search.merge(parts)
+        used = Counter(hits.sources)
+        again = {sealed.fact.digest: sealed for sealed in in_use}
+        exhausted = [number for number, part in enumerate(parts) if part.exhausted(used[part.source])]
+        for number in exhausted:
+            sealed = again[parts[number].source]
+            parts[number] = search.through(sealed, partial(self._shard, sealed.fact))
+        return search.merge(parts) if exhausted else hits
 
     def exact(self, query: GridArray, *, at: int, top: int, admit: Admit | None = None) -> VectorHits:
         """The same without shards and without floating point: every row is looked at."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from recollect.events.facts import Question
 from recollect.projections.rounding import round12
 from recollect.projections.view import View
+from recollect.query.ahead import begin
 from recollect.query.formula import Formula
 from recollect.query.scene import Scene
 from recollect.query.sheet import Sheet
@@ -31,13 +32,21 @@ class Ranking(NamedTuple):
     sheet: Sheet
 
 
-def rank(question: Question, view: View, formula: Formula, *, observe: Observe | None = None) -> Ranking:
+def rank(
+    question: Question, view: View, formula: Formula, *, observe: Observe | None = None, ahead: bool = False
+) -> Ranking:
     """Apply the formula's stages to an empty sheet; the best k by (score to 12 digits, id).
 
-    `observe` is shown the sheet after every stage that was applied, with the stage's number; it only looks.
+    `observe` is shown the sheet after every stage that was applied, with the stage's number; it only looks. With
+    `ahead` a second core may search the vectors while this one searches the words; the ranking is the same.
     """
     scene = Scene(question, view, formula.dials)
-    sheet = score(scene, formula, observe)
+    scene.ahead = begin(scene, formula) if ahead else None
+    try:
+        sheet = score(scene, formula, observe)
+    finally:
+        if scene.ahead is not None:
+            scene.ahead.wait()
     order = best_first(sheet, scene)
     places = order[: question.k]
     ids = view.documents.ids.values

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Protocol
 
 import msgspec
 
 from recollect.events.facts import Filters, GridVector, Question
-from recollect.projections.columns import BoolArray, Int32Array, IntArray
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
 from recollect.projections.lifecycle import LifecycleColumns
 from recollect.projections.view import View
 from recollect.query import dials as dialling
@@ -15,6 +16,17 @@ from recollect.query.dials import Dial
 from recollect.query.sheet import Sheet
 
 _NO_FILTERS = Filters()
+
+
+class Begun(Protocol):
+    """A stage's search that was begun before its turn."""
+
+    @property
+    def stage(self) -> object: ...
+
+    def take(self) -> tuple[Int32Array, FloatArray]: ...
+
+    def wait(self) -> None: ...
 
 
 class Scene:
@@ -25,6 +37,7 @@ class Scene:
         self.view = view
         self._dials = dials
         self._lifecycle: LifecycleColumns | None = None
+        self.ahead: Begun | None = None
 
     @cached_property
     def positions(self) -> dict[str, str]:

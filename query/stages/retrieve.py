@@ -75,6 +75,8 @@ class Retrieve(LexicalStage, frozen=True, kw_only=True, tag="retrieve"):
         return rows[enough], values[enough]
 
     def _found(self, scene: Scene) -> tuple[Int32Array, FloatArray]:
+        if scene.ahead is not None and scene.ahead.stage is self:
+            return scene.ahead.take()
         return CHANNELS[self.channel](scene, self.depth(scene), self.bm25, self.analyzer)
 
     def _expands(self, scene: Scene) -> bool:

@@ -219,12 +219,13 @@ def test_purging_leaves_no_file_and_no_loaded_shard(tmp_path, shard):
 
 def test_a_builder_is_read_back_from_its_name():
     builder = Builder(M=5, ef_construction=44, seed=3, ef_min=70, ef_per_100=200)
-    assert builder.name == "hnswlib-0.8/ip/M5/efc44/seed3/ef70+200/1"
+    assert builder.name == "hnswlib-0.8/ip/M5/efc44/seed3/ef70+200/2"
     assert Builder.parse(builder.name) == builder
+    assert Builder.parse("hnswlib-0.8/ip/M5/efc44/seed3/ef70+200/1").rule == 1
 
 
 @pytest.mark.parametrize(
-    "name", ["hnswlib-0.9/ip/M5/efc44/seed3/ef70+200/1", "hnswlib-0.8/ip/M5/efc44/seed3/ef70+200/2"]
+    "name", ["hnswlib-0.9/ip/M5/efc44/seed3/ef70+200/1", "hnswlib-0.8/ip/M5/efc44/seed3/ef70+200/3"]
 )
 def test_an_unknown_builder_is_named(name):
     with pytest.raises(UnknownBuilder, match=re.escape(name)):
@@ -235,3 +236,11 @@ def test_a_search_is_as_wide_as_its_builder_says():
     builder = Builder(ef_per_100=300, ef_min=200)
     assert builder.widths(10) == (200, 400, 800)
     assert builder.widths(100) == (300, 600, 1200)
+
+
+def test_one_of_several_shards_is_asked_for_fewer_rows_by_the_root_of_their_number():
+    builder = Builder(ef_per_100=300, ef_min=200)
+    assert builder.narrow_width(100, 4) == 300 / 2
+    assert builder.narrow_width(10, 9) == 67  # 200 / 3, upwards
+    assert builder.narrow_width(100, 1) is None
+    assert Builder(rule=1).narrow_width(100, 4) is None

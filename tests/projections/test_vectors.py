@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -269,6 +271,52 @@ def test_shards_find_nearly_all_with_the_exact_cosines(sealed_store):
         )
         assert len(set(hits.sources) - {"tail"}) == 1
     assert found >= 0.99 * 50 * TOP
+
+
+@pytest.fixture(scope="module", params=["spread", "one shard has all"])
+def four_shards(request, tmp_path_factory) -> Store:
+    """Four shards of 500; the topics of the questions are spread over them, or all in the second."""
+    points = np.array(clustered(2_000, SIDE, seed=3))
+    if request.param != "spread":
+        points[:500] += 40.0
+        points[1_000:] += 40.0
+    store = Store(tmp_path_factory.mktemp("four"))
+    for first in range(0, 2_000, 500):
+        store.tell(
+            *(memory(f"m{first + n:04}", v) for n, v in enumerate(points[first : first + 500].tolist()))
+        )
+        policy = SealPolicy(block=500, ratio=0.0)
+        Sealer(store.vectors, store.tell, builder=BUILDER, policy=policy).step()
+    assert len(store.vectors.shards_at(len(store.facts))) == 4
+    return store
+
+
+def test_several_shards_searched_narrowly_still_find_nearly_all(four_shards):
+    vectors, at, found = four_shards.vectors, len(four_shards.facts), 0
+    for query in queries(50):
+        hits, exact = vectors.search(query, at=at, top=TOP), vectors.exact(query, at=at, top=TOP)
+        found += len(set(exact.rows.tolist()) & set(hits.rows.tolist()))
+    assert found >= 0.99 * 50 * TOP
+
+
+@pytest.mark.parametrize("four_shards", ["one shard has all"], indirect=True)
+def test_a_shard_that_has_most_of_the_best_is_searched_as_if_it_were_the_only_one(four_shards):
+    vectors, at, again = four_shards.vectors, len(four_shards.facts), 0
+    for query in queries(50):
+        narrow = vectors._begin(query, at, TOP, None)
+        parts = [narrow.narrowly(one, partial(vectors._shard, one.fact), 4) for one in vectors._in_use(at)]
+        assert {part.width for part in parts} == {30}  # 60 / root of 4
+        used = Counter(narrow.merge(parts).sources)
+        hits = vectors.search(query, at=at, top=TOP)
+        for one, part in zip(vectors._in_use(at), parts, strict=True):
+            if used[part.source] > 12:  # two fifths of 30
+                again += 1
+                whole = narrow.through(one, partial(vectors._shard, one.fact))
+                chosen = {
+                    row for row, source in zip(hits.rows, hits.sources, strict=True) if source == part.source
+                }
+                assert chosen <= set(narrow._space.rows.array[whole.slots])
+    assert again > 0
 
 
 def test_a_lost_shard_file_changes_no_answer(sealed_store, tmp_path):
