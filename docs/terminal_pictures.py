@@ -46,6 +46,7 @@ def screen(width: int = WIDTH) -> Console:
 def shown_on(console: Console) -> Iterator[None]:
     """Everything that a command draws goes to this console."""
     with ExitStack() as patches:
+        patches.enter_context(mock.patch.object(render, "draws", return_value=True))
         for module in (render, render_compare, render_explanation):
             patches.enter_context(mock.patch.object(module, "console", return_value=console))
         yield

@@ -7,8 +7,8 @@ opening a store does not walk through it. Three arrays, one value per event:
     times    int64         its recorded time, µs, never decreasing
     ids      16 bytes      its event id
 
-and the number of events per (type, version). Ids are found by a dict while the segment grows, and later by
-bisection: sorted by their two halves as unsigned numbers, 20 bytes per event, built when first asked for.
+and the number of events per (type, version). Ids are found by a dict while the segment grows (by looking at each
+for the first few questions after it was read from a file), and later by bisection: sorted by their two halves as unsigned numbers, 20 bytes per event, built when first asked for.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 ID_BYTES = 16
+_SCANNED_IDS = 8
+_SCANS = 4
 TypeCounts: TypeAlias = dict[tuple[str, int], int]
 _Halves: TypeAlias = npt.NDArray[np.uint64]
 
@@ -33,6 +35,7 @@ class SegmentIndex:
         self.types: TypeCounts = {}
         self._ids = bytearray()
         self._places: dict[bytes, int] | None = {}
+        self._scans = 0
         self._sorted: tuple[_Halves, _Halves, npt.NDArray[np.intp]] | None = None
 
     def __len__(self) -> int:
@@ -53,10 +56,24 @@ class SegmentIndex:
 
     def find(self, ids: Sequence[bytes]) -> dict[bytes, int]:
         """The places of those ids that are here, in a segment that grows."""
+        if self._places is None and len(ids) <= _SCANNED_IDS and self._scans < _SCANS:
+            self._scans += 1
+            return self._scan(ids)
         if self._places is None:
             self._places = {self.id_at(place): place for place in range(len(self))}
         places = self._places
         return {id_: places[id_] for id_ in ids if id_ in places}
+
+    def _scan(self, ids: Sequence[bytes]) -> dict[bytes, int]:
+        """By looking at every id: a command that appends once does not pay for a dict of all."""
+        highs, lows = _halves(bytes(self._ids))
+        wanted_highs, wanted_lows = _halves(b"".join(ids))
+        found: dict[bytes, int] = {}
+        for id_, high, low in zip(ids, wanted_highs, wanted_lows, strict=True):
+            places = np.flatnonzero((highs == high) & (lows == low))
+            if len(places):
+                found[id_] = int(places[-1])
+        return found
 
     def find_sealed(self, ids: Sequence[bytes]) -> dict[bytes, int]:
         """The same in a segment that no longer grows."""
@@ -80,8 +97,9 @@ class SegmentIndex:
         """The lowest and the highest id; of an empty index a range that holds nothing."""
         if not len(self):
             return b"\xff" * ID_BYTES, bytes(ID_BYTES)
-        ids = [self.id_at(place) for place in range(len(self))]
-        return min(ids), max(ids)
+        highs, lows = _halves(bytes(self._ids))
+        low, high = highs.min(), highs.max()
+        return _joined(low, lows[highs == low].min()), _joined(high, lows[highs == high].max())
 
     # --- stored form -----------------------------------------------------------------------------
 
@@ -107,6 +125,10 @@ class SegmentIndex:
 def _halves(ids: bytes) -> tuple[_Halves, _Halves]:
     pairs = np.frombuffer(ids, dtype=">u8").astype(np.uint64).reshape(-1, 2)
     return pairs[:, 0].copy(), pairs[:, 1].copy()
+
+
+def _joined(high: np.uint64, low: np.uint64) -> bytes:
+    return int(high).to_bytes(8, "big") + int(low).to_bytes(8, "big")
 
 
 def _little(values: array[int]) -> bytes:

@@ -60,6 +60,7 @@ class Options(TypedDict, total=False):
     actor: str
     clock: Clock
     progress: Progress | None
+    ahead: bool
 
 
 def _twin(

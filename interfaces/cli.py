@@ -20,9 +20,9 @@ from recollect import __version__, completing
 from recollect.commands import Commands, Failure
 
 if TYPE_CHECKING:
-    from recollect.embedder import Embedder
     from recollect.memory import Memory
     from recollect.store import Progress
+    from recollect.warm.client import WarmEmbedder
 
 __all__ = ["Command", "Failure", "embedder_named", "main", "no_daemon", "progress_bar"]
 
@@ -86,7 +86,7 @@ def _clear_errors(function: Callable[P, R]) -> Callable[P, R]:
     return run
 
 
-def embedder_named(name: str) -> str | Embedder | None:
+def embedder_named(name: str) -> str | WarmEmbedder | None:
     """What `Memory.open` gets for an --embedder: the model through its warm helper, unless that is not wanted."""
     if name == "none":
         return None
@@ -110,11 +110,21 @@ def _say_nothing(_: str) -> None:
 
 
 @contextmanager
-def _memory(store: str, embedder: str, **options: Any) -> Iterator[Memory]:
+def _memory(store: str, embedder: str, *, asked: str | None = None, **options: Any) -> Iterator[Memory]:
+    """An open store. What is going to be asked of it is embedded by the warm helper in the meantime."""
+    chosen = embedder_named(embedder)
+    if asked and chosen is not None and not isinstance(chosen, str):
+        chosen.begin(asked)
     from recollect.memory import Memory  # noqa: PLC0415
 
     with progress_bar("opening") as progress:
-        memory = Memory.open(store, embedder=embedder_named(embedder), progress=progress, **options)
+        memory = Memory.open(
+            store,
+            embedder=chosen,
+            progress=progress,
+            ahead=asked is not None and chosen is not None,
+            **options,
+        )
     with memory:
         try:
             yield memory

@@ -42,7 +42,7 @@ def recall(
     """
     filters = _given({"project": project, "tags": tags, "kinds": kinds, "valid_at": valid_at})
     options = _given({"formula": formula, "session": session, "now": now})
-    with _memory(store, embedder) as memory:
+    with _memory(store, embedder, asked=query) as memory:
         source = memory.at(when) if when else memory
         answer = source.recall(
             query, k=k, filters=filters, track=not no_track, record=not no_record, **options

@@ -7,6 +7,7 @@ sentence of its help here; a test fails if a command is missing or its line diff
 
 from __future__ import annotations
 
+import gc
 import os
 from importlib import import_module
 from typing import Any
@@ -106,6 +107,9 @@ class Commands(click.Group):
         if cmd_name in COMMANDS:
             if cmd_name not in _LONG:
                 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # starting its threads takes 60 ms
+                gc.set_threshold(
+                    100_000
+                )  # a short life leaves little garbage, and looking for it takes 25 ms
             import_module(f"recollect.{COMMANDS[cmd_name][0]}")
         return super().get_command(ctx, cmd_name)
 

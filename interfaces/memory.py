@@ -91,17 +91,19 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         actor: str = "",
         clock: Clock = system_clock,
         progress: Progress | None = None,
+        ahead: bool = False,
     ) -> Self:
         """Open the store in a directory, making it if it is not there.
 
         The formula is the one in force in the store unless another is given, which then comes into force
         with the next recall that is recorded. `reranker` (a cross-encoder's path or name, or a callable from
         a question and texts to scores) and `expander` (a callable from a question to rewritings) are asked
-        when a formula wants them; what they say is recorded with the recall.
+        when a formula wants them; what they say is recorded with the recall. `ahead` says that a question comes
+        at once: its vector index is loaded meanwhile.
         """
         chosen = choose(embedder)
         models = Models(choose_reranker(reranker), expander)
-        store = Store.open(path, clock=clock, progress=progress)
+        store = Store.open(path, clock=clock, progress=progress, ahead=ahead)
         try:
             engine = store.projections.engine
             recipe = _formula(formula) if formula else _in_force(store)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+import click
 import msgspec
 
 from recollect.answers import Answer, Happening, Memo, Status
@@ -32,6 +35,11 @@ def console() -> Console:
     return out
 
 
+def draws() -> bool:
+    """Whether anybody sees colours: on a terminal, or where they are asked for."""
+    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
+
+
 def to_json(value: object) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
@@ -49,6 +57,9 @@ def written(result: Mapping[str, object]) -> None:
 
 
 def answer(result: Answer) -> None:
+    if not draws():
+        _answer_without_colour(result)
+        return
     out = console()
     head = f"{result.id}  " if result.id else ""
     out.print(f"[bold]{head}[/][dim]basis @{result.basis}  formula {result.formula}  now {result.now}[/]")
@@ -65,6 +76,31 @@ def answer(result: Answer) -> None:
             str(hit.rank), f"{hit.score:.12g}", escaped(shorten(hit.content)), f"[dim]{escaped(hit.id)}[/]"
         )
     out.print(table)
+
+
+def _answer_without_colour(result: Answer) -> None:
+    """The same lines; a pipe has no colour, and does not wait for what draws it."""
+    head = f"{result.id}  " if result.id else ""
+    click.echo(f"{head}basis @{result.basis}  formula {result.formula}  now {result.now}")
+    for note in result.degraded:
+        click.echo(f"degraded {note}")
+    if not result.hits:
+        click.echo("nothing matches")
+        return
+    rows = [(str(hit.rank), f"{hit.score:.12g}", shorten(hit.content), hit.id) for hit in result.hits]
+    rows.insert(0, ("#", "score", "memory", "id"))
+    rank, score, memory, _ = (max(map(width_of, column)) for column in zip(*rows, strict=True))
+    for place, points, text, id_ in rows:
+        click.echo(f"{place:>{rank}}  {points:>{score}}  {text}{' ' * (memory - width_of(text))}  {id_}")
+
+
+def width_of(text: str) -> int:
+    """How many cells a terminal gives to a text."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # noqa: PLC0415 (only what is not plain needs it)
+
+    return cell_len(text)
 
 
 def plain_table() -> Table:

@@ -15,6 +15,7 @@ finished by whoever opens the store next; the events that it names read as erase
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import threading
 import time
@@ -70,6 +71,7 @@ class Store:
         clock: Clock,
         analyzers: Sequence[str],
         progress: Progress | None = None,
+        ahead: bool = False,
     ) -> None:
         self.log = RedactedLog(log)
         self.folder = folder
@@ -81,6 +83,8 @@ class Store:
         self.sealer = Sealer(self.projections.vectors, publish=self._publish_shard)
         self._checkpoint_seq = 0
         self._load_checkpoint()
+        if ahead:
+            threading.Thread(target=self._load_shards, name="recollect-shards", daemon=True).start()
         for analyzer in analyzers:
             self._index(analyzer)
         self.catch_up(progress)
@@ -94,15 +98,24 @@ class Store:
         clock: Clock = system_clock,
         analyzers: Sequence[str] = (),
         progress: Progress | None = None,
+        ahead: bool = False,
     ) -> Store:
-        """The store in a directory, made if it is not there; ":memory:" keeps nothing."""
+        """The store in a directory, made if it is not there; ":memory:" keeps nothing.
+
+        With `ahead` the shards that the first question needs are loaded in a thread while the log is folded.
+        """
         if str(path) == ":memory:":
             return cls(MemoryLog(clock=clock), folder=None, clock=clock, analyzers=analyzers)
         folder = Path(path).expanduser()
         if folder.exists() and not folder.is_dir():
             raise InvalidInput(f"{folder} is a file; a store is a directory")
         log = SegmentLog.open(folder / "log", clock=clock)
-        return cls(log, folder=folder, clock=clock, analyzers=analyzers, progress=progress)
+        return cls(log, folder=folder, clock=clock, analyzers=analyzers, progress=progress, ahead=ahead)
+
+    def _load_shards(self) -> None:
+        """Whatever goes wrong here goes wrong again where it is said."""
+        with contextlib.suppress(Exception):
+            self.projections.vectors.warm()
 
     # --- writing ---------------------------------------------------------------------------------
 

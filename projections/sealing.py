@@ -29,8 +29,10 @@ Publish = Callable[[ShardSealed], None]
 
 class SealPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """A block is `block` vectors; shards grow up to `shard_max` vectors; what is not larger than `ratio` times
-    the vectors to be sealed is sealed again with them."""
+    the vectors to be sealed is sealed again with them. Nothing is sealed before there are `first` vectors: looking
+    at so few takes two milliseconds, and a short-lived process does not have to load a shard for one question."""
 
+    first: int = 0
     block: int = 4_096
     ratio: float = 2.0
     shard_max: int = 262_144
@@ -43,6 +45,9 @@ class SealPlan(NamedTuple):
     end: int
 
 
+USUAL = SealPolicy(first=16_384)
+
+
 def plan(sealed: Sequence[tuple[int, int]], slots: int, policy: SealPolicy) -> SealPlan | None:
     """What to seal next, given the slot ranges of the shards in use (ascending) and the number of slots.
 
@@ -52,6 +57,8 @@ def plan(sealed: Sequence[tuple[int, int]], slots: int, policy: SealPolicy) -> S
     for start, stop in islice(gaps, 0, None, 2):
         if 2 * (stop - start) >= policy.block:
             return SealPlan(start, min(stop, start + policy.shard_max))
+    if not sealed and slots < policy.first:
+        return None
     first = sealed[-1][1] if sealed else 0
     end = first + min((slots - first) // policy.block * policy.block, policy.shard_max)
     if end <= first:
@@ -88,7 +95,7 @@ class Sealer:
         self._vectors = vectors
         self._publish = publish
         self._builder = builder or Builder()
-        self._policy = policy or SealPolicy()
+        self._policy = policy or USUAL
         self._poll_seconds = poll_seconds
         self._progress = progress
         self._published: tuple[int, int, int] | None = None

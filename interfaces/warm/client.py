@@ -61,6 +61,7 @@ class WarmEmbedder:
         self._alone = False
         self._wanted = False
         self._warming: threading.Thread | None = None
+        self._begun: _Begun | None = None
         self.name = local.name
         self.dimensions = local.dimensions
 
@@ -94,8 +95,19 @@ class WarmEmbedder:
             self._warming = threading.Thread(target=self._start_quietly, name="recollect-warm", daemon=True)
             self._warming.start()
 
+    def begin(self, text: str) -> None:
+        """Ask for one text's vector ahead of `embed`, if a helper of this version is there to do it."""
+        talk = self._talk()
+        if talk is not None and talk.helper.version == self._version and talk.helper.ready:
+            self._begun = _Begun(talk, text)
+        elif talk is not None:
+            talk.close()
+
     def embed(self, texts: Sequence[str]) -> Embeddings:
         self._wanted = True
+        begun, self._begun = (self._begun, None) if list(texts) != [PROBE_TEXT] else (None, self._begun)
+        if begun is not None and (vectors := begun.take(list(texts))) is not None:
+            return vectors
         for _ in range(_ATTEMPTS):
             if self._alone:
                 break
@@ -199,17 +211,41 @@ class _Conversation:
         self._connection.close()
 
     def ask(self, request: Request) -> Reply:
-        protocol.send(self._connection, request)
+        self.send(request)
         return protocol.receive_reply(self._connection)
 
+    def send(self, request: Request) -> None:
+        protocol.send(self._connection, request)
+
     def vectors(self, texts: list[str]) -> Embeddings:
-        match self.ask(Embed(texts=texts)):
+        self.send(Embed(texts=texts))
+        return self.receive_vectors()
+
+    def receive_vectors(self) -> Embeddings:
+        match protocol.receive_reply(self._connection):
             case Vectors(dimensions=dimensions, data=data):
                 return _matrix(data, dimensions)
             case Failed(problem=problem):
                 raise ModelMissing(problem)
             case Helper() | Bye() as reply:
                 raise Garbled(f"the helper answered {type(reply).__name__} to texts")
+
+
+class _Begun:
+    """A text that was sent to the helper, whose vector has not been read yet: the helper works meanwhile."""
+
+    def __init__(self, talk: _Conversation, text: str) -> None:
+        self._talk = talk
+        self._text = text
+        with suppress(OSError):  # then there is nothing to take
+            talk.send(Embed(texts=[text]))
+
+    def take(self, texts: list[str]) -> Embeddings | None:
+        """The vector, if it is that of these texts and the helper gave one."""
+        with closing(self._talk), suppress(OSError, Garbled, ModelMissing):
+            if texts == [self._text]:
+                return self._talk.receive_vectors()
+        return None
 
 
 def _matrix(data: bytes, dimensions: int) -> Embeddings:

@@ -196,3 +196,10 @@ def test_an_error_ends_the_thread_and_stays_to_be_seen():
     assert sealer._thread is not None
     sealer._thread.join(WAIT_SECONDS)
     assert sealer.last_error is failed
+
+
+def test_nothing_is_sealed_before_there_are_enough_vectors_for_a_first_shard():
+    policy = SealPolicy(first=1_000, block=100)
+    assert plan([], 999, policy) is None
+    assert plan([], 1_000, policy) == (0, 1_000)
+    assert plan([(0, 1_000)], 1_100, policy) == (1_000, 1_100)
