@@ -15,7 +15,7 @@ from timing import interleaved, seconds_of
 
 K = 10
 QUESTIONS = 200
-BUILD_CAP_S = 1_200.0
+BUILD_CAP_S = 240.0
 CONCURRENT_OURS = ("ourselves:Threads", "ourselves:Recording")
 
 Found = dict[str, float | str]
@@ -40,7 +40,7 @@ class Effort(NamedTuple):
     seconds_of_clients: float
 
 
-THOROUGH = Effort(rounds=5, seconds_per_system=40.0, seconds_of_clients=5.0)
+THOROUGH = Effort(rounds=5, seconds_per_system=15.0, seconds_of_clients=4.0)
 QUICK = Effort(rounds=2, seconds_per_system=3.0, seconds_of_clients=1.0)
 
 
