@@ -64,8 +64,10 @@ def compare(
             "there are no recorded questions to compare; ask some with `recall`, or give a file of questions"
         )
 
+    depth = max(side.depth for side in sides)
+
     def ranked(one: Asked) -> tuple[Ranked, Ranked]:
-        view = SearchOnce(projections, one.basis, log.time_of(one.basis))
+        view = SearchOnce(projections, one.basis, log.time_of(one.basis), depth=depth)
         return sides[0].rank(one, view), sides[1].rank(one, view)
 
     answers = each(known, ranked, _ANSWERS, progress=progress)

@@ -2,7 +2,8 @@
 
 A search is a pure function of its arguments and the view, and one question has one set of hard filters; so for
 one question the second search with the same arguments is the first. Most of a ranking's time is spent there.
-What admits rows is told apart by its function: the same method of two rankings' scenes is the same filter.
+A word search has one order of all rows, so fewer of them are the first of more: `depth` is how many are looked for
+at once. (A vector search for fewer rows is less wide, and may find others.) What admits rows is told apart by its function: the same method of two rankings' scenes is the same filter.
 """
 
 from __future__ import annotations
@@ -21,16 +22,17 @@ from recollect.projections.view import Projections, View
 class SearchOnce(View):
     """The view of one question, for several formulas."""
 
-    __slots__ = ("_lexicals", "_vectors")
+    __slots__ = ("_depth", "_lexicals", "_vectors")
 
-    def __init__(self, projections: Projections, seq: int, time: int) -> None:
+    def __init__(self, projections: Projections, seq: int, time: int, *, depth: int = 0) -> None:
         super().__init__(projections, seq, time)
+        self._depth = depth
         self._lexicals: dict[str, _Lexical] = {}
         self._vectors = _Vectors(super().vectors)
 
     def lexical(self, analyzer: str) -> LexicalChannel:
         if analyzer not in self._lexicals:
-            self._lexicals[analyzer] = _Lexical(super().lexical(analyzer))
+            self._lexicals[analyzer] = _Lexical(super().lexical(analyzer), self._depth)
         return self._lexicals[analyzer]
 
     @property
@@ -39,15 +41,19 @@ class SearchOnce(View):
 
 
 class _Lexical:
-    def __init__(self, channel: LexicalChannel) -> None:
+    def __init__(self, channel: LexicalChannel, depth: int) -> None:
         self._channel = channel
-        self._found: dict[tuple[str, int, Bm25, int, object], LexicalHits] = {}
+        self._depth = depth
+        self._found: dict[tuple[str, int, Bm25, object], tuple[int, LexicalHits]] = {}
 
     def search(self, query: str, *, at: int, bm25: Bm25, top: int, admit: Admit | None = None) -> LexicalHits:
-        key = (query, at, bm25, top, _function(admit))
-        if key not in self._found:
-            self._found[key] = self._channel.search(query, at=at, bm25=bm25, top=top, admit=admit)
-        return self._found[key]
+        key = (query, at, bm25, _function(admit))
+        depth, hits = self._found.get(key, (0, None))
+        if hits is None or depth < top:
+            depth = max(top, self._depth)
+            hits = self._channel.search(query, at=at, bm25=bm25, top=depth, admit=admit)
+            self._found[key] = depth, hits
+        return LexicalHits(hits.rows[:top], hits.scores[:top])
 
     def score_rows(self, query: str, rows: Int32Array, *, at: int, bm25: Bm25) -> FloatArray:
         return self._channel.score_rows(query, rows, at=at, bm25=bm25)

@@ -15,6 +15,7 @@ from recollect.events.log import Log
 from recollect.projections.view import Projections
 from recollect.query.formula import Formula
 from recollect.query.ranking import rank
+from recollect.query.stages.retrieve import Retrieve
 from recollect.replay.asked import Asked, under
 from recollect.replay.once import SearchOnce
 
@@ -45,6 +46,11 @@ class Side(Protocol):
         """Whether the state that it ranks on is the recorded one, or one that it brought about itself."""
         ...
 
+    @property
+    def depth(self) -> int:
+        """How many rows its word searches look for; 0 if it searches nothing."""
+        ...
+
     def knows(self, asked: Asked) -> bool: ...
 
     def rank(self, asked: Asked, view: SearchOnce) -> Ranked: ...
@@ -61,6 +67,9 @@ class FormulaSide:
                 projections.index(analyzer, log.read(0, projections.position))
         self.formula = formula
         self.label = formula.label
+        self.depth = max(
+            (s.top for s in formula.stages if isinstance(s, Retrieve) and s.channel == "lexical"), default=0
+        )
 
     def knows(self, asked: Asked) -> bool:  # noqa: ARG002 (a formula ranks any question)
         return True
@@ -79,6 +88,7 @@ class RecordedSide:
 
     mode: Mode = "frozen"
     label = "recorded"
+    depth = 0
 
     def knows(self, asked: Asked) -> bool:
         return asked.recorded is not None
@@ -90,6 +100,8 @@ class RecordedSide:
 
 class ForkSide:
     """What a fork says was answered, for the questions that were lived again in it."""
+
+    depth = 0
 
     def __init__(self, fork: Log, *, among: Set[EventId], label: str, mode: Mode) -> None:
         self.label = label
