@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import growth
 import logs
@@ -32,6 +34,13 @@ from tables import printed
 FOLDER = Path(__file__).parent / "results"
 MILLION = 1_000_000
 AGED_MAX = 100_000
+Result = TypeVar("Result")
+
+
+def apart(work: Callable[..., Result], *arguments: object, **options: object) -> Result:
+    """`work` in a process of its own: the threads of a peer that was measured before are not in it."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(work, arguments, options)
 
 
 class Run:
@@ -78,14 +87,14 @@ class Run:
         """What is measured at one size only; returns the points of the picture of age."""
         size = max((size for size in self.sizes if size <= AGED_MAX), default=AGED_MAX)
         self._say(f"the past of {size:,} memories")
-        figures, ages = ours.as_of(size, self.stores / f"grown-{size}")
+        figures, ages = apart(ours.as_of, size, self.stores / f"grown-{size}")
         self._say("bisect")
-        figures |= ours.bisected(size, 10 * size)
+        figures |= apart(ours.bisected, size, 10 * size)
         self._say("MCP handshake")
-        figures |= ours.handshake(self._fresh("mcp"), size)
+        figures |= apart(ours.handshake, self._fresh("mcp"), size)
         self.results["ours"].setdefault(str(size), {}).update(figures)
         self._say("the log")
-        self.results["log"] = logs.measure(self._fresh("logs"), events=min(size, 50_000))
+        self.results["log"] = apart(logs.measure, self._fresh("logs"), events=min(size, 50_000))
         self.save()
         return ages
 
@@ -98,9 +107,9 @@ class Run:
                 f"the store of {size:,} memories was made by an earlier run, which its append, rebuild and sealing "
                 f"rates come from"
             )
-        figures = stores.made(store, Corpus(size))
+        figures = apart(stores.made, store, Corpus(size))
         recalls = 100 if self.quick else 1_000
-        figures |= ours.measure(size, store, scratch, recalls=recalls)
+        figures |= apart(ours.measure, size, store, scratch, recalls=recalls)
         figures["resident_gb"] = figures["resident_bytes"] / 2**30
         self.results["ours"][str(size)] = figures
         self.save()
@@ -143,11 +152,11 @@ class Run:
         versions = (1, 4, 16) if self.quick else (1, 2, 4, 8, 16, 32, 64)
         recalls = (0, 1_000) if self.quick else (0, 1_000, 10_000, 100_000)
         self._say("growth: memories")
-        grown = {"memories": growth.with_memories(sizes, self.stores)}
+        grown = {"memories": apart(growth.with_memories, sizes, self.stores)}
         self._say("growth: versions")
-        grown["versions"] = growth.with_versions(versions, self._fresh("versions"))
+        grown["versions"] = apart(growth.with_versions, versions, self._fresh("versions"))
         self._say("growth: recalls")
-        grown["recalls"] = growth.with_recalls(recalls, self.stores, self._fresh("recalls"))
+        grown["recalls"] = apart(growth.with_recalls, recalls, self.stores, self._fresh("recalls"))
         grown["age"] = {"as_of_ms": ages}
         self.results["growth"] = grown
 
