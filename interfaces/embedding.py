@@ -36,7 +36,11 @@ class Embedding:
         """What to say in `degraded`, if meaning is not searched."""
         if self.embedder is None:
             return "vector: no embedder, ranked by words only"
-        return None if self.embedder.ready else f"vector: {self.embedder.name} is still loading"
+        if self.embedder.ready:
+            return None
+        failure = getattr(self.embedder, "failure", None)
+        said = f"could not be loaded: {failure}" if failure else "is still loading"
+        return f"vector: {self.embedder.name} {said}"
 
     def vectors(self, texts: Sequence[str]) -> list[bytes] | list[None]:
         """One grid vector per text, or one None each without an embedder."""

@@ -44,6 +44,11 @@ class MiniLm:
     def ready(self) -> bool:
         return self._model is not None
 
+    @property
+    def failure(self) -> str | None:
+        """Why the model is not there, once that is known."""
+        return None if self._error is None else str(self._error)
+
     def warm(self) -> None:
         with self._starting:
             if self._thread is None:

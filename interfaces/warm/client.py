@@ -78,6 +78,11 @@ class WarmEmbedder:
         return helper is not None and helper.ready
 
     @property
+    def failure(self) -> str | None:
+        """Why the model is not there, once that is known."""
+        return getattr(self._local, "failure", None) if self._alone else None
+
+    @property
     def state(self) -> str:
         """For people: where the model is."""
         if self._alone:

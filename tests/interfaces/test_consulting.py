@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from recollect.answers import Answer
+from recollect.embedding import Embedding
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Question, Recalled
 from recollect.memory import Memory
@@ -200,3 +201,24 @@ def test_an_expander_that_fails_degrades_the_answer(
 def test_omega_asks_for_reranking_without_expecting_it():
     (stage,) = [stage for stage in built_in("omega").stages if stage.__struct_config__.tag == "rerank"]
     assert not stage.expected
+
+
+class Broken:
+    """An embedder whose model never came."""
+
+    name, dimensions, ready = "broken/1", 2, False
+
+    def __init__(self, failure: str | None) -> None:
+        self.failure = failure
+
+    def warm(self) -> None: ...
+
+    def embed(self, texts):
+        raise AssertionError("nobody waits for it")
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"), [(None, "is still loading"), ("no such file", "could not be loaded: no such file")]
+)
+def test_a_model_that_failed_is_not_said_to_be_loading(failure, said):
+    assert Embedding(Broken(failure), None).problem == f"vector: broken/1 {said}"
