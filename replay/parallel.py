@@ -13,6 +13,7 @@ import selectors
 import struct
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import msgspec
@@ -26,22 +27,30 @@ _HEAD = struct.Struct("<II")
 _CHUNK = 1 << 16
 
 
+def _nothing() -> None:
+    """What is done beside the items unless something else is given."""
+
+
 def each(
     items: Sequence[Item],
     work: Callable[[Item], Result],
     decoder: msgspec.msgpack.Decoder[Result],
     *,
     progress: Progress | None = None,
+    beside: Callable[[], None] = _nothing,
 ) -> list[Result]:
     """`work` of every item, in order; `decoder` reads a result that came through a pipe.
 
-    The first item is done here, which also warms what the others share.
+    The first item is done here, which also warms what the others share. `beside` is done once, in this process,
+    while others do the items.
     """
     results: dict[int, Result] = {}
     if items:
         results[0] = work(items[0])
     if _spreadable(len(items)):
-        _spread(items, work, decoder, results, progress)
+        _spread(items, work, decoder, results, progress, beside)
+    else:
+        beside()
     for place, item in enumerate(items):
         if place not in results:
             results[place] = work(item)
@@ -61,10 +70,12 @@ def _spread(
     decoder: msgspec.msgpack.Decoder[Result],
     results: dict[int, Result],
     progress: Progress | None,
+    beside: Callable[[], None],
 ) -> None:
     processes = os.cpu_count() or 1
     children = [_start(items, work, range(1 + n, len(items), processes)) for n in range(processes)]
-    with selectors.DefaultSelector() as selector:
+    with ThreadPoolExecutor(1) as pool, selectors.DefaultSelector() as selector:
+        other = pool.submit(beside)
         for _, pipe in children:
             selector.register(pipe, selectors.EVENT_READ, bytearray())
         while selector.get_map():
@@ -80,6 +91,7 @@ def _spread(
     for child, pipe in children:
         os.close(pipe)
         os.waitpid(child, 0)
+    other.result()
 
 
 def _start(items: Sequence[Item], work: Callable[[Item], Result], places: range) -> tuple[int, int]:

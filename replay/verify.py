@@ -69,19 +69,24 @@ def verify(
     seqs = projections.engine.recalls.tolist()
     for text in projections.engine.formulas.values():
         prepare(log, projections, from_canonical(text))
+    damage: list[Finding] = []
+
+    def check_chain() -> None:
+        damage.extend(log.verify_chain())
+
     if independent:
         found = _independently(log, projections, seqs, progress)
+        check_chain()
     else:
-        found = each(seqs, partial(_check, log, projections), _FOUND, progress=progress)
+        found = each(seqs, partial(_check, log, projections), _FOUND, progress=progress, beside=check_chain)
     differences = tuple(one.difference for one in found if one.difference is not None)
     redactions = tuple(one.redacted for one in found if one.redacted is not None)
-    damage = tuple(log.verify_chain())
     return VerifyReport(
         exact=not differences and not damage,
         checked=len(seqs),
         differences=differences,
         independent=independent,
-        damage=damage,
+        damage=tuple(damage),
         touching=_touching(log, projections, seqs),
         redacted=len(redactions),
         redactions=redactions,

@@ -74,3 +74,22 @@ def test_verify_and_compare_say_the_same_spread_and_not(tmp_path, monkeypatch):
     assert spread == alone
     assert spread[0].exact
     assert spread[0].checked == WORTHWHILE + 20
+
+
+@pytest.mark.parametrize("items", [0, 3, 2 * WORTHWHILE])
+def test_what_is_done_beside_the_items_is_done_once_and_here(items: int):
+    where: list[int] = []
+    each(
+        list(range(items)), pid_and_square, Decoder(tuple[int, int]), beside=lambda: where.append(os.getpid())
+    )
+    assert where == [os.getpid()]
+
+
+@pytest.mark.parametrize("items", [3, 2 * WORTHWHILE])
+def test_an_error_beside_the_items_appears_here(items: int):
+    def broken() -> None:
+        raise ValueError("the chain is torn")
+
+    with pytest.raises(ValueError, match="the chain is torn"):
+        each(list(range(items)), pid_and_square, Decoder(tuple[int, int]), beside=broken)
+    assert threading.active_count() == 1
