@@ -117,17 +117,9 @@ def load(path: Path, *, key: str) -> Checkpoint | None:
         if len(blob) != entry.size or zlib.crc32(blob) != entry.crc:
             return None
         state[entry.name] = _restore(entry, blob)
-        if len(entry.shape) == 2:
-            _let_go(mapped, entry)
+    # Checking the file has read all of it; what is never asked for need not stay in memory.
+    mapped.madvise(mmap.MADV_DONTNEED)
     return Checkpoint(header.seq, header.chain, state)
-
-
-def _let_go(mapped: mmap.mmap, entry: _Entry) -> None:
-    """Checking a matrix of vectors has read all of it; few of its rows are ever needed, so none stays in memory."""
-    first = -(-entry.offset // mmap.PAGESIZE) * mmap.PAGESIZE
-    end = (entry.offset + entry.size) // mmap.PAGESIZE * mmap.PAGESIZE
-    if end > first:
-        mapped.madvise(mmap.MADV_DONTNEED, first, end - first)
 
 
 def _read_header(mapped: mmap.mmap) -> _Header | None:
