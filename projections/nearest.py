@@ -52,16 +52,16 @@ class Sealed(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Visible slots from one source, with their dot products; `width` is that of a narrow search, else 0."""
+    """Visible slots from one source, with their dot products; `enough` is that of a narrow search."""
 
     slots: IntArray
     dots: IntArray
     source: str
-    width: int = 0
+    enough: int | None = None
 
     def exhausted(self, used: int) -> bool:
         """Whether so many of its rows are among the best that a narrow search may have missed others."""
-        return 5 * used > 2 * self.width > 0
+        return self.enough is not None and used > self.enough
 
 
 def standing(sealed: Sequence[Sealed]) -> list[Sealed]:
@@ -132,18 +132,19 @@ class Search:
         seen = self.visible(self._space.rows.array[: self.end])
         return Part(np.flatnonzero(seen), dots[seen].astype(np.int64), TAIL)
 
-    def narrowly(self, sealed: Sealed, shard: Callable[[], Shard], shards: int) -> Part:
-        """One of several shards' nearest visible rows, without looking further than a share of the best asks for."""
-        width = Builder.parse(sealed.fact.builder).narrow_width(self._top, shards)
-        if width is None or 2 * width > sealed.fact.count:
+    def narrowly(self, sealed: Sealed, shard: Callable[[], Shard], others: Sequence[int]) -> Part:
+        """A shard's nearest visible rows, beside shards of `others` rows: no further than its share of the best asks."""
+        builder = Builder.parse(sealed.fact.builder)
+        glance = builder.glance(self._top, sealed.fact.count, others)
+        if glance is None or 2 * glance.width > sealed.fact.count:
             return self.through(sealed, shard)
-        found = shard().nearest(self._floats, width)
+        found = shard().nearest(self._floats, glance.width)
         if found is None:
             return self.through(sealed, shard)
         seen = self.visible(found.rows)
-        if 5 * int(np.count_nonzero(seen)) < 4 * width:
+        if 5 * int(np.count_nonzero(seen)) < 4 * glance.width:
             return self.through(sealed, shard)
-        return self._part(found, seen, sealed)._replace(width=width)
+        return self._part(found, seen, sealed)._replace(enough=glance.enough)
 
     def through(self, sealed: Sealed, shard: Callable[[], Shard]) -> Part:
         """The shard's nearest visible rows; wider when too few are visible, at last by looking at each."""

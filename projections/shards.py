@@ -5,10 +5,10 @@ bytes. hnswlib does not save its level generator, so a shard is never extended a
 Its file is `<digest>.hnsw`, the digest being the sha256 of the bytes; files are a cache. A file that is missing
 or does not match its name is built again from the vectors, and must then have the digest that the event says.
 
-How a shard was built and how it is searched has a name, such as "hnswlib-0.8/ip/M24/efc140/seed100/ef200+200/2",
+How a shard was built and how it is searched has a name, such as "hnswlib-0.8/ip/M24/efc140/seed100/ef200+200/3",
 which stands in the event: an old shard is rebuilt and searched in its own way for ever. The last number is the
-rule by which it is searched: under 1 every shard is searched as wide as if it were the only one, under 2 one of
-several is searched less wide at first (`Builder.widths`).
+rule by which it is searched: under 1 every shard is searched as wide as if it were the only one; under 2 and 3 one
+of several is searched less wide at first, by their number or by its share of the rows (`Builder.glance`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import re
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 
 _SLICE_ROWS = 1_000
-_NAME = re.compile(r"hnswlib-0\.8/ip/M(\d+)/efc(\d+)/seed(\d+)/ef(\d+)\+(\d+)/([12])")
+_NAME = re.compile(r"hnswlib-0\.8/ip/M(\d+)/efc(\d+)/seed(\d+)/ef(\d+)\+(\d+)/([123])")
 # 1 - dot rounds to this for the two lowest dots, -2**24 and 1 - 2**24.
 _DISTANCE_MAX = 2.0**24
 
@@ -83,7 +83,7 @@ class Builder(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 100
     ef_min: int = 200
     ef_per_100: int = 200
-    rule: int = 2
+    rule: int = 3
 
     @property
     def name(self) -> str:
@@ -106,15 +106,31 @@ class Builder(msgspec.Struct, frozen=True, kw_only=True):
         width = max(self.ef_min, self.ef_per_100 * top // 100)
         return (width, 2 * width, 4 * width)
 
-    def narrow_width(self, top: int, shards: int) -> int | None:
-        """How many rows one of several shards is asked for first: fewer by the root of their number.
+    def glance(self, top: int, count: int, others: Sequence[int]) -> Glance | None:
+        """How one of several shards is searched first, if not at once as if it were the only one.
 
-        The best rows are spread over the shards, so each has to give only some of them; one that turns out to
-        have many is searched again (`Part.exhausted`).
+        The best rows are spread over the shards, so each has to give only some of them. One of `count` rows beside
+        shards of `others` rows is asked for fewer: by the root of their number (rule 2), or by its share of all
+        rows to the power of 3/4 (rule 3, unless that spares less than a tenth).
         """
-        if self.rule == 1 or shards == 1:
+        whole = self.widths(top)[0]
+        if self.rule == 1 or not others:
             return None
-        return math.ceil(self.widths(top)[0] / math.sqrt(shards))
+        if self.rule == 2:
+            width = math.ceil(whole / math.sqrt(1 + len(others)))
+            return Glance(width, enough=2 * width // 5)
+        root = math.sqrt(
+            count / (count + sum(others))
+        )  # square roots are the same on every machine, powers are not
+        width = math.ceil(whole * root * math.sqrt(root))
+        return Glance(width, enough=width // 2) if 10 * width < 9 * whole else None
+
+
+class Glance(NamedTuple):
+    """A narrow search: for `width` rows. A shard with more than `enough` of them among the best is searched again."""
+
+    width: int
+    enough: int
 
 
 class Source(Protocol):

@@ -21,7 +21,7 @@ from recollect.projections.columns import Column, Int32Array, IntArray, distinct
 Float32Array = npt.NDArray[np.float32]
 
 CHUNK_SLOTS = 16_384
-_BLOCK_SLOTS = 4_096
+_BLOCK_SLOTS = 1_024
 _STRIP_SLOTS = 16
 
 

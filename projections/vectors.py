@@ -227,7 +227,8 @@ class Vectors:
         parts, done = [], 0
         for sealed in in_use:
             parts.append(search.scan(done, sealed.first))
-            parts.append(search.narrowly(sealed, partial(self._shard, sealed.fact), len(in_use)))
+            others = [other.fact.count for other in in_use if other is not sealed]
+            parts.append(search.narrowly(sealed, partial(self._shard, sealed.fact), others))
             done = sealed.end
         parts.append(search.scan(done, search.end))
         return self._widened(search, in_use, parts)

@@ -304,12 +304,15 @@ def test_a_shard_that_has_most_of_the_best_is_searched_as_if_it_were_the_only_on
     vectors, at, again = four_shards.vectors, len(four_shards.facts), 0
     for query in queries(50):
         narrow = vectors._begin(query, at, TOP, None)
-        parts = [narrow.narrowly(one, partial(vectors._shard, one.fact), 4) for one in vectors._in_use(at)]
-        assert {part.width for part in parts} == {30}  # 60 / root of 4
+        others = [500, 500, 500]
+        parts = [
+            narrow.narrowly(one, partial(vectors._shard, one.fact), others) for one in vectors._in_use(at)
+        ]
+        assert {part.enough for part in parts} == {11}  # 60 * (1/4) ** (3/4) = 21.2: half of 22
         used = Counter(narrow.merge(parts).sources)
         hits = vectors.search(query, at=at, top=TOP)
         for one, part in zip(vectors._in_use(at), parts, strict=True):
-            if used[part.source] > 12:  # two fifths of 30
+            if used[part.source] > 11:
                 again += 1
                 whole = narrow.through(one, partial(vectors._shard, one.fact))
                 chosen = {
