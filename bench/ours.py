@@ -7,14 +7,17 @@ Every function takes a store that holds a corpus and returns named numbers; the 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import bisection
+import cli
 import compare
 import mcp_handshake
 from corpus import Asked, Corpus
@@ -34,6 +37,7 @@ QUESTIONS = 200
 AGES = (1.0, 0.9, 0.75, 0.5, 0.25, 0.1)
 OPENINGS = 3
 HANDSHAKES = 5
+SHELL_RUNS = 15
 RANKED = 60
 SCANNED_MAX = 200_000
 SINGLES = 2_000
@@ -176,6 +180,17 @@ def opened(folder: Path, size: int, openings: int = OPENINGS) -> Found:
         )
         runs.append(json.loads(done.stdout))
     return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+
+
+def shell(memories: int) -> Found:
+    """A cold status and a warm recall as commands, with the real model."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as runtime:
+        os.environ["XDG_RUNTIME_DIR"] = runtime
+        found = cli.figures(cli.store_of(memories), SHELL_RUNS)
+    return {
+        "status_cold_s": found["status cold"]["wall_s"],
+        "recall_warm_s": found["recall warm"]["wall_s"],
+    }
 
 
 def handshake(folder: Path, memories: int) -> Found:

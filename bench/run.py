@@ -34,6 +34,7 @@ from tables import printed
 FOLDER = Path(__file__).parent / "results"
 MILLION = 1_000_000
 AGED_MAX = 100_000
+SHELL = 10_000
 Result = TypeVar("Result")
 
 
@@ -93,6 +94,9 @@ class Run:
         self._say("MCP handshake")
         figures |= apart(ours.handshake, self._fresh("mcp"), size)
         self.results["ours"].setdefault(str(size), {}).update(figures)
+        if SHELL in self.sizes and not self.quick:
+            self._say("the shell")
+            self.results["ours"][str(SHELL)] |= apart(ours.shell, SHELL)
         self._say("the log")
         self.results["log"] = apart(logs.measure, self._fresh("logs"), events=min(size, 50_000))
         self.save()

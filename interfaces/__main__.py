@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.cli import main
+from recollect.entry import main
 
 if __name__ == "__main__":
-    main(prog_name="recollect")
+    main()

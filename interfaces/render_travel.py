@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 import msgspec
 from rich.table import Table
 from rich.text import Text
 
 from recollect.answers import Happening, Memo
-from recollect.projections.sql import SqlTable
 from recollect.render import console
 from recollect.replay.bisect import Bisection
 from recollect.replay.changes import Change, Part
@@ -16,6 +17,9 @@ from recollect.replay.inquiry import Standing
 from recollect.replay.ranks import RankHistory
 from recollect.summary import shorten
 from recollect.when import iso
+
+if TYPE_CHECKING:
+    from recollect.projections.sql import SqlTable
 
 _BARS = "▁▂▃▄▅▆▇█"
 _EVENTS_SHOWN = 6

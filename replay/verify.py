@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,9 +14,11 @@ from recollect.events.log import Finding, Log
 from recollect.projections.view import Projections
 from recollect.query.formula import Formula, from_canonical
 from recollect.query.ranking import Ranking, rank
-from recollect.replay.independent import IndependentViews
 from recollect.replay.parallel import each
 from recollect.replay.redaction import RedactedRecall, Touched, redaction
+
+if TYPE_CHECKING:
+    from recollect.replay.independent import IndependentViews
 
 Progress = Callable[[int, int], None]
 
@@ -103,6 +106,8 @@ def _independently(
     log: Log, projections: Projections, seqs: list[int], progress: Progress | None
 ) -> list[_Outcome]:
     """One after the other: the second implementation walks the log along with the recalls."""
+    from recollect.replay.independent import IndependentViews  # noqa: PLC0415 (rank-bm25 waits until it is needed)
+
     second = IndependentViews(log, projections)
     found = []
     for done, seq in enumerate(seqs, 1):

@@ -1,6 +1,7 @@
 """Where the helper of this user lives: a directory that only they can enter, and the names in it.
 
     <directory>/<name>.sock    the helper's socket, mode 0600
+    <directory>/<name>.run     the socket of its standby, mode 0600
     <directory>/<name>.lock    held by the helper as long as it lives, and by nobody else
     <directory>/<name>.start   held while somebody starts one
     <directory>/<name>.log     what it said when it went wrong
@@ -11,15 +12,12 @@ link, or lets others in is refused: whoever owns it could answer in the helper's
 
 from __future__ import annotations
 
-import hashlib
-import os
-import stat
-import sys
 from pathlib import Path
 
 import msgspec
 
 from recollect.events.errors import RecollectError
+from recollect.warm import names
 
 
 class NoPlace(RecollectError):
@@ -27,7 +25,7 @@ class NoPlace(RecollectError):
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """The files of one helper: one per model and Python."""
+    """The files of one helper."""
 
     directory: Path
     name: str
@@ -35,6 +33,10 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def socket(self) -> Path:
         return self.directory / f"{self.name}.sock"
+
+    @property
+    def standby(self) -> Path:
+        return self.directory / f"{self.name}.run"
 
     @property
     def lock(self) -> Path:
@@ -50,29 +52,17 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def place_of(model: str) -> Place:
-    """The place of a model's helper under this Python; the directory is made if it is not there."""
-    python = hashlib.sha256(os.fsencode(sys.executable)).hexdigest()[:8]
-    return Place(directory=_private(_directory()), name=f"{model}-{python}")
-
-
-def _directory() -> Path:
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    if runtime and Path(runtime).is_dir():
-        return Path(runtime) / "recollect"
-    return Path(f"/tmp/recollect-{os.getuid()}")  # noqa: S108 (its owner and mode are checked)
+    """The place of a model's helper; the directory is made if it is not there."""
+    return Place(directory=_private(Path(names.directory())), name=names.name_of(model))
 
 
 def _private(directory: Path) -> Path:
     """The directory, if it is ours alone."""
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
-        found = directory.lstat()
     except OSError as error:
         raise NoPlace(f"{directory} cannot be made: {error.strerror}") from None
-    if not stat.S_ISDIR(found.st_mode):
-        raise NoPlace(f"{directory} is not a directory")
-    if found.st_uid != os.getuid():
-        raise NoPlace(f"{directory} belongs to user {found.st_uid}, not to you")
-    if stat.S_IMODE(found.st_mode) & 0o077:
-        raise NoPlace(f"others may enter {directory}; `chmod 700 {directory}`, or remove it")
+    problem = names.intruders(str(directory))
+    if problem is not None:
+        raise NoPlace(problem)
     return directory

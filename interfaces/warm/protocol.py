@@ -133,9 +133,20 @@ def _exactly(connection: socket.socket, count: int) -> bytes | None:
 
 def same_user(connection: socket.socket) -> bool:
     """Whether the process at the other end runs as this user, as far as the system tells."""
+    credentials = _credentials(connection)
+    return credentials is None or credentials[1] == os.getuid()
+
+
+def peer(connection: socket.socket) -> int:
+    """The process at the other end; 0 where the system does not tell."""
+    return (_credentials(connection) or (0,))[0]
+
+
+def _credentials(connection: socket.socket) -> tuple[int, int, int] | None:
+    """Process, user and group at the other end."""
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:
-        return True
+        return None
     raw = connection.getsockopt(socket.SOL_SOCKET, option, _CREDENTIALS.size)
-    _pid, uid, _gid = _CREDENTIALS.unpack(raw)
-    return bool(uid == os.getuid())
+    pid, uid, gid = _CREDENTIALS.unpack(raw)
+    return pid, uid, gid

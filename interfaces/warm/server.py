@@ -6,6 +6,8 @@ The process binds the socket first and then forks: the parent's exit status 0 me
 to, so whoever starts a helper waits for that and polls nothing. The child belongs to no terminal and is nobody's
 child. It holds the lock file as long as it lives; whoever holds the lock owns the socket's name, so a socket that
 a killed helper left behind is removed by the next one. SIGTERM and SIGINT end it as idleness does.
+
+Beside it lives a standby, which runs short commands without importing anything (`standby.py`) and goes when it goes.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import os
 import select
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -147,15 +150,32 @@ def listen(place: Place) -> tuple[int, socket.socket] | None:
     except BlockingIOError:
         os.close(lock)
         return None
-    place.socket.unlink(missing_ok=True)
+    listener = bound(place.socket)
+    listener.listen(_BACKLOG)
+    return lock, listener
+
+
+def bound(path: Path) -> socket.socket:
+    """A socket under this name, for this user alone; what a killed helper left there is removed."""
+    path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
     try:
-        listener.bind(str(place.socket))
+        listener.bind(str(path))
     finally:
         os.umask(before)
-    listener.listen(_BACKLOG)
-    return lock, listener
+    return listener
+
+
+def start_standby(place: Place) -> subprocess.Popen[bytes]:
+    """Start the standby of a place; it listens when it is ready, and stays as long as its standard input is open."""
+    with bound(place.standby) as listener:
+        return subprocess.Popen(  # noqa: S603 (our own interpreter and module)
+            [sys.executable, "-P", "-m", "recollect.warm.standby", str(listener.fileno())],
+            stdin=subprocess.PIPE,
+            pass_fds=[listener.fileno()],
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        )
 
 
 def run(place: Place, model: str, idle_s: float) -> None:
@@ -166,6 +186,7 @@ def run(place: Place, model: str, idle_s: float) -> None:
     lock, listener = held
     if os.fork():
         os._exit(0)
+    standby = start_standby(place)
     embedder = choose(model)
     assert embedder is not None
     server = Server(listener, embedder, version=version_of(model), idle_s=idle_s)
@@ -178,7 +199,9 @@ def run(place: Place, model: str, idle_s: float) -> None:
     try:
         server.serve()
     finally:
+        place.standby.unlink(missing_ok=True)
         place.socket.unlink(missing_ok=True)
+        standby.kill()
         os.close(lock)
         os._exit(0)  # threads of the model must not hold a finished helper back
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import recollect
+from recollect.memory import Memory
+
+# Without `site`, which imports what it likes, the package has to be found by its path.
+FINDABLE = {**os.environ, "PYTHONPATH": str(Path(recollect.__path__[0]).parent)}
+
 
 def test_memory_is_the_packages_front_door():
-    import recollect
-    from recollect import Memory
-
     assert recollect.Memory is Memory
     with pytest.raises(AttributeError, match="Memori"):
         recollect.Memori  # noqa: B018
@@ -21,6 +26,26 @@ def test_memory_is_the_packages_front_door():
 def test_the_command_line_starts_without_heavy_imports(heavy: str):
     script = f"import sys, recollect.cli; sys.exit({heavy!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("heavy", ["click", "msgspec", "numpy", "pathlib", "recollect.cli", "typing"])
+def test_a_command_that_is_handed_over_starts_with_next_to_nothing(heavy: str):
+    script = f"import sys; sys.modules.pop({heavy!r}, None); import recollect.entry; sys.exit({heavy!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-S", "-c", script], check=False, env=FINDABLE).returncode == 0
+
+
+@pytest.mark.parametrize("line", ["recall x", "memories", "log", "get m", "history m", "why r4 m", "status"])
+def test_a_command_that_asks_no_sql_does_without_duckdb_and_the_reference_bm25(line: str, tmp_path):
+    with Memory.open(tmp_path, embedder="hash") as memory:
+        memory.remember("x marks the spot", id="m")
+        memory.recall("x")
+    script = (
+        "import sys; from recollect.cli import main; main(sys.argv[1:], standalone_mode=False); "
+        "sys.exit('duckdb' in sys.modules or 'rank_bm25' in sys.modules)"
+    )
+    words = [*line.split(), "--store", str(tmp_path), "--embedder", "hash"]
+    done = subprocess.run([sys.executable, "-c", script, *words], check=False, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_opening_a_store_does_not_import_the_model(tmp_path):

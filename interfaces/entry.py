@@ -1,0 +1,16 @@
+"""Where the program starts: a short command is handed to the warm helper's standby, all others are run here."""
+
+from __future__ import annotations
+
+import sys
+
+from recollect.warm.relay import relay
+
+
+def main() -> None:
+    status = relay(sys.argv[1:])
+    if status is not None:
+        sys.exit(status)
+    from recollect.cli import main as command_line  # noqa: PLC0415 (what the standby has imported already)
+
+    command_line(prog_name="recollect")

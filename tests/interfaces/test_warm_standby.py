@@ -1,0 +1,425 @@
+"""Commands handed to the standby do what they do in a process of their own; where that is not sure, they are not."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from recollect.commands import COMMANDS
+from recollect.memory import Memory
+from recollect.warm import errand, server
+from recollect.warm.place import place_of
+from recollect.warm.relay import GO, HANDED_OVER, MODEL, READY
+
+# The program as its console script starts it; afterwards it says whether it had to import the command line.
+PROGRAM = """
+import sys
+who = sys.argv.pop(1)
+from recollect.entry import main
+try:
+    main()
+finally:
+    open(who, "w").write("here" if "click" in sys.modules else "standby")
+"""
+
+
+class Ran(NamedTuple):
+    status: int
+    output: bytes
+    errors: bytes
+
+
+def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come about"
+        time.sleep(0.01)
+
+
+def environment(**more: str) -> dict[str, str]:
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
+    return {**plain, "RECOLLECT_EMBEDDER": "hash", **more}
+
+
+class Caller:
+    """Runs the program, in this directory and environment, and knows who ran the last command."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._who = folder / "who"
+
+    def begin(
+        self, *arguments: str, python: tuple[str, ...] = (), **options: object
+    ) -> subprocess.Popen[bytes]:
+        self._who.unlink(missing_ok=True)
+        given: Mapping[str, object] = {
+            "cwd": self.folder, "env": environment(), "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options,
+        }  # fmt: skip
+        command = [sys.executable, *python, "-c", PROGRAM, str(self._who), *arguments]
+        return subprocess.Popen(command, **given)  # type: ignore[call-overload, no-any-return]
+
+    def run(self, *arguments: str, given: bytes | None = None, **options: object) -> Ran:
+        if given is not None:
+            options["stdin"] = subprocess.PIPE
+        process = self.begin(*arguments, **options)  # type: ignore[arg-type]
+        output, errors = process.communicate(given, timeout=120)
+        return Ran(process.returncode, output, errors)
+
+    def ran_by(self) -> str:
+        return self._who.read_text()
+
+
+@pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="rs", dir="/tmp"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    monkeypatch.delenv("RECOLLECT_NO_DAEMON", raising=False)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def connected() -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(30)
+    try:
+        connection.connect(str(place_of(MODEL).standby))
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def listening() -> bool:
+    try:
+        connected().close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.fixture
+def standby(runtime: Path) -> Iterator[subprocess.Popen[bytes]]:
+    process = server.start_standby(place_of(MODEL))
+    until(listening)
+    yield process
+    process.communicate(timeout=30)  # closes its standard input: it leaves
+
+
+@pytest.fixture
+def caller(tmp_path: Path) -> Caller:
+    with Memory.open(tmp_path / "store", embedder="hash") as memory:
+        memory.remember("Auth sessions live in Postgres, not Redis", id="auth")
+        memory.remember("The café opens at eight — 日本語", id="cafe")
+        memory.recall("where do sessions live?")
+    return Caller(tmp_path)
+
+
+def head(folder: Path) -> int:
+    with Memory.open(folder, embedder=None) as memory:
+        return memory.store.log.head
+
+
+# --- the same as in a process of its own -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["recall", "where do sessions live?", "--at", "3", "--store", "store"],
+        ["recall", "日本語 café", "--at", "3", "--json", "--store", "store"],
+        ["recall", "sessions", "--formula", "nope", "--store", "store"],
+        ["recall", "--store", "store"],
+        ["recall", "--help"],
+        ["get", "auth", "--store", "store"],
+        ["get", "nobody", "--store", "store"],
+        ["history", "auth", "--json", "--store", "store"],
+        ["memories", "--store", "store"],
+        ["why", "r4", "auth", "--store", "store"],
+        ["why-not", "r4", "nobody", "--store", "store"],
+    ],
+    ids=lambda line: " ".join(line[:4]),
+)
+def test_output_errors_and_status_are_the_same(standby, caller, line):
+    handed = caller.run(*line)
+    assert caller.ran_by() == "standby"
+    alone = caller.run(*line, env=environment(RECOLLECT_NO_DAEMON="1"))
+    assert caller.ran_by() == "here"
+    assert handed == alone
+    assert handed.output or handed.errors
+
+
+def test_directory_environment_umask_and_time_zone_are_the_callers(standby, caller):
+    elsewhere = environment(RECOLLECT_STORE="new", TZ="Pacific/Auckland")
+    umask = os.umask(0o027)
+    try:
+        made = caller.run("remember", "made by the standby", "--id", "one", env=elsewhere)
+    finally:
+        os.umask(umask)
+    assert (made.status, caller.ran_by()) == (0, "standby")
+    assert (caller.folder / "new").stat().st_mode & 0o777 == 0o750
+    here, there = (
+        caller.run("get", "one", env={**elsewhere, "TZ": zone}).output for zone in ("Pacific/Auckland", "UTC")
+    )
+    alone = caller.run("get", "one", env={**elsewhere, "RECOLLECT_NO_DAEMON": "1"}).output
+    assert here == alone
+    assert b"made by the standby" in there
+
+
+def test_standard_input_is_the_callers(standby, caller):
+    done = caller.run("remember", "-", "--id", "piped", "--store", "store", given="über den Kanal".encode())
+    assert (done.status, caller.ran_by()) == (0, "standby")
+    with Memory.open(caller.folder / "store", embedder=None) as memory:
+        assert memory.get("piped").content == "über den Kanal"
+
+
+def test_the_encoding_of_the_streams_is_the_callers(standby, caller):
+    ascii_only = {"PYTHONIOENCODING": "ascii:replace"}
+    handed = caller.run("get", "cafe", "--store", "store", env=environment(**ascii_only))
+    assert caller.ran_by() == "standby"
+    alone = caller.run(
+        "get", "cafe", "--store", "store", env=environment(RECOLLECT_NO_DAEMON="1", **ascii_only)
+    )
+    assert handed == alone
+    assert b"caf?" in handed.output
+
+
+def test_a_closed_pipe_and_a_full_disk_are_no_success_in_disguise(standby, caller):
+    with Path("/dev/full").open("wb") as full:
+        done = caller.run("memories", "--store", "store", stdout=full)
+    assert caller.ran_by() == "standby"
+    assert done.status != 0
+    assert b"No space left" in done.errors
+
+
+def test_one_command_leaves_nothing_to_the_next(standby, caller):
+    caller.run(
+        "recall",
+        "sessions",
+        "--store",
+        "store",
+        env=environment(RECOLLECT_STORE="elsewhere", TZ="Asia/Tokyo"),
+    )
+    missing = caller.run("memories", env=environment(HOME=str(caller.folder)))
+    assert caller.ran_by() == "standby"
+    alone = caller.run("memories", env=environment(HOME=str(caller.folder), RECOLLECT_NO_DAEMON="1"))
+    assert missing == alone
+
+
+def test_commands_run_side_by_side(standby, caller):
+    waiting = caller.begin("remember", "-", "--id", "slow", "--store", "store", stdin=subprocess.PIPE)
+    quick = caller.run("get", "auth", "--store", "store")
+    assert quick.status == 0
+    _, errors = waiting.communicate(b"at last", timeout=60)
+    assert (waiting.returncode, errors) == (0, b"")
+
+
+# --- signals -----------------------------------------------------------------------------------------
+
+
+def children_of(process: subprocess.Popen[bytes]) -> list[int]:
+    listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+    return [int(pid) for pid in listed.split()]
+
+
+def test_ctrl_c_reaches_the_command_and_its_words_and_status_the_caller(standby, caller):
+    waiting = caller.begin("remember", "-", "--store", "store", stdin=subprocess.PIPE)
+    until(lambda: len(children_of(standby)) == 1)
+    time.sleep(0.3)
+    waiting.send_signal(signal.SIGINT)
+    _, errors = waiting.communicate(timeout=60)
+    assert (waiting.returncode, caller.ran_by()) == (130, "standby")
+    assert b"interrupted" in errors
+    until(lambda: children_of(standby) == [])
+
+
+def test_a_caller_that_is_told_to_end_ends_by_that_signal_with_its_command(standby, caller):
+    waiting = caller.begin("remember", "-", "--store", "store", stdin=subprocess.PIPE)
+    until(lambda: len(children_of(standby)) == 1)
+    time.sleep(0.3)
+    waiting.send_signal(signal.SIGTERM)
+    waiting.communicate(timeout=60)
+    assert waiting.returncode == -signal.SIGTERM
+    until(lambda: children_of(standby) == [])
+
+
+def test_a_command_that_was_killed_is_told(standby, caller):
+    waiting = caller.begin("remember", "-", "--store", "store", stdin=subprocess.PIPE)
+    until(lambda: len(children_of(standby)) == 1)
+    time.sleep(0.3)
+    os.kill(children_of(standby)[0], signal.SIGKILL)
+    _, errors = waiting.communicate(timeout=60)
+    assert waiting.returncode == 128 + signal.SIGKILL
+    assert errors == b"recollect: the process that ran the command was ended before it was done\n"
+
+
+# --- when the caller runs the command itself -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "options"),
+    [
+        (["memories", "--no-daemon"], {}),
+        (["memories"], {"env": environment(RECOLLECT_NO_DAEMON="1")}),
+        (["memories"], {"python": ("-X", "dev")}),
+        (["memories"], {"python": ("-O",)}),
+        (["status"], {}),
+        (["--help"], {}),
+    ],
+    ids=["--no-daemon", "RECOLLECT_NO_DAEMON", "-X", "-O", "another command", "no command"],
+)
+def test_some_commands_are_not_handed_over(standby, caller, line, options):
+    line = line if line == ["--help"] else [*line, "--store", "store"]
+    assert caller.run(*line, **options).status == 0
+    assert caller.ran_by() == "here"
+
+
+def test_a_caller_with_other_limits_runs_its_command_itself(standby, caller):
+    def fewer_files() -> None:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
+
+    assert caller.run("memories", "--store", "store", preexec_fn=fewer_files).status == 0
+    assert caller.ran_by() == "here"
+
+
+def test_a_directory_that_others_may_enter_is_not_trusted(standby, caller, runtime):
+    (runtime / "recollect").chmod(0o755)
+    assert caller.run("memories", "--store", "store").status == 0
+    assert caller.ran_by() == "here"
+
+
+def test_a_socket_that_nobody_serves_is_no_obstacle(standby, caller):
+    standby.communicate(timeout=30)
+    assert place_of(MODEL).standby.exists()
+    assert caller.run("memories", "--store", "store").status == 0
+    assert caller.ran_by() == "here"
+
+
+def test_a_program_that_changed_is_run_by_the_caller_and_the_standby_leaves(runtime, caller, tmp_path):
+    module = tmp_path / "changing" / "sitecustomize.py"
+    module.parent.mkdir()
+    module.write_text("before = 1")
+    path = os.pathsep.join([str(module.parent), os.environ.get("PYTHONPATH", "")])
+    os.environ["PYTHONPATH"] = path
+    try:
+        process = server.start_standby(place_of(MODEL))
+        until(listening)
+        assert caller.run("memories", "--store", "store").status == 0
+        assert caller.ran_by() == "standby"
+        module.write_text("and_after = 2")
+        assert caller.run("memories", "--store", "store").status == 0
+        assert caller.ran_by() == "here"
+        assert process.wait(30) == 0
+    finally:
+        process.communicate(timeout=30)
+        os.environ["PYTHONPATH"] = path.partition(os.pathsep)[2]
+
+
+# --- what is agreed on -----------------------------------------------------------------------------------
+
+
+def offered(connection: socket.socket, *arguments: str, nowhere: int) -> bytes:
+    """Offer an errand as `relay` does; what the standby answers."""
+    body = errand.of_this_process(list(arguments)).pack()
+    socket.send_fds(connection, [body], [nowhere] * errand.STREAMS)
+    return connection.recv(1)
+
+
+@pytest.fixture
+def nowhere() -> Iterator[int]:
+    descriptor = os.open(os.devnull, os.O_RDWR)
+    yield descriptor
+    os.close(descriptor)
+
+
+def test_nothing_is_run_before_the_caller_says_go(standby, caller, nowhere):
+    line = ("remember", "never", "--embedder", "none", "--store", str(caller.folder / "store"))
+    before = head(caller.folder / "store")
+    with connected() as connection:
+        assert offered(connection, *line, nowhere=nowhere) == READY
+        assert len(children_of(standby)) == 1
+    until(lambda: children_of(standby) == [])
+    assert head(caller.folder / "store") == before
+    with connected() as connection:
+        assert offered(connection, *line, nowhere=nowhere) == READY
+        connection.recv(4)
+        connection.sendall(GO)
+        assert connection.recv(5) == b"X" + bytes(4)
+    assert head(caller.folder / "store") == before + 1
+
+
+@pytest.mark.parametrize("said", [b"", b"\0", b"\xff\xff\xff\xff", b"\0\0\0\5hello", b"\0\0\0\x01x" * 1_000])
+def test_a_caller_that_talks_nonsense_is_left_and_the_next_one_served(standby, caller, nowhere, said):
+    with connected() as connection:
+        if said:
+            socket.send_fds(connection, [said], [nowhere] * errand.STREAMS)
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(1) == b""
+    assert caller.run("memories", "--store", "store").status == 0
+    assert caller.ran_by() == "standby"
+
+
+def test_an_errand_is_read_as_it_was_packed():
+    given = errand.Errand(
+        [b"recall", b"", b"\xff\xfe=", "日本語".encode()],
+        b"/tmp/a b",
+        0o027,
+        [("utf-8", "strict"), ("ascii", "replace"), ("utf-8", "backslashreplace")],
+        {b"A": b"", b"B": b"x=y", b"C": b"\xff"},
+    )
+    packed = given.pack()
+    assert int.from_bytes(packed[: errand.LENGTH_BYTES], "big") == len(packed) - errand.LENGTH_BYTES
+    read = errand.unpack(packed[errand.LENGTH_BYTES :])
+    assert all(getattr(read, name) == getattr(given, name) for name in errand.Errand.__slots__)
+
+
+def test_what_is_handed_over_are_commands():
+    assert set(COMMANDS) > HANDED_OVER
+
+
+# --- with its helper ---------------------------------------------------------------------------------------
+
+
+def test_the_standby_comes_with_the_helper_and_goes_when_the_helper_is_killed(runtime):
+    place = place_of(MODEL)
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "recollect.warm.server",
+        str(place.directory),
+        place.name,
+        "hash",
+        "1",
+    ]
+    subprocess.run(command, check=True, timeout=60, stdin=subprocess.DEVNULL)
+    until(listening)
+    with connected() as connection:
+        told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    standby = int.from_bytes(told[:4], sys.byteorder)
+    status = Path(f"/proc/{standby}/status")
+    helper = next(
+        int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("PPid:")
+    )
+    os.kill(helper, signal.SIGKILL)
+    until(lambda: not status.exists() or "State:\tZ" in status.read_text())
+
+
+def test_json_from_the_standby_is_json(standby, caller):
+    answer = json.loads(caller.run("recall", "sessions", "--json", "--store", "store").output)
+    assert caller.ran_by() == "standby"
+    assert answer["hits"][0]["id"] == "auth"
