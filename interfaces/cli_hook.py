@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from functools import partial
 from pathlib import Path
@@ -11,13 +10,28 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.cli import _common, embedder_named, main
+from recollect.commands import AtOnce
 
 if TYPE_CHECKING:
     from recollect.embedder import Embedder
     from recollect.memory import Memory
 
 
-@main.command()
+class _Mistyped(click.UsageError):
+    exit_code = 1
+
+
+class _NeverBlocking(click.Command):
+    """Claude Code shows what a hook says and goes on, unless its exit status is 2: then the prompt is lost."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            raise _Mistyped(error.format_message(), error.ctx) from None
+
+
+@main.command(cls=_NeverBlocking)
 @click.option("--prompt", help="Try it with this prompt instead of reading a hook's JSON.")
 @click.option("-k", default=5, show_default=True, help="How many memories at most.")
 @click.option(
@@ -33,7 +47,7 @@ def hook(
     """Memories for a prompt, as Claude Code's UserPromptSubmit hook wants them.
 
     Reads the hook's JSON on standard input and prints JSON. Whatever goes wrong is a note on standard error; the
-    exit status is 0, so that a prompt is never blocked.
+    exit status is 0, and 1 for an unknown option: a prompt is never blocked.
 
     \b
     Example:
@@ -50,8 +64,7 @@ def hook(
             click.echo(hooks.inject(opening, given, limits, project), nl=False)
     except hooks.TooSlow as error:
         click.echo(f"recollect hook: {error}", err=True)
-        sys.stderr.flush()
-        os._exit(0)
+        raise AtOnce(0) from None
     except Exception as error:  # noqa: BLE001 (whatever it is, it must not block the prompt)
         click.echo(f"recollect hook: {error}; nothing was injected", err=True)
 

@@ -97,6 +97,10 @@ class Interrupted(Failure):
     exit_code = INTERRUPTED
 
 
+class AtOnce(SystemExit):
+    """The end of a command that left a thread at work: the process ends without waiting for it."""
+
+
 class Commands(click.Group):
     """A group whose commands are imported one at a time, when called."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from recollect.warm.relay import relay
@@ -12,5 +13,11 @@ def main() -> None:
     if status is not None:
         sys.exit(status)
     from recollect.cli import main as command_line  # noqa: PLC0415 (what the standby has imported already)
+    from recollect.commands import AtOnce  # noqa: PLC0415
 
-    command_line(prog_name="recollect")
+    try:
+        command_line(prog_name="recollect")
+    except AtOnce as end:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(int(end.code or 0))

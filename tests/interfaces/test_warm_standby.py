@@ -204,6 +204,14 @@ def test_a_closed_pipe_and_a_full_disk_are_no_success_in_disguise(standby, calle
     assert b"No space left" in done.errors
 
 
+def test_a_hook_that_gives_up_ends_as_it_does_elsewhere(standby, caller):
+    line = ("hook", "--prompt", "auth", "--timeout", "0.000001", "--store", "store")
+    handed = caller.run(*line)
+    assert caller.ran_by() == "standby"
+    assert (handed.status, handed.output) == (0, b"")
+    assert b"no answer within" in handed.errors
+
+
 def test_one_command_leaves_nothing_to_the_next(standby, caller):
     caller.run(
         "recall",

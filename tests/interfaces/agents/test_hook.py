@@ -97,6 +97,13 @@ def test_a_prompt_is_not_held_up_beyond_the_limit(store):
     assert "no answer within 1e-06 s" in done.stderr
 
 
+@pytest.mark.parametrize("options", [("--unknown",), ("-k", "many"), ("--timeout",)])
+def test_a_mistyped_option_is_told_and_does_not_block_the_prompt(store, options):
+    result = hook(store, prompted("auth"), *options)
+    assert result.exit_code == 1
+    assert "Error: " in result.stderr
+
+
 def test_work_within_the_limit_gives_its_outcome_or_its_failure():
     assert within(60.0, lambda: 7) == 7
     with pytest.raises(ZeroDivisionError):
