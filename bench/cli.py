@@ -84,10 +84,16 @@ def measure(arguments: list[str], runs: int) -> dict[str, float]:
     }
 
 
+def as_installed() -> None:
+    """Let Python keep byte code, as the installation of a package does."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
 def figures(folder: Path, runs: int) -> dict[str, dict[str, float]]:
     store = ["--store", str(folder)]
     recollect = ["-m", "recollect"]
     question = [*recollect, "recall", "who rewrote the billing job?", *store]
+    as_installed()
     warm = WarmEmbedder(tell=print)
     try:
         begun = time.perf_counter()

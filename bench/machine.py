@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import statistics
 import subprocess
 import time
 from importlib import metadata
@@ -44,6 +45,18 @@ def describe() -> dict[str, object]:
         "load_before": round(os.getloadavg()[0], 2),
         "libraries": {name: found for name in (*OURS, *PEERS) if (found := version(name))},
     }
+
+
+def additions_ms() -> float:
+    """How long Python takes for a million additions: how fast this machine is today, the middle of five."""
+
+    def once() -> float:
+        begun, total = time.perf_counter(), 0
+        for number in range(1_000_000):
+            total += number
+        return (time.perf_counter() - begun) * 1e3
+
+    return statistics.median(once() for _ in range(5))
 
 
 def _cpu() -> str:

@@ -82,7 +82,8 @@ def _machine(results: Results) -> str:
     return (
         f"{results['date']}, commit {results['commit']}. {machine['cpu']}, {machine['cores']} cores, "
         f"{machine['memory_gb']:g} GB, {machine['system']}, Python {machine['python']}, "
-        f"{results['fsync_per_s']:,.0f} fsyncs/s, load before the run {machine['load_before']:g}. {libraries}.\n"
+        f"{results['fsync_per_s']:,.0f} fsyncs/s, load before the run {machine['load_before']:g}, {_pace(results)}. "
+        f"{libraries}.\n"
     )
 
 
@@ -157,6 +158,14 @@ def _systems(systems: Mapping[str, Mapping[str, Any]]) -> str:
     last = "R@10" if any("recall_at_10" in row for row in systems.values()) else "note"
     heads = ("system", "p50 ms", "p95 ms", "ratio", "build s", last)
     return table(heads, rows) + "\n" + " ".join(hows) + "\n"
+
+
+def _pace(results: Results) -> str:
+    """Machines that others share are not equally fast all day."""
+    pace = results.get("additions_ms", {})
+    return "a million additions in Python in " + " and ".join(
+        f"{ms:.0f} ms {when}" for when, ms in pace.items()
+    )
 
 
 def _clients(results: Results) -> str:

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import cli
 import growth
 import logs
 import machine
@@ -61,6 +62,7 @@ class Run:
             "commit": machine.commit(),
             "machine": machine.describe(),
             "fsync_per_s": machine.fsyncs_per_s(root),
+            "additions_ms": {"before": machine.additions_ms()},
             "quick": self.quick,
             "ours": {},
             "peers": {},
@@ -82,6 +84,7 @@ class Run:
             self.results["cut"].append("real text is left out of a quick run")
         else:
             self._real()
+        self.results["additions_ms"]["after"] = machine.additions_ms()
         self.save()
 
     def _past_and_log(self) -> list[tuple[float, float]]:
@@ -203,6 +206,7 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     arguments.sizes = arguments.sizes or ([10_000] if arguments.quick else [10_000, 100_000, MILLION])
+    cli.as_installed()
     root = Path(tempfile.mkdtemp(prefix="recollect-bench-"))
     try:
         run = Run(arguments, root)

@@ -161,6 +161,12 @@ def test_every_figure_that_must_be_reached_is_on_the_page(musts, results):
     assert all(must.work in text and must.text in text for must in musts.MUSTS)
 
 
+def test_the_page_says_how_fast_the_machine_was(results):
+    from report import page
+
+    assert "a million additions in Python in 60 ms before and 75 ms after" in page(results)
+
+
 def test_verdicts_are_met_missed_or_not_measured(musts, results):
     words = {verdict.must.work: (verdict.word, verdict.seen) for verdict in musts.verdicts(results)}
     assert words["hybrid recall and scoring, embedding excluded, p50"] == ("met", 2.5)
