@@ -28,7 +28,9 @@ from recollect.events.facts import AnyFact, Ingested
 from recollect.events.grid import GridArray, quantize, to_bytes
 from recollect.projections.documents import Documents
 from recollect.projections.sealing import Sealer
-from recollect.projections.shards import Builder, ShardCache, build_shard
+from recollect.projections.shard_cache import ShardCache
+from recollect.projections.shard_names import Builder
+from recollect.projections.shards import build_shard
 from recollect.projections.vectors import Vectors
 
 DIMENSIONS = 384

@@ -72,7 +72,7 @@ MUSTS: tuple[Must, ...] = (
     Must("the same as of any past seq, worst age against live", "≤", 1.3, "× live", 100_000, "as_of_ratio",
          bound="The index of that moment had several shards and a longer tail, as a live question had then; since then they were merged into one."),
     Must("vector candidates, recall@100 against the exact scan", "≥", 0.99, "", 100_000, "recall_at_100",
-         bound="A wider search (`ef_per_100` in projections/shards.py) finds more and takes longer."),
+         bound="A wider search (`ef_per_100` in projections/shard_names.py) finds more and takes longer."),
     Must("append, batched and durable", "≥", 50_000, "events/s", 100_000, "append_batched_per_s",
          bound="Each event of 1 KB is encoded, hashed into the chain and summed (SHA-256 twice, CRC) on one core before a batch is synced."),
     Must("append, one event, unsynced", "≤", 0.1, "ms", 100_000, "append_single_unsynced_ms",

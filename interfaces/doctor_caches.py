@@ -16,7 +16,7 @@ import numpy.typing as npt
 from recollect.events.redacted_log import RedactedLog
 from recollect.projections import checkpoints
 from recollect.projections.columns import State
-from recollect.projections.shards import file_digest
+from recollect.projections.shard_cache import file_digest
 from recollect.projections.view import LEXICAL, Projections
 from recollect.store import Progress
 

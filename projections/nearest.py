@@ -19,7 +19,8 @@ from recollect.events.grid import GridArray
 from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
 from recollect.projections.documents import Documents
 from recollect.projections.rounding import round12_array
-from recollect.projections.shards import Builder, Nearest, Shard
+from recollect.projections.shard_names import Builder
+from recollect.projections.shards import Nearest, Shard
 from recollect.projections.space import Float32Array, Space
 
 Admit = Callable[[Int32Array], BoolArray]

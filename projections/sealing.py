@@ -21,7 +21,8 @@ import msgspec
 
 from recollect.events.envelope import EventId, encode
 from recollect.events.facts import ShardSealed
-from recollect.projections.shards import Builder, BuildStopped, Progress, build_shard
+from recollect.projections.shard_names import Builder
+from recollect.projections.shards import BuildStopped, Progress, build_shard
 from recollect.projections.vectors import Vectors
 
 Publish = Callable[[ShardSealed], None]

@@ -66,7 +66,8 @@ from recollect.projections.nearest import (
     standing,
 )
 from recollect.projections.rounding import round12, round12_array
-from recollect.projections.shards import Progress, Shard, ShardCache
+from recollect.projections.shard_cache import ShardCache
+from recollect.projections.shards import Progress, Shard
 from recollect.projections.space import Float32Array, Space
 
 

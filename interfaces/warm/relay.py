@@ -23,6 +23,7 @@ HANDED_OVER = frozenset({"get", "history", "hook", "memories", "recall", "rememb
 MODEL = "minilm"
 READY, GO, ENDED = b"R", b"G", b"X"
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_OF_THIS_PROCESS = ("/dev/fd/", "/proc/self/")  # as a shell writes <(command)
 _READY_TIMEOUT_S = 1.0
 _KILLED = 128 + signal.SIGKILL
 
@@ -46,6 +47,7 @@ def _may_be_handed_over(arguments: list[str]) -> bool:
         and bool(arguments)
         and arguments[0] in HANDED_OVER
         and "--no-daemon" not in arguments
+        and not any(place in argument for argument in arguments for place in _OF_THIS_PROCESS)
         and not os.environ.get("RECOLLECT_NO_DAEMON")
         and not _python_was_told_something()
         and None not in (sys.stdin, sys.stdout, sys.stderr)
@@ -80,7 +82,10 @@ def _follow(connection: socket.socket, pid: int) -> int:
 
     def pass_on(number: int, _: FrameType | None) -> None:
         caught.append(number)
-        os.kill(pid, number)
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            return  # it has ended, and its status is on the way
 
     for number in _PASSED_ON:
         if signal.getsignal(number) is not signal.SIG_IGN:

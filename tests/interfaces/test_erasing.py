@@ -31,7 +31,7 @@ from recollect.events.segment_log import SegmentLog
 from recollect.memory import Memory
 from recollect.projections import checkpoints
 from recollect.projections.sealing import Sealer, SealPolicy
-from recollect.projections.shards import ShardCache
+from recollect.projections.shard_cache import ShardCache
 from recollect.projections.view import Projections
 from recollect.query.derivation import DERIVED_FROM
 from recollect.replay.why import NothingLeftToExplain

@@ -281,12 +281,21 @@ def test_a_command_that_was_killed_is_told(standby, caller):
     [
         (["memories", "--no-daemon"], {}),
         (["memories"], {"env": environment(RECOLLECT_NO_DAEMON="1")}),
+        (["recall", "what /dev/fd/63 is"], {}),
         (["memories"], {"python": ("-X", "dev")}),
         (["memories"], {"python": ("-O",)}),
         (["status"], {}),
         (["--help"], {}),
     ],
-    ids=["--no-daemon", "RECOLLECT_NO_DAEMON", "-X", "-O", "another command", "no command"],
+    ids=[
+        "--no-daemon",
+        "RECOLLECT_NO_DAEMON",
+        "a descriptor of the caller's",
+        "-X",
+        "-O",
+        "another command",
+        "no command",
+    ],
 )
 def test_some_commands_are_not_handed_over(standby, caller, line, options):
     line = line if line == ["--help"] else [*line, "--store", "store"]

@@ -15,7 +15,7 @@ from recollect.events.facts import AnyFact, Forgotten, Ingested, ShardSealed
 from recollect.events.grid import quantize, to_bytes
 from recollect.projections.documents import Documents
 from recollect.projections.sealing import Sealer, SealPlan, SealPolicy, plan, seal_event_id
-from recollect.projections.shards import Builder
+from recollect.projections.shard_names import Builder
 from recollect.projections.vectors import Vectors
 
 POLICY = SealPolicy(block=10, ratio=2.0, shard_max=1_000)

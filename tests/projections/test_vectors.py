@@ -32,7 +32,7 @@ from recollect.projections.documents import Documents
 from recollect.projections.nearest import VectorHits, best
 from recollect.projections.rounding import round12
 from recollect.projections.sealing import Sealer, SealPolicy
-from recollect.projections.shards import Builder
+from recollect.projections.shard_names import Builder
 from recollect.projections.vectors import Vectors
 
 TINY = Builder(M=4, ef_construction=16, seed=1, ef_per_100=100, ef_min=2)
