@@ -24,6 +24,8 @@ from recollect.projections.shards import Nearest, Shard
 from recollect.projections.space import Float32Array, Space
 
 Admit = Callable[[Int32Array], BoolArray]
+# What one question found in a shard (by its digest) at a width. A search that is given one adds its own walks.
+Walks = dict[tuple[str, int], Nearest | None]
 
 TAIL = "tail"
 # Cosines that may become equal when they are rounded to 12 digits are closer than this.
@@ -99,7 +101,15 @@ class Search:
     """A question on its way: `top` rows of `space` alive at `at` that `admit` lets through."""
 
     def __init__(
-        self, space: Space, documents: Documents, query: GridArray, *, at: int, top: int, admit: Admit | None
+        self,
+        space: Space,
+        documents: Documents,
+        query: GridArray,
+        *,
+        at: int,
+        top: int,
+        admit: Admit | None,
+        walks: Walks | None = None,
     ) -> None:
         self._space = space
         self._documents = documents
@@ -109,6 +119,7 @@ class Search:
         self._at = at
         self._top = top
         self._admit = admit
+        self._walks: Walks = {} if walks is None else walks
         self.end = space.slots_before(documents.rows_born(at))
 
     def visible(self, rows: Int32Array) -> BoolArray:
@@ -139,7 +150,7 @@ class Search:
         glance = builder.glance(self._top, sealed.fact.count, others)
         if glance is None or 2 * glance.width > sealed.fact.count:
             return self.through(sealed, shard)
-        found = shard().nearest(self._floats, glance.width)
+        found = self._walk(sealed, shard, glance.width)
         if found is None:
             return self.through(sealed, shard)
         seen = self.visible(found.rows)
@@ -154,7 +165,7 @@ class Search:
             # Where the graph would have to give half of its rows, looking at all of them is faster.
             if 2 * width > sealed.fact.count:
                 break
-            found = shard().nearest(self._floats, width)
+            found = self._walk(sealed, shard, width)
             if found is None:
                 break
             seen = self.visible(found.rows)
@@ -164,6 +175,12 @@ class Search:
             if visible * widths[-1] < self._top * width:
                 break
         return self._each(sealed)
+
+    def _walk(self, sealed: Sealed, shard: Callable[[], Shard], width: int) -> Nearest | None:
+        key = (sealed.fact.digest, width)
+        if key not in self._walks:
+            self._walks[key] = shard().nearest(self._floats, width)
+        return self._walks[key]
 
     def _part(self, found: Nearest, seen: BoolArray, sealed: Sealed) -> Part:
         slots = np.searchsorted(self._space.rows.array, found.rows[seen])

@@ -62,6 +62,7 @@ from recollect.projections.nearest import (
     Sealed,
     Search,
     VectorHits,
+    Walks,
     check_query,
     standing,
 )
@@ -219,9 +220,11 @@ class Vectors:
 
     # --- searching ---------------------------------------------------------------------------------
 
-    def search(self, query: GridArray, *, at: int, top: int, admit: Admit | None = None) -> VectorHits:
-        """The `top` nearest rows alive at `at` that `admit` lets through."""
-        search = self._begin(query, at, top, admit)
+    def search(
+        self, query: GridArray, *, at: int, top: int, admit: Admit | None = None, walks: Walks | None = None
+    ) -> VectorHits:
+        """The `top` nearest rows alive at `at` that `admit` lets through; searches of one query may share `walks`."""
+        search = self._begin(query, at, top, admit, walks)
         if search is None:
             return NO_HITS
         in_use = self._in_use(at)
@@ -250,12 +253,14 @@ class Vectors:
         search = self._begin(query, at, top, admit)
         return NO_HITS if search is None else search.merge([search.scan_whole()])
 
-    def _begin(self, query: GridArray, at: int, top: int, admit: Admit | None) -> Search | None:
+    def _begin(
+        self, query: GridArray, at: int, top: int, admit: Admit | None, walks: Walks | None = None
+    ) -> Search | None:
         self._embeddings.flush()
         space = self._embeddings.space_at(at)
         if len(space) == 0 or top <= 0:
             return None
-        return Search(space, self._documents, query, at=at, top=top, admit=admit)
+        return Search(space, self._documents, query, at=at, top=top, admit=admit, walks=walks)
 
     # --- single vectors ----------------------------------------------------------------------------
 

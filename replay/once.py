@@ -3,7 +3,9 @@
 A search is a pure function of its arguments and the view, and one question has one set of hard filters; so for
 one question the second search with the same arguments is the first. Most of a ranking's time is spent there.
 A word search has one order of all rows, so fewer of them are the first of more: `depth` is how many are looked for
-at once. (A vector search for fewer rows is less wide, and may find others.) What admits rows is told apart by its function: the same method of two rankings' scenes is the same filter.
+at once. A vector search for fewer rows may be less wide and find others; only its walks through shards are shared,
+where they are equally wide. What admits rows is told apart by its function: the same method of two rankings' scenes is
+the same filter.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from recollect.projections.bm25 import Bm25
 from recollect.projections.channels import LexicalChannel, VectorChannel
 from recollect.projections.columns import BoolArray, FloatArray, Int32Array
 from recollect.projections.lexical import Admit, LexicalHits
-from recollect.projections.nearest import VectorHits
+from recollect.projections.nearest import VectorHits, Walks
+from recollect.projections.vectors import Vectors
 from recollect.projections.view import Projections, View
 
 
@@ -28,7 +31,7 @@ class SearchOnce(View):
         super().__init__(projections, seq, time)
         self._depth = depth
         self._lexicals: dict[str, _Lexical] = {}
-        self._vectors = _Vectors(super().vectors)
+        self._vectors = _Vectors(projections.vectors)
 
     def lexical(self, analyzer: str) -> LexicalChannel:
         if analyzer not in self._lexicals:
@@ -69,14 +72,17 @@ class _Lexical:
 
 
 class _Vectors:
-    def __init__(self, channel: VectorChannel) -> None:
-        self._channel = channel
+    def __init__(self, vectors: Vectors) -> None:
+        self._channel = vectors
         self._found: dict[tuple[bytes, int, int, object], VectorHits] = {}
+        self._walks: dict[bytes, Walks] = {}
 
     def search(self, query: GridArray, *, at: int, top: int, admit: Admit | None = None) -> VectorHits:
-        key = (query.tobytes(), at, top, _function(admit))
+        asked = query.tobytes()
+        key = (asked, at, top, _function(admit))
         if key not in self._found:
-            self._found[key] = self._channel.search(query, at=at, top=top, admit=admit)
+            walks = self._walks.setdefault(asked, {})
+            self._found[key] = self._channel.search(query, at=at, top=top, admit=admit, walks=walks)
         return self._found[key]
 
     def cosines(self, query: GridArray, rows: Int32Array, *, at: int) -> FloatArray:
