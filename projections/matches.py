@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from heapq import nsmallest
 from typing import NamedTuple
 
 import numpy as np
@@ -162,5 +161,5 @@ class Matches:
     def _first(self, top: int, rows: IntArray, ids_of: IdsOf) -> LexicalHits:
         scores = self.scores(rows)
         keys = zip((-scores).tolist(), ids_of(rows), range(len(rows)), strict=True)
-        order = [place for _, _, place in nsmallest(top, keys)]
+        order = [place for _, _, place in sorted(keys)[:top]]
         return LexicalHits(rows[order].astype(np.int32), scores[order])
