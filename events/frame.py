@@ -250,6 +250,30 @@ def chain_after(chain: bytes, data: bytes, start: int, header: Header) -> bytes:
     return sha256(chain + data[start : start + 96] + meta).digest()
 
 
+def intact(frame: bytes, seq: int, seed: int, chain: bytes) -> bytes | None:
+    """The chain value of an event's frame in which everything is as it was written, given the value before.
+
+    None means that something is not, or is of another kind, and deserves a closer look. This is the quick way
+    through frames that are right, which is all of them nearly always.
+    """
+    if len(frame) < FRAME_BYTES_MIN:
+        return None
+    fields = _HEADER.unpack_from(frame)
+    magic, format_, kind, _, body_bytes, meta_bytes, _, found = fields[:8]
+    digest, stored, crc, zero = fields[13:]
+    begin = HEADER_BYTES + meta_bytes
+    header_crc = crc32(frame[:128], seed)
+    whole = (
+        (magic, format_, kind, found, zero, crc) == (MAGIC, FORMAT, EVENT, seq, 0, header_crc)
+        and body_bytes >= SALT_BYTES
+        and len(frame) == frame_bytes(meta_bytes, body_bytes)
+        and crc32(frame[128:-4], header_crc) == _CRC.unpack_from(frame, len(frame) - 4)[0]
+        and sha256(frame[begin : begin + body_bytes]).digest() == digest
+        and sha256(chain + frame[:96] + frame[HEADER_BYTES:begin]).digest() == stored
+    )
+    return stored if whole else None
+
+
 def body_of(data: bytes, start: int, header: Header) -> bytes:
     begin = start + header.body_offset
     return data[begin : begin + header.body_bytes]

@@ -17,6 +17,7 @@ from recollect.events.frame import (
     body_of,
     chain_after,
     check_frame,
+    intact,
     is_erased,
     parse_header,
 )
@@ -55,8 +56,11 @@ def _check_frames(segment: Segment) -> Iterator[Finding]:
     except LogDamaged as damage:
         yield _finding(segment, damage.offset, damage.seq, damage.reason)
         return
-    for seq in range(segment.first_seq, segment.last_seq + 1):
-        frame = segment.frame(seq)
+    for seq, frame in segment.frames():
+        follows = None if chain is None else intact(frame, seq, segment.file.seed, chain)
+        if follows is not None:
+            chain = follows
+            continue
         try:
             chain = checked(frame, seq, segment.file.seed, chain).chain
         except BadFrame as bad:

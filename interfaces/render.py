@@ -45,15 +45,20 @@ def to_json(value: object) -> str:
 
 
 def remembered(result: Mapping[str, object]) -> None:
-    console().print(f"[green]remembered[/] {result['id']}  [dim]head @{result['head']}[/]")
+    _done("remembered", str(result["id"]), f"head @{result['head']}")
 
 
 def revised(result: Mapping[str, object]) -> None:
-    console().print(f"[green]revised[/] {result['id']}  [dim]revision {result['revision_count']}[/]")
+    _done("revised", str(result["id"]), f"revision {result['revision_count']}")
 
 
 def written(result: Mapping[str, object]) -> None:
-    console().print(f"[green]written[/] @{result['seq']}")
+    _done("written", f"@{result['seq']}")
+
+
+def _done(deed: str, to: str, note: str = "") -> None:
+    line = f"{click.style(deed, fg='green')} {to}" + (f"  {click.style(note, dim=True)}" if note else "")
+    click.echo(line, color=draws())
 
 
 def answer(result: Answer) -> None:
@@ -118,8 +123,7 @@ def escaped(text: str) -> str:
 
 
 def memo(result: Memo) -> None:
-    out = console()
-    out.print(escaped(result.content))
+    click.echo(result.content, color=True)  # as it is, whatever it holds
     pairs: dict[str, object] = {
         "id": result.id,
         "as of": f"@{result.at}",
@@ -240,6 +244,9 @@ def _ago(then: str | None, now: str) -> str:
 
 
 def _pairs(pairs: Mapping[str, str], warnings: Mapping[str, Sequence[str]] = {}) -> None:
+    if not draws():
+        _pairs_without_colour(pairs, warnings)
+        return
     from rich.table import Table  # noqa: PLC0415
 
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -253,3 +260,12 @@ def _pairs(pairs: Mapping[str, str], warnings: Mapping[str, Sequence[str]] = {})
         if not notes:
             table.add_row(name, "nothing")
     console().print(table)
+
+
+def _pairs_without_colour(pairs: Mapping[str, str], warnings: Mapping[str, Sequence[str]]) -> None:
+    """The same lines, however long; a pipe does not wait for what draws colour."""
+    notes = [(name, note) for name, found in warnings.items() for note in found or ("nothing",)]
+    lines = [*pairs.items(), *notes]
+    indent = max(len(name) for name, _ in lines) + 2
+    for name, value in lines:
+        click.echo(f"{name:<{indent}}" + value.replace("\n", "\n" + " " * indent))

@@ -39,7 +39,7 @@ def become(connection: socket.socket) -> NoReturn:
         connection.sendall(_NUMBERED.pack(READY, os.getpid()))
         if connection.recv(1) != GO:
             os._exit(0)
-    except (OSError, ValueError):
+    except (OSError, ValueError, LookupError):  # LookupError: an encoding that only the caller knows
         os._exit(0)
     connection.settimeout(None)
     status = _run()

@@ -39,13 +39,26 @@ def test_a_command_that_asks_no_sql_does_without_duckdb_and_the_reference_bm25(l
     with Memory.open(tmp_path, embedder="hash") as memory:
         memory.remember("x marks the spot", id="m")
         memory.recall("x")
+    assert _imported("duckdb rank_bm25", line, tmp_path) == []
+
+
+def _imported(packages: str, line: str, store: Path) -> list[str]:
+    """Which of these packages a command in a pipe imports."""
     script = (
-        "import sys; from recollect.cli import main; main(sys.argv[1:], standalone_mode=False); "
-        "sys.exit('duckdb' in sys.modules or 'rank_bm25' in sys.modules)"
+        "import sys; from recollect.cli import main; main(sys.argv[2:], standalone_mode=False); "
+        "print('\\n', *(name for name in sys.argv[1].split() if name in sys.modules))"
     )
-    words = [*line.split(), "--store", str(tmp_path), "--embedder", "hash"]
-    done = subprocess.run([sys.executable, "-c", script, *words], check=False, capture_output=True)
-    assert (done.returncode, done.stderr) == (0, b"")
+    words = [*line.split(), "--store", str(store), "--embedder", "hash"]
+    done = subprocess.run([sys.executable, "-c", script, packages, *words], check=True, capture_output=True)
+    assert done.stderr == b""
+    return done.stdout.decode().splitlines()[-1].split()
+
+
+@pytest.mark.parametrize("line", ["recall x", "get m", "status", "remember y", "access m"])
+def test_a_command_in_a_pipe_does_not_wait_for_what_draws_colour(line: str, tmp_path):
+    with Memory.open(tmp_path, embedder="hash") as memory:
+        memory.remember("x marks the spot", id="m")
+    assert _imported("rich", line, tmp_path) == []
 
 
 def test_opening_a_store_does_not_import_the_model(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -238,8 +239,14 @@ def test_commands_run_side_by_side(standby, caller):
 
 
 def children_of(process: subprocess.Popen[bytes]) -> list[int]:
-    listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
-    return [int(pid) for pid in listed.split()]
+    """The living children of a process, found by their parent's number."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/status"):
+        with contextlib.suppress(OSError):
+            fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
+            if int(fields["PPid"]) == process.pid and not fields["State"].strip().startswith("Z"):
+                found.append(int(fields["Pid"]))
+    return found
 
 
 def test_ctrl_c_reaches_the_command_and_its_words_and_status_the_caller(standby, caller):
