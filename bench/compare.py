@@ -80,13 +80,15 @@ def rate(name: str, recalls: int, work: Callable[[], object]) -> dict[str, float
     }
 
 
-def rates(store: Store, recalls: int) -> dict[str, float]:
-    """verify, and compare with a formula that retrieves alike and with one that does not."""
+def rates(store: Store) -> dict[str, float]:
+    """verify, and compare with a formula that retrieves alike and with one that does not, over all that was asked."""
     log, projections, reverie = store.log, store.projections, built_in("reverie")
     other_k, other_top = changed("other-k", k=10.0), changed("other-top", top=80)
     compare(log, projections, reverie, other_k, last=20)
     report = verify(log, projections)
+    recalls = report.checked
     return {
+        "recalls": float(recalls),
         "verify_exact": float(report.exact),
         **rate("verify", recalls, lambda: verify(log, projections)),
         **rate("compare_other_k", recalls, lambda: compare(log, projections, reverie, other_k)),
@@ -100,7 +102,7 @@ def measure(size: int, folder: Path) -> dict[str, float]:
     store = Store.open(folder, analyzers=built_in("reverie").analyzers)
     record(store, questions(corpus, RECALLS))
     store.catch_up()
-    found = rates(store, RECALLS)
+    found = rates(store)
     begun = time.perf_counter()
     report = fork(
         store.log,

@@ -209,7 +209,7 @@ def replay(folder: Path, corpus: Corpus, recalls: int) -> Found:
     store = Store.open(folder, analyzers=built_in("reverie").analyzers)
     compare.record(store, questions_of(corpus, recalls, part=5))
     store.catch_up()
-    found = compare.rates(store, recalls)
+    found = compare.rates(store)
     store.close()
     return found
 

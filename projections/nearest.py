@@ -24,8 +24,6 @@ from recollect.projections.shards import Nearest, Shard
 from recollect.projections.space import Float32Array, Space
 
 Admit = Callable[[Int32Array], BoolArray]
-# What one question found in a shard (by its digest) at a width. A search that is given one adds its own walks.
-Walks = dict[tuple[str, int], Nearest | None]
 
 TAIL = "tail"
 # Cosines that may become equal when they are rounded to 12 digits are closer than this.
@@ -52,6 +50,32 @@ class Sealed(NamedTuple):
     number: int
     first: int
     end: int
+
+
+class Walks:
+    """What searches of one query share: rows by shard (its digest) and width, and products by space and first slot.
+
+    Both depend on the query alone, not on the moment, on what is admitted or on how many rows are wanted.
+    """
+
+    def __init__(self) -> None:
+        self._shards: dict[tuple[str, int], Nearest | None] = {}
+        self._scans: dict[tuple[Space, int], Float32Array] = {}
+
+    def through(self, digest: str, width: int, walk: Callable[[], Nearest | None]) -> Nearest | None:
+        if (digest, width) not in self._shards:
+            self._shards[digest, width] = walk()
+        return self._shards[digest, width]
+
+    def over(self, space: Space, query: Float32Array, first: int, end: int) -> Float32Array:
+        """The products in slots [first, end); only those beyond what was asked for before are computed."""
+        known = self._scans.get((space, first))
+        if known is None:
+            known = self._scans[space, first] = space.scan(query, first, end)
+        elif first + len(known) < end:
+            rest = space.scan(query, first + len(known), end)
+            known = self._scans[space, first] = np.concatenate((known, rest))
+        return known[: end - first]
 
 
 class Part(NamedTuple):
@@ -119,7 +143,7 @@ class Search:
         self._at = at
         self._top = top
         self._admit = admit
-        self._walks: Walks = {} if walks is None else walks
+        self._walks = Walks() if walks is None else walks
         self.end = space.slots_before(documents.rows_born(at))
 
     def visible(self, rows: Int32Array) -> BoolArray:
@@ -133,7 +157,7 @@ class Search:
         if first >= end:
             return Part(np.empty(0, np.int64), np.empty(0, np.int64), TAIL)
         seen = self.visible(self._space.rows.array[first:end])
-        dots = self._space.scan(self._floats, first, end)
+        dots = self._walks.over(self._space, self._floats, first, end)
         return Part(np.flatnonzero(seen) + first, dots[seen].astype(np.int64), TAIL)
 
     def scan_whole(self) -> Part:
@@ -177,10 +201,7 @@ class Search:
         return self._each(sealed)
 
     def _walk(self, sealed: Sealed, shard: Callable[[], Shard], width: int) -> Nearest | None:
-        key = (sealed.fact.digest, width)
-        if key not in self._walks:
-            self._walks[key] = shard().nearest(self._floats, width)
-        return self._walks[key]
+        return self._walks.through(sealed.fact.digest, width, lambda: shard().nearest(self._floats, width))
 
     def _part(self, found: Nearest, seen: BoolArray, sealed: Sealed) -> Part:
         slots = np.searchsorted(self._space.rows.array, found.rows[seen])

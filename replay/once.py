@@ -3,9 +3,9 @@
 A search is a pure function of its arguments and the view, and one question has one set of hard filters; so for
 one question the second search with the same arguments is the first. Most of a ranking's time is spent there.
 A word search has one order of all rows, so fewer of them are the first of more: `depth` is how many are looked for
-at once. A vector search for fewer rows may be less wide and find others; only its walks through shards are shared,
-where they are equally wide. What admits rows is told apart by its function: the same method of two rankings' scenes is
-the same filter.
+at once. A vector search for fewer rows may be less wide and find others; only its scans are shared, and its walks
+through shards where they are equally wide. What admits rows is told apart by its function: the same method of two
+rankings' scenes is the same filter.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class _Vectors:
         asked = query.tobytes()
         key = (asked, at, top, _function(admit))
         if key not in self._found:
-            walks = self._walks.setdefault(asked, {})
+            walks = self._walks.setdefault(asked, Walks())
             self._found[key] = self._channel.search(query, at=at, top=top, admit=admit, walks=walks)
         return self._found[key]
 

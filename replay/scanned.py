@@ -36,7 +36,7 @@ class ScannedVectors(Vectors):
         key = (number, len(space), asked)
         if key not in self._scans:
             self._scans[key] = _ScannedSpace(space)
-        shared = self._walks.setdefault(asked, {}) if walks is None else walks
+        shared = self._walks.setdefault(asked, Walks()) if walks is None else walks
         return Search(self._scans[key], self._documents, query, at=at, top=top, admit=admit, walks=shared)
 
 
