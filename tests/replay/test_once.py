@@ -102,6 +102,17 @@ def test_a_vector_search_gives_the_same_whatever_was_searched_before(sealed, ask
             assert hits.sources == alone.sources
 
 
+@given(st.lists(st.integers(0, 60), min_size=2, max_size=8), st.sampled_from(WORDS))
+def test_moments_in_any_order_share_a_scan_and_find_their_own(sealed, backs, word):
+    vectors = sealed.store.projections.vectors
+    scanned = ScannedVectors(vectors)
+    for back in backs:
+        at = sealed.store.projections.position - back
+        alone, shared = (one.search(vector_of(word), at=at, top=40) for one in (vectors, scanned))
+        assert shared.rows.tolist() == alone.rows.tolist()
+        assert shared.dots.tolist() == alone.dots.tolist()
+
+
 def test_equally_wide_walks_through_a_shard_are_made_once(sealed, monkeypatch):
     walks = []
     nearest = Shard.nearest
