@@ -58,7 +58,7 @@ def written(result: Mapping[str, object]) -> None:
 
 def _done(deed: str, to: str, note: str = "") -> None:
     line = f"{click.style(deed, fg='green')} {to}" + (f"  {click.style(note, dim=True)}" if note else "")
-    click.echo(line, color=draws())
+    click.echo(line, color=draws() and not os.environ.get("NO_COLOR"))
 
 
 def answer(result: Answer) -> None:
