@@ -59,7 +59,7 @@ def dream(
 
 
 def _stay(every: str, store: str, embedder: str, as_json: bool) -> None:
-    """Dream by the clock until interrupted; every dream that was shown is on disk."""
+    """Dream by the clock until interrupted, and tell from the log what was done: one may be written and not shown."""
     import time  # noqa: PLC0415 (imports wait until needed)
 
     from recollect.dream.schedule import parse_interval  # noqa: PLC0415
@@ -67,11 +67,14 @@ def _stay(every: str, store: str, embedder: str, as_json: bool) -> None:
 
     schedule = schedule_of(parse_interval(every))
     with _memory(store, embedder) as memory:
+        before = memory.status().last_dream
         try:
             for report in keep_dreaming(memory, schedule, sleep=time.sleep):
                 _show(report, as_json)
         except KeyboardInterrupt:
-            click.echo("recollect: stopped; every dream shown is written", err=True)
+            last = memory.status().last_dream
+            done = f"every dream is written, the last at @{last}" if last > before else "no dream was written"
+            click.echo(f"recollect: stopped; {done}", err=True)
 
 
 @main.command()

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
-import time
 from itertools import islice
+from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
+
+from recollect.cli import main
 from recollect.memory import Memory
 from recollect.scheduled import keep_dreaming, schedule_of
 
@@ -30,22 +35,49 @@ def test_it_dreams_once_per_interval_and_only_when_something_is_new(memory, cloc
     assert gap > 35 * HOUR  # a day after the first nothing was new, so it waited for the next memory
 
 
-def test_the_command_stays_until_it_is_interrupted_and_says_so(tmp_path):
+def command(store: Path) -> list[str]:
+    return ["dream", "--every", "1s", "--json", "--store", str(store), "--embedder", "hash"]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
     with Memory.open(tmp_path, embedder="hash") as memory:
         memory.remember("auth sessions live in Postgres")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "recollect", "dream", "--every", "1s", "--json",
-         "--store", str(tmp_path), "--embedder", "hash"],
+    return tmp_path
+
+
+def test_the_command_stays_until_it_is_interrupted_and_says_so(store: Path):
+    with subprocess.Popen(
+        [sys.executable, "-m", "recollect", *command(store)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        with Memory.open(tmp_path, embedder="hash") as memory:
-            if memory.status().last_dream:
-                break
-        time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    shown, said = process.communicate(timeout=30)
-    assert '"committed": true' in shown
-    assert "every dream shown is written" in said
+    ) as process:  # fmt: skip
+        shown = ""
+        while not shown.endswith("\n}\n"):
+            line = process.stdout.readline()
+            assert line, process.stderr.read()
+            shown += line
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    dream = json.loads(shown)
+    assert dream["committed"] is True
+    assert said == f"recollect: stopped; every dream is written, the last at @{dream['head']}\n"
     assert process.returncode == 0
+
+
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_dream_that_was_written_but_not_yet_shown_is_told_of(store: Path, monkeypatch):
+    monkeypatch.setattr("recollect.cli_dream._show", interrupted)
+    result = CliRunner().invoke(main, command(store))
+    with Memory.open(store, embedder="hash") as memory:
+        last = memory.status().last_dream
+    assert last > 0
+    assert result.stderr == f"recollect: stopped; every dream is written, the last at @{last}\n"
+
+
+def test_no_dream_is_claimed_where_none_was_due(store: Path, monkeypatch):
+    monkeypatch.setattr("time.sleep", interrupted)
+    result = CliRunner().invoke(main, command(store))
+    assert (result.stdout, result.stderr) == ("", "recollect: stopped; no dream was written\n")
