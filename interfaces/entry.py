@@ -5,10 +5,17 @@ from __future__ import annotations
 import os
 import sys
 
-from recollect.warm.relay import relay
+from recollect.warm.relay import interrupted, relay
 
 
 def main() -> None:
+    try:
+        _main()
+    except KeyboardInterrupt:
+        sys.exit(interrupted())
+
+
+def _main() -> None:
     status = relay(sys.argv[1:])
     if status is not None:
         sys.exit(status)

@@ -20,7 +20,7 @@ from typing import NoReturn
 from recollect.cli import main as command_line
 from recollect.warm.errand import BYTES_MAX, LENGTH_BYTES, STREAMS, Errand, unpack
 from recollect.warm.protocol import peer, same_user
-from recollect.warm.relay import ENDED, GO, READY
+from recollect.warm.relay import ENDED, GO, READY, interrupted
 
 _ERRAND_TIMEOUT_S = 5.0
 _SAME_LINES = ("Uid:", "Gid:", "Groups:", "CapEff:", "NoNewPrivs:", "Seccomp:")
@@ -78,10 +78,13 @@ def _receive(connection: socket.socket) -> tuple[Errand, list[int]]:
 def _run() -> int:
     """The command, as a process of the caller's would run it; its exit status."""
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         command_line(prog_name="recollect")
         status = 0
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except KeyboardInterrupt:
+        status = interrupted()
     except BaseException:  # noqa: BLE001 (the end of a program: it is printed, and the status says it)
         traceback.print_exc()
         status = 1
@@ -97,9 +100,8 @@ def _run() -> int:
 
 def _take_over(errand: Errand, streams: list[int]) -> None:
     """Make this process the caller's."""
-    for default in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
+    for default in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(default, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
         os.close(descriptor)

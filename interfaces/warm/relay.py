@@ -26,6 +26,7 @@ _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _OF_THIS_PROCESS = ("/dev/fd/", "/proc/self/")  # as a shell writes <(command)
 _READY_TIMEOUT_S = 1.0
 _KILLED = 128 + signal.SIGKILL
+_INTERRUPTED = 128 + signal.SIGINT
 
 
 def relay(arguments: list[str]) -> int | None:
@@ -76,8 +77,8 @@ def _offer(connection: socket.socket, arguments: list[str]) -> int | None:
     return _numbered(connection, READY)
 
 
-def _follow(connection: socket.socket, pid: int) -> int:
-    """Say go and wait for the end."""
+def _follow(connection: socket.socket, pid: int) -> int | None:
+    """Say go and wait for the end; None if "go" was never read, and the command never begun."""
     caught: list[int] = []
 
     def pass_on(number: int, _: FrameType | None) -> None:
@@ -87,15 +88,20 @@ def _follow(connection: socket.socket, pid: int) -> int:
         except ProcessLookupError:
             return  # it has ended, and its status is on the way
 
-    for number in _PASSED_ON:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, pass_on)
+    heard = [number for number in _PASSED_ON if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, pass_on) for number in heard}
     connection.settimeout(None)
     try:
         connection.sendall(GO)
         status = _numbered(connection, ENDED)
-    except OSError:
-        status = None
+    except (
+        OSError
+    ):  # a socket that is closed with "go" unread is reset: it was too late, or ended by a signal
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in caught:
+            signal.raise_signal(number)
+        return None
     return _ended_early(caught) if status is None else status
 
 
@@ -106,6 +112,12 @@ def _ended_early(caught: list[int]) -> int:
         os.kill(os.getpid(), caught[-1])
     print("recollect: the process that ran the command was ended before it was done", file=sys.stderr)  # noqa: T201
     return _KILLED
+
+
+def interrupted() -> int:
+    """Say that Ctrl-C came before the command had begun; its exit status."""
+    print("recollect: interrupted", file=sys.stderr)  # noqa: T201
+    return _INTERRUPTED
 
 
 def _numbered(connection: socket.socket, letter: bytes) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -11,7 +12,9 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
 import time
+from array import array
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +22,7 @@ from typing import NamedTuple
 import pytest
 
 from recollect.commands import COMMANDS
+from recollect.entry import main
 from recollect.memory import Memory
 from recollect.warm import errand, server
 from recollect.warm.place import place_of
@@ -29,6 +33,8 @@ PROGRAM = """
 import sys
 who = sys.argv.pop(1)
 from recollect.entry import main
+from recollect.warm import relay
+relay._READY_TIMEOUT_S = 60.0  # a machine that is busy with tests is no reason to run a command here
 try:
     main()
 finally:
@@ -247,10 +253,23 @@ def children_of(process: subprocess.Popen[bytes]) -> list[int]:
     return found
 
 
-def test_ctrl_c_reaches_the_command_and_its_words_and_status_the_caller(standby, caller):
+def begun(caller: Caller) -> subprocess.Popen[bytes]:
+    """A command that has read some of its standard input, and waits for the rest."""
     waiting = caller.begin("remember", "-", "--store", "store", stdin=subprocess.PIPE)
-    until(lambda: len(children_of(standby)) == 1)
-    time.sleep(0.3)
+    waiting.stdin.write(b"some of it")
+    waiting.stdin.flush()
+    until(lambda: unread(waiting.stdin.fileno()) == 0)
+    return waiting
+
+
+def unread(pipe: int) -> int:
+    count = array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return count[0]
+
+
+def test_ctrl_c_reaches_the_command_and_its_words_and_status_the_caller(standby, caller):
+    waiting = begun(caller)
     waiting.send_signal(signal.SIGINT)
     _, errors = waiting.communicate(timeout=60)
     assert (waiting.returncode, caller.ran_by()) == (130, "standby")
@@ -259,9 +278,7 @@ def test_ctrl_c_reaches_the_command_and_its_words_and_status_the_caller(standby,
 
 
 def test_a_caller_that_is_told_to_end_ends_by_that_signal_with_its_command(standby, caller):
-    waiting = caller.begin("remember", "-", "--store", "store", stdin=subprocess.PIPE)
-    until(lambda: len(children_of(standby)) == 1)
-    time.sleep(0.3)
+    waiting = begun(caller)
     waiting.send_signal(signal.SIGTERM)
     waiting.communicate(timeout=60)
     assert waiting.returncode == -signal.SIGTERM
@@ -269,13 +286,49 @@ def test_a_caller_that_is_told_to_end_ends_by_that_signal_with_its_command(stand
 
 
 def test_a_command_that_was_killed_is_told(standby, caller):
-    waiting = caller.begin("remember", "-", "--store", "store", stdin=subprocess.PIPE)
+    waiting = begun(caller)
     until(lambda: len(children_of(standby)) == 1)
-    time.sleep(0.3)
     os.kill(children_of(standby)[0], signal.SIGKILL)
     _, errors = waiting.communicate(timeout=60)
     assert waiting.returncode == 128 + signal.SIGKILL
     assert errors == b"recollect: the process that ran the command was ended before it was done\n"
+
+
+# What a process does that is ready for an errand, and gone before it has read "go".
+GONE = """
+import os, socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+print("listening", flush=True)
+connection, _ = listener.accept()
+connection.recv(1 << 16)
+connection.sendall(b"R" + os.getpid().to_bytes(4, "big"))
+connection.recv(1, socket.MSG_PEEK)
+"""
+
+
+def test_a_command_whose_process_went_before_it_read_go_is_run_by_the_caller(standby, caller):
+    standby.communicate(timeout=30)
+    place_of(MODEL).standby.unlink()
+    gone = subprocess.Popen(
+        [sys.executable, "-c", GONE, str(place_of(MODEL).standby)], stdout=subprocess.PIPE
+    )
+    gone.stdout.readline()
+    assert caller.run("get", "auth", "--store", "store").status == 0
+    assert caller.ran_by() == "here"
+    assert gone.communicate(timeout=60) == (b"", None)
+
+
+def test_ctrl_c_before_a_command_has_begun_is_one_line(monkeypatch, capsys):
+    def interrupt(_: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("recollect.entry.relay", interrupt)
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 130
+    assert capsys.readouterr().err == "recollect: interrupted\n"
 
 
 # --- when the caller runs the command itself -----------------------------------------------------------
@@ -373,7 +426,7 @@ def test_nothing_is_run_before_the_caller_says_go(standby, caller, nowhere):
     before = head(caller.folder / "store")
     with connected() as connection:
         assert offered(connection, *line, nowhere=nowhere) == READY
-        assert len(children_of(standby)) == 1
+        until(lambda: len(children_of(standby)) == 1)
     until(lambda: children_of(standby) == [])
     assert head(caller.folder / "store") == before
     with connected() as connection:
