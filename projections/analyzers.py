@@ -13,7 +13,8 @@ folded, diacritics removed. ASCII prose gives the very same terms. Where unicode
 - an emoji or other pictograph is a term; skin tones and variation selectors are dropped
 - decomposed text, full-width letters and presentation forms are the same as their plain counterparts
 - `getUserName` is found whole and by its parts: the parts follow at the end of the terms. So does `c++`
-  beside its `c`. Paths, flags and snake_case fall into their parts, as in FTS5
+  beside its `c`. Paths, flags and snake_case fall into their parts, as in FTS5. These parts are looked for in
+  the ASCII letters of the text as it is written: beside an accent, `C#É` decomposed has no `c#`
 
 `english/1` takes these terms without the English stop words, stemmed by Porter's algorithm.
 """

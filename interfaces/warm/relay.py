@@ -99,8 +99,8 @@ def _follow(connection: socket.socket, pid: int) -> int | None:
     ):  # a socket that is closed with "go" unread is reset: it was too late, or ended by a signal
         for number, handler in before.items():
             signal.signal(number, handler)
-        for number in caught:
-            signal.raise_signal(number)
+        for late in caught:
+            signal.raise_signal(late)
         return None
     return _ended_early(caught) if status is None else status
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import IDS, logs
 
@@ -291,7 +291,7 @@ def test_a_forged_recall_is_a_difference_even_where_data_was_erased(memory: Memo
 # --- laws ------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(log=logs(), data=st.data())
 def test_after_an_erasure_live_state_is_that_of_a_rebuild_and_no_row_has_moved(log, data):
     facts = [event.fact for event in log if not isinstance(event.fact, Unknown | Redacted)]

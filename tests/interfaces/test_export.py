@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from travel_world import histories, world
 
 from recollect.embedder import EmbedderMismatch
@@ -46,7 +46,7 @@ def one_frame(type_: str, payload: bytes, *, version: int = 1) -> Frame:
     )  # fmt: skip
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10)
 @given(history=histories)
 def test_an_exported_log_comes_back_with_the_same_hash_events_and_answers(history):
     with tempfile.TemporaryDirectory() as folder:

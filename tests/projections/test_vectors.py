@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.events.envelope import Recorded
@@ -425,7 +425,7 @@ def told(plan: Sequence[str], seed: int, block: int, folder: Path) -> Store:
     return store
 
 
-@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80)
 @given(
     plan=st.lists(st.sampled_from(STEPS), min_size=12, max_size=30),
     seed=st.integers(0, 999),

@@ -7,7 +7,7 @@ import math
 import msgspec
 import pytest
 from formula_strategies import DAY, IDS, NOW, World, formulas, view_of, worlds
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.events.errors import UnknownMemory
@@ -39,7 +39,7 @@ from recollect.query.explanation import Explanation, reproduce
 from recollect.query.formula import Formula, build, built_in, names
 from recollect.query.ranking import rank
 
-LAWS = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LAWS = settings(max_examples=80)
 
 
 def explain_all(world: World, formula: Formula) -> list[Explanation]:

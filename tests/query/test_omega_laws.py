@@ -17,7 +17,7 @@ from recollect.query.stages.stage import ScoringStage
 
 OMEGA = built_in("omega")
 VECTOR = to_bytes(quantize(np.arange(1.0, DIMENSIONS + 1.0)))
-LAWS = settings(max_examples=40, deadline=None)
+LAWS = settings(max_examples=40)
 
 questions = st.builds(
     Question,

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from travel_world import QUERY, START, Hours, histories, tell, world
 
 from recollect.events.errors import InvalidInput, UnknownMemory
@@ -84,7 +84,7 @@ def test_bisect_finds_the_planted_event_in_200_random_stores(first: int):
             assert [crossing.seq for crossing in scan.crossings] == [planted]
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20)
 @given(history=histories)
 def test_one_inquiry_gives_at_every_moment_the_answer_of_that_moment(history):
     with world(":memory:", history) as memory:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from travel_world import DAY, QUERY, START, Hours, histories, tell, world
 
@@ -30,7 +30,7 @@ stages = [
 """
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(history=histories, data=st.data())
 def test_a_hybrid_of_one_moment_ranks_as_that_moment_does(history, data):
     with world(":memory:", history) as memory:
@@ -53,7 +53,7 @@ def test_a_hybrid_of_one_moment_ranks_as_that_moment_does(history, data):
             assert (hybrid.ids, hybrid.scores) == (real.ids, real.scores), name
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(history=histories, data=st.data())
 def test_the_parts_add_up_for_every_formula(history, data):
     with world(":memory:", history) as memory:

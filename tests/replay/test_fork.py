@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from compared_stores import Hourly, contents, live, written_formula
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.cli import main
@@ -110,7 +110,7 @@ def _is_known(memory: Memory, memory_id: str) -> bool:
     return memory._store.projections.documents.ids.find(memory_id) >= 0
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12)
 @given(actions=ACTIONS, share=st.integers(0, 4))
 def test_a_closed_loop_without_changes_reproduces_any_log_from_any_point(
     actions: list[tuple[str, int]], share: int

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from travel_world import DAY, QUERY, START, Hours, histories, tell, texts, world
 
@@ -36,7 +36,7 @@ def hits(answer: Answer) -> list[tuple[str, float, dict[str, float], str]]:
     return [(hit.id, hit.score, hit.factors, hit.content) for hit in answer.hits]
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(history=histories, query=texts, data=st.data())
 def test_as_of_equals_a_store_that_ends_there_for_every_built_in_formula(history, query, data):
     with world(":memory:", history) as memory:
@@ -55,7 +55,7 @@ def test_as_of_equals_a_store_that_ends_there_for_every_built_in_formula(history
             assert then.memories() == prefix.at(seq).memories()
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10)
 @given(history=histories)
 def test_looking_back_changes_neither_the_log_nor_any_later_answer(history):
     with tempfile.TemporaryDirectory() as folder:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.events.envelope import draft
@@ -108,7 +108,7 @@ def replayed(memory: Memory) -> list[tuple[str, list[tuple[str, float]]]]:
     return found
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15)
 @given(before=st.lists(actions, min_size=3, max_size=25), after=st.lists(actions, max_size=15))
 def test_rankings_replay_exactly_after_more_writes_after_reopening_and_without_caches(
     before: list, after: list

@@ -92,7 +92,7 @@ WRITERS = {"chatgpt": chatgpt, "claude-code": claude_code, "jsonl": plain}
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(chats=chats, upto=st.integers(0, 3))
 def test_a_second_import_writes_nothing_and_a_prefix_then_the_whole_is_the_whole(
     kind: str, chats: list[list[tuple[str, str]]], upto: int
@@ -115,7 +115,7 @@ def test_a_second_import_writes_nothing_and_a_prefix_then_the_whole_is_the_whole
         assert twice.status().head == head
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(steps=steps, upto=st.integers(0, 9))
 def test_a_history_replayed_twice_or_in_two_parts_is_the_history(
     steps: list[tuple[int, str, str]], upto: int

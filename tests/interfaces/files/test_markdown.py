@@ -48,7 +48,7 @@ def kept_of(memory: Memory) -> list[tuple[object, ...]]:
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(content=contents, id_=words, tags=st.lists(words, max_size=3, unique=True), kind=words, other=words)
 @example(content=f"a{MARKER}b", id_="x", tags=[], kind="k", other="y")
 @example(content=MARKER.rstrip("\n"), id_="no", tags=["yes", "1", "~", "x: y"], kind="null", other="a|b]]")

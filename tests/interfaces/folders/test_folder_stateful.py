@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from kept_folder import expected, held, ids_at, keeper_of
@@ -219,6 +219,4 @@ class FolderAndStore(RuleBasedStateMachine):
 
 
 TestFolderAndStore = FolderAndStore.TestCase
-TestFolderAndStore.settings = settings(
-    max_examples=30, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
-)
+TestFolderAndStore.settings = settings(max_examples=30, stateful_step_count=25)

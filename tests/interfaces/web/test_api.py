@@ -259,7 +259,7 @@ _FIELD = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     body=st.dictionaries(_FIELD | st.text(max_size=5), _JSON, max_size=4),
     target=st.sampled_from(
