@@ -61,6 +61,7 @@ class Options(TypedDict, total=False):
     clock: Clock
     progress: Progress | None
     ahead: bool
+    yielding: bool
 
 
 def _twin(

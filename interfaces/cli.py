@@ -15,16 +15,18 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from recollect import __version__, completing
 from recollect.commands import Commands, Failure
 
 if TYPE_CHECKING:
+    from recollect.embedder import Embedder
     from recollect.memory import Memory
     from recollect.store import Progress
     from recollect.warm.client import WarmEmbedder
 
-__all__ = ["Command", "Failure", "embedder_named", "main", "no_daemon", "progress_bar"]
+__all__ = ["Command", "Failure", "embedder_named", "main", "no_daemon", "progress_bar", "was_named"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -57,7 +59,7 @@ def _common(function: Command) -> Command:
             default="minilm",
             show_default=True,
             shell_complete=completing.embedders,
-            help="minilm, hash or none.",
+            help="minilm, hash or none; unless told, a store keeps the one that it has.",
         ),
         click.option(
             "--store",
@@ -69,6 +71,17 @@ def _common(function: Command) -> Command:
     ):
         function = option(function)
     return _clear_errors(function)
+
+
+def _unembedded(function: Callable[..., None]) -> Callable[..., None]:
+    """The options that every command takes, for one that embeds nothing."""
+
+    @wraps(function)
+    def run(*, embedder: str, **options: Any) -> None:
+        del embedder
+        function(**options)
+
+    return _common(run)
 
 
 def _clear_errors(function: Callable[P, R]) -> Callable[P, R]:
@@ -101,6 +114,13 @@ def embedder_named(name: str) -> str | WarmEmbedder | None:
     return WarmEmbedder(tell=_say, starting=_say if sys.stderr.isatty() else _say_nothing)
 
 
+def was_named(option: str) -> bool:
+    """Whether the command was told this, by an option or by the environment."""
+    context = click.get_current_context(silent=True)
+    source = context.get_parameter_source(option) if context else None
+    return source not in (None, ParameterSource.DEFAULT)
+
+
 def _say(note: str) -> None:
     click.echo(f"recollect: {note}", err=True)
 
@@ -110,11 +130,13 @@ def _say_nothing(_: str) -> None:
 
 
 @contextmanager
-def _memory(store: str, embedder: str, *, asked: str | None = None, **options: Any) -> Iterator[Memory]:
+def _memory(
+    store: str, embedder: str | Embedder = "none", *, asked: str | None = None, **options: Any
+) -> Iterator[Memory]:
     """An open store. What is going to be asked of it is embedded by the warm helper in the meantime."""
-    chosen = embedder_named(embedder)
-    if asked and chosen is not None and not isinstance(chosen, str):
-        chosen.begin(asked)
+    chosen = embedder_named(embedder) if isinstance(embedder, str) else embedder
+    if asked and (begin := getattr(chosen, "begin", None)):
+        begin(asked)
     from recollect.memory import Memory  # noqa: PLC0415
 
     with progress_bar("opening") as progress:
@@ -123,6 +145,7 @@ def _memory(store: str, embedder: str, *, asked: str | None = None, **options: A
             embedder=chosen,
             progress=progress,
             ahead=asked is not None and chosen is not None,
+            yielding=not was_named("embedder"),
             **options,
         )
     with memory:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from recollect import completing
-from recollect.cli import Failure, _common, _given, _memory, _show, main, progress_bar
+from recollect.cli import Failure, _common, _given, _memory, _show, _unembedded, main, progress_bar
 
 
 @main.command()
@@ -53,15 +53,15 @@ def recall(
 @main.command()
 @click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
 @click.option("--at", "when", help="As of a seq (@1234), a time, or '2 days ago'.")
-@_common
-def get(memory_id: str, when: str | None, store: str, embedder: str, as_json: bool) -> None:
+@_unembedded
+def get(memory_id: str, when: str | None, store: str, as_json: bool) -> None:
     """Show one memory: content and whole state.
 
     \b
     Example:
       recollect get 0192f0c1… --at @120
     """
-    with _memory(store, embedder) as memory:
+    with _memory(store) as memory:
         _show(memory.get(memory_id, at=when), as_json, "memo")
 
 
@@ -77,7 +77,7 @@ def history(memory_id: str, query: str | None, store: str, embedder: str, as_jso
       recollect history 0192f0c1…
       recollect history 0192f0c1… --ranks "where are auth sessions stored?"
     """
-    with _memory(store, embedder) as memory:
+    with _memory(store, embedder if query else "none") as memory:
         if query is None:
             _show(memory.history(memory_id), as_json, "happenings")
         else:
@@ -88,8 +88,8 @@ def history(memory_id: str, query: str | None, store: str, embedder: str, as_jso
 
 @main.command()
 @click.option("--independent", is_flag=True, help="With rank-bm25 and a brute-force scan instead.")
-@_common
-def verify(independent: bool, store: str, embedder: str, as_json: bool) -> None:
+@_unembedded
+def verify(independent: bool, store: str, as_json: bool) -> None:
     """Rank every recorded recall again and compare bit for bit; exit 1 if one differs.
 
     \b
@@ -97,7 +97,7 @@ def verify(independent: bool, store: str, embedder: str, as_json: bool) -> None:
       recollect verify
       recollect verify --independent
     """
-    with _memory(store, embedder) as memory, progress_bar("verifying") as progress:
+    with _memory(store) as memory, progress_bar("verifying") as progress:
         report = memory.verify(independent=independent, progress=progress)
     _show(report, as_json, "verification")
     if not report.exact:
@@ -115,5 +115,12 @@ def status(store: str, embedder: str, as_json: bool) -> None:
     """
     if not Path(store).expanduser().is_dir():
         raise Failure(f"there is no store at {store}; `recollect remember` makes one")
-    with _memory(store, embedder) as memory:
-        _show(memory.status(), as_json, "status")
+    from recollect.embedder import Elsewhere, EmbedderMismatch  # noqa: PLC0415 (imports wait until needed)
+
+    try:
+        with _memory(store, embedder) as memory:
+            result = memory.status()
+    except EmbedderMismatch as mismatch:
+        with _memory(store, Elsewhere(mismatch)) as memory:
+            result = memory.status()
+    _show(result, as_json, "status")

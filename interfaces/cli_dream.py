@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.cli import _common, _memory, main
+from recollect.cli import _common, _memory, _unembedded, main
 
 if TYPE_CHECKING:
     from recollect.dream.report import DreamReport
@@ -79,13 +79,13 @@ def _stay(every: str, store: str, embedder: str, as_json: bool) -> None:
 
 @main.command()
 @click.argument("dream_id", metavar="DREAM")
-@_common
-def undream(dream_id: str, store: str, embedder: str, as_json: bool) -> None:
+@_unembedded
+def undream(dream_id: str, store: str, as_json: bool) -> None:
     """Take a dream back; what has changed since is named and left alone.
 
     \b
     Example:
       recollect undream d1234
     """
-    with _memory(store, embedder) as memory:
+    with _memory(store) as memory:
         _show(memory.undream(dream_id), as_json)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect import completing
-from recollect.cli import Failure, _clear_errors, _common, _memory, main
+from recollect.cli import Failure, _clear_errors, _memory, _unembedded, main
 
 if TYPE_CHECKING:
     from recollect.query.explanation import Explanation
@@ -30,30 +30,30 @@ def _show(result: Explanation, as_json: bool) -> None:
 @main.command()
 @click.argument("recall")
 @click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
-@_common
-def why(recall: str, memory_id: str, store: str, embedder: str, as_json: bool) -> None:
+@_unembedded
+def why(recall: str, memory_id: str, store: str, as_json: bool) -> None:
     """Why a memory ranked where it did in a recorded recall, replayed.
 
     \b
     Example:
       recollect why r11 0192f0c1…
     """
-    with _memory(store, embedder) as memory:
+    with _memory(store) as memory:
         _show(memory.why(recall, memory_id), as_json)
 
 
 @main.command("why-not")
 @click.argument("recall")
 @click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
-@_common
-def why_not(recall: str, memory_id: str, store: str, embedder: str, as_json: bool) -> None:
+@_unembedded
+def why_not(recall: str, memory_id: str, store: str, as_json: bool) -> None:
     """Why a memory was not in a recorded answer: where it was lost, what it had and what it needed.
 
     \b
     Example:
       recollect why-not r11 0192f0c1…
     """
-    with _memory(store, embedder) as memory:
+    with _memory(store) as memory:
         _show(memory.why_not(recall, memory_id), as_json)
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
-from typing import Any
 
 import click
 
-from recollect.cli import Failure, _common, _memory, main, progress_bar
+from recollect.cli import Failure, _common, _memory, _unembedded, main, progress_bar
 
 _EXPORTS = ("jsonl", "parquet", "markdown")
 
@@ -22,17 +19,6 @@ def _show(value: object, as_json: bool, render: str) -> None:
         click.echo(common.to_json(value))
     else:
         getattr(render_files, render)(value)
-
-
-def _unembedded(function: Callable[..., None]) -> Callable[..., None]:
-    """The options that every command takes, for one that embeds nothing."""
-
-    @wraps(function)
-    def run(*, embedder: str, **options: Any) -> None:
-        del embedder
-        function(**options)
-
-    return _common(run)
 
 
 @main.command("export")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.cli import _common, embedder_named, main
+from recollect.cli import _common, embedder_named, main, was_named
 from recollect.commands import AtOnce
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def hook(
         given = hooks.Prompted(prompt=prompt) if prompt is not None else hooks.read(sys.stdin.buffer.read())
         limits = hooks.Limits(k=k, tokens_max=max_tokens, seconds_max=seconds)
         if given.prompt.strip() and Path(store).expanduser().is_dir():
-            opening = partial(_open, store, embedder_named(embedder))
+            opening = partial(_open, store, embedder_named(embedder), yielding=not was_named("embedder"))
             click.echo(hooks.inject(opening, given, limits, project), nl=False)
     except hooks.TooSlow as error:
         click.echo(f"recollect hook: {error}", err=True)
@@ -69,7 +69,7 @@ def hook(
         click.echo(f"recollect hook: {error}; nothing was injected", err=True)
 
 
-def _open(store: str, embedder: str | Embedder | None) -> Memory:
+def _open(store: str, embedder: str | Embedder | None, *, yielding: bool) -> Memory:
     from recollect.memory import Memory  # noqa: PLC0415
 
-    return Memory.open(store, embedder=embedder, actor="hook")
+    return Memory.open(store, embedder=embedder, actor="hook", yielding=yielding)

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from recollect.cli import NO_DAEMON, _common, main
+from recollect.cli import NO_DAEMON, _common, main, was_named
 
 
 @main.command()
@@ -68,7 +68,7 @@ def mcp(
     from recollect.agents.tool import Scope  # noqa: PLC0415
 
     daemon = not click.get_current_context().meta.get(NO_DAEMON, False)
-    behind = Behind(opener(store, embedder=embedder, daemon=daemon))
+    behind = Behind(opener(store, embedder=embedder, daemon=daemon, yielding=not was_named("embedder")))
     scope = Scope(profile=profile, project=project, session=session, files=address is None)
     if address is None:
         from recollect.agents.stdio import run_and_leave  # noqa: PLC0415

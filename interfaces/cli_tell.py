@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from recollect import completing
-from recollect.cli import Command, _common, _given, _memory, _show, main
+from recollect.cli import Command, _common, _given, _memory, _show, _unembedded, main
 
 _STORED = (
     click.option("--kind", help="note, decision, preference, bug, …"),
@@ -82,10 +82,9 @@ def revise(memory_id: str, text: str | None, store: str, embedder: str, as_json:
     help="In an answer, put into a prompt, or of use.",
 )
 @click.option("--recall", "recall_id", help="The recall that they came from.")
-@_common
+@_unembedded
 def access(
-    memory_ids: tuple[str, ...], session: str | None, how: str, recall_id: str | None, store: str,
-    embedder: str, as_json: bool,
+    memory_ids: tuple[str, ...], session: str | None, how: str, recall_id: str | None, store: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Say that memories were read.
 
@@ -93,7 +92,7 @@ def access(
     Example:
       recollect access 0192f0c1… --how used --session monday
     """
-    with _memory(store, embedder) as memory:
+    with _memory(store) as memory:
         seq = memory.access(memory_ids, session, how, recall=recall_id)
         _show({"seq": seq}, as_json, "written")
 
@@ -101,28 +100,28 @@ def access(
 @main.command()
 @click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
 @click.option("--reason", default="", help="Why.")
-@_common
-def forget(memory_id: str, reason: str, store: str, embedder: str, as_json: bool) -> None:
+@_unembedded
+def forget(memory_id: str, reason: str, store: str, as_json: bool) -> None:
     """Forget a memory softly; `restore` brings it back.
 
     \b
     Example:
       recollect forget 0192f0c1… --reason "we moved to Redis after all"
     """
-    with _memory(store, embedder) as memory:
+    with _memory(store) as memory:
         _show({"seq": memory.forget(memory_id, reason)}, as_json, "written")
 
 
 @main.command()
 @click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
 @click.option("--reason", default="", help="Why.")
-@_common
-def restore(memory_id: str, reason: str, store: str, embedder: str, as_json: bool) -> None:
+@_unembedded
+def restore(memory_id: str, reason: str, store: str, as_json: bool) -> None:
     """Bring a forgotten memory back.
 
     \b
     Example:
       recollect restore 0192f0c1…
     """
-    with _memory(store, embedder) as memory:
+    with _memory(store) as memory:
         _show({"seq": memory.restore(memory_id, reason)}, as_json, "written")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from recollect import completing
-from recollect.cli import Failure, _common, _given, _memory, main, progress_bar
+from recollect.cli import Failure, _common, _given, _memory, _unembedded, main, progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,17 +33,6 @@ def _scoped(function: Any) -> Any:
     for option in reversed(_SCOPE):
         function = option(function)
     return function
-
-
-def _unembedded(function: Callable[..., None]) -> Callable[..., None]:
-    """The options that every command takes, for one that embeds nothing."""
-
-    @wraps(function)
-    def run(*, embedder: str, **options: Any) -> None:
-        del embedder
-        function(**options)
-
-    return _common(run)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ EmbedFunction = Callable[[list[str]], npt.ArrayLike]
 
 PROBE_TEXT = "The quick brown fox jumps over the lazy dog."
 PROBE_COSINE_MIN = 0.999
+BUILT_IN = ("minilm", "hash")
 
 
 class EmbedderMismatch(RecollectError):
@@ -30,7 +31,7 @@ class EmbedderMismatch(RecollectError):
         self.given = given
         super().__init__(
             f"this store's vectors come from the embedder {store!r}, but it was opened with {given!r}{detail}; "
-            f"open it with {store!r}, with embedder=None (words only), or re-embed it with `recollect reembed`"
+            f"open it with {store!r}, with embedder=None (`--embedder none`, words only), or re-embed it with `recollect reembed`"
         )
 
 
@@ -89,6 +90,30 @@ class FunctionEmbedder:
         return vectors
 
 
+class Elsewhere:
+    """A store's embedder that this program does not have: whatever needs a vector of it is refused."""
+
+    dimensions = 0
+    ready = False
+    state = "not here"
+
+    def __init__(self, mismatch: EmbedderMismatch) -> None:
+        self.name = mismatch.store
+        self.failure = str(mismatch)
+        self._mismatch = mismatch
+
+    def warm(self) -> None:
+        """Nothing will bring it here."""
+
+    def embed(self, texts: Sequence[str]) -> Embeddings:  # noqa: ARG002 (the protocol's name)
+        raise self._mismatch
+
+
+def is_built_in(name: str) -> bool:
+    """Whether `choose` knows an embedder of this name."""
+    return name.partition("/")[0] in BUILT_IN
+
+
 def choose(embedder: str | Embedder | EmbedFunction | None) -> Embedder | None:
     """The embedder behind a name, a callable or an object."""
     if embedder is None or embedder == "none":
@@ -105,11 +130,12 @@ def choose(embedder: str | Embedder | EmbedFunction | None) -> Embedder | None:
 
 
 def _named(name: str) -> Embedder:
-    if name == "hash" or name.startswith("hash/"):
+    family = name.partition("/")[0]
+    if family == "hash":
         from recollect.hash_embedder import HashEmbedder  # noqa: PLC0415 (each embedder loads only when asked for)
 
         return HashEmbedder()
-    if name == "minilm" or name.startswith("minilm/"):
+    if family == "minilm":
         from recollect.minilm import MiniLm  # noqa: PLC0415
 
         return MiniLm()

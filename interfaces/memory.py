@@ -17,7 +17,7 @@ from recollect.asking import answer, pose
 from recollect.comparing import Comparing
 from recollect.consulting import Expander, Models, consult
 from recollect.dreaming import Dreaming
-from recollect.embedder import Embedder, EmbedFunction, choose
+from recollect.embedder import Embedder, EmbedFunction, choose, is_built_in
 from recollect.embedding import Embedding, adoption_event_id
 from recollect.erasing import Erasing
 from recollect.events.envelope import EventId
@@ -92,6 +92,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         clock: Clock = system_clock,
         progress: Progress | None = None,
         ahead: bool = False,
+        yielding: bool = False,
     ) -> Self:
         """Open the store in a directory, making it if it is not there.
 
@@ -99,7 +100,8 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         with the next recall that is recorded. `reranker` (a cross-encoder's path or name, or a callable from
         a question and texts to scores) and `expander` (a callable from a question to rewritings) are asked
         when a formula wants them; what they say is recorded with the recall. `ahead` says that a question comes
-        at once: its vector index is loaded meanwhile.
+        at once: its vector index is loaded meanwhile. `yielding` lets a store that has another of the built-in
+        embedders keep it; otherwise it is refused.
         """
         chosen = choose(embedder)
         models = Models(choose_reranker(reranker), expander)
@@ -108,7 +110,10 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
             engine = store.projections.engine
             recipe = _formula(formula) if formula else _in_force(store)
             store.require(recipe)
-            embedding = Embedding(chosen, engine.embedder(store.log.head))
+            adopted = engine.embedder(store.log.head)
+            if yielding and chosen and adopted and is_built_in(adopted.label):
+                chosen = chosen if chosen.name == adopted.label else choose(adopted.label)
+            embedding = Embedding(chosen, adopted)
             return cls(store, embedding, recipe, actor=actor, models=models)
         except BaseException:
             store.close()

@@ -86,6 +86,8 @@ def _problems(store: Store, embedding: Embedding, log: LogStatus, without_vector
     problems = [damage] if damage else []
     if embedding.embedder is None:
         problems.append("vector: no embedder, ranked by words only; open the store with one")
+    elif failure := getattr(embedding.embedder, "failure", None):
+        problems.append(f"vector: {failure}")
     if without_vector and embedding.name is not None:
         problems.append(
             f"{without_vector} memories have no vector and are found by words only; "

@@ -25,14 +25,17 @@ CLOSE_S = 1.0
 Opener = Callable[[], "Memory"]
 
 
-def opener(path: str | Path, *, embedder: str, daemon: bool, actor: str = "mcp") -> Opener:
+def opener(
+    path: str | Path, *, embedder: str, daemon: bool, actor: str = "mcp", yielding: bool = False
+) -> Opener:
     """How to open a store by its path; nothing is imported before it is called."""
 
     def open_() -> Memory:
         from recollect.agents.embedding import embedder_of  # noqa: PLC0415 (that is the point)
         from recollect.memory import Memory  # noqa: PLC0415
 
-        return Memory.open(path, embedder=embedder_of(embedder, daemon=daemon), actor=actor)
+        chosen = embedder_of(embedder, daemon=daemon)
+        return Memory.open(path, embedder=chosen, actor=actor, yielding=yielding)
 
     return open_
 
