@@ -59,7 +59,14 @@ def _largest_effect(stages: Sequence[StagePart]) -> str:
     if stage is None or ratio == 1.0:
         return ""
     verb = "lifted" if ratio > 1.0 else "lowered"
-    return f"{stage.title.removeprefix('multiply by ')} {verb} it by {ratio:.3g}×"
+    return f"{_named(stage)} {verb} it by {ratio:.3g}×"
+
+
+def _named(stage: StagePart) -> str:
+    """What did it: of several amounts, those that this memory got."""
+    if stage.op == "boost":
+        return f"the boost for {' and '.join(name for name, value in stage.reads.items() if value)}"
+    return stage.title.removeprefix("multiply by ")
 
 
 def _ratio(stage: StagePart) -> float:
