@@ -65,7 +65,7 @@ def pose(
 ) -> tuple[Question, tuple[str, ...]]:
     """The question as data, and what is degraded about it. An empty text finds nothing by words."""
     validate.text(text, "query", characters_max=validate.QUERY_CHARACTERS_MAX)
-    validate.whole(k, "k", low=1, high=validate.K_MAX)
+    k = validate.whole(k, "k", low=1, high=validate.K_MAX)
     searchable = bool(text.strip()) and embedding.embedder is not None
     loading = searchable and not wait and embedding.problem is not None
     vector = embedding.vectors([text])[0] if searchable and not loading else None
@@ -136,7 +136,7 @@ def answer(
         query=question.text,
         now=iso(question.now),
         hits=hits,
-        degraded=degraded,
+        degraded=degraded if store.damage_note is None else (store.damage_note, *degraded),
         facts=dict(ranking.sheet.facts),
     )
 

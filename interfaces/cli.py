@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
@@ -48,6 +49,12 @@ no_daemon = click.option(
 )
 
 
+def _directory(_: click.Context, __: click.Parameter, value: str) -> str:
+    if not value.strip():
+        raise click.BadParameter(f"{value!r} names no directory")
+    return value
+
+
 def _common(function: Command) -> Command:
     """The options that every command takes."""
     for option in (
@@ -66,6 +73,7 @@ def _common(function: Command) -> Command:
             envvar="RECOLLECT_STORE",
             default="~/.recollect",
             show_default=True,
+            callback=_directory,
             help="The store's directory.",
         ),
     ):
@@ -95,6 +103,11 @@ def _clear_errors(function: Callable[P, R]) -> Callable[P, R]:
             raise Failure(str(error)) from None
         except PermissionError as error:
             raise Failure(f"no permission for {error.filename}") from None
+        except OSError as error:
+            if error.errno is None or isinstance(error, BrokenPipeError):
+                raise  # a mistake of ours; a reader that has gone, which click takes as the end
+            where = "" if error.filename is None else f"{error.filename}: "
+            raise Failure(f"{where}{error.strerror}") from None
 
     return run
 
@@ -131,9 +144,19 @@ def _say_nothing(_: str) -> None:
 
 @contextmanager
 def _memory(
-    store: str, embedder: str | Embedder = "none", *, asked: str | None = None, **options: Any
+    store: str,
+    embedder: str | Embedder = "none",
+    *,
+    asked: str | None = None,
+    make: bool = False,
+    **options: Any,
 ) -> Iterator[Memory]:
-    """An open store. What is going to be asked of it is embedded by the warm helper in the meantime."""
+    """An open store, which is made only if the command tells it something: a mistyped path is no empty store.
+
+    What is going to be asked of it is embedded by the warm helper in the meantime.
+    """
+    if not make and not (Path(store).expanduser() / "log").is_dir():
+        raise Failure(f"there is no store at {store}; `recollect remember` makes one")
     chosen = embedder_named(embedder) if isinstance(embedder, str) else embedder
     if asked and (begin := getattr(chosen, "begin", None)):
         begin(asked)
@@ -149,6 +172,8 @@ def _memory(
             **options,
         )
     with memory:
+        if memory.store.damage_note:
+            _say(memory.store.damage_note)
         try:
             yield memory
         except KeyboardInterrupt as stop:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from recollect import completing
-from recollect.cli import Failure, _common, _given, _memory, _show, _unembedded, main, progress_bar
+from recollect.cli import _common, _given, _memory, _show, _unembedded, main, progress_bar
 
 
 @main.command()
@@ -43,7 +41,7 @@ def recall(
     filters = _given({"project": project, "tags": tags, "kinds": kinds, "valid_at": valid_at})
     options = _given({"formula": formula, "session": session, "now": now})
     with _memory(store, embedder, asked=query) as memory:
-        source = memory.at(when) if when else memory
+        source = memory if when is None else memory.at(when)
         answer = source.recall(
             query, k=k, filters=filters, track=not no_track, record=not no_record, **options
         )
@@ -77,7 +75,7 @@ def history(memory_id: str, query: str | None, store: str, embedder: str, as_jso
       recollect history 0192f0c1…
       recollect history 0192f0c1… --ranks "where are auth sessions stored?"
     """
-    with _memory(store, embedder if query else "none") as memory:
+    with _memory(store, "none" if query is None else embedder) as memory:
         if query is None:
             _show(memory.history(memory_id), as_json, "happenings")
         else:
@@ -113,8 +111,6 @@ def status(store: str, embedder: str, as_json: bool) -> None:
     Example:
       recollect status --store ./store
     """
-    if not Path(store).expanduser().is_dir():
-        raise Failure(f"there is no store at {store}; `recollect remember` makes one")
     from recollect.embedder import Elsewhere, EmbedderMismatch  # noqa: PLC0415 (imports wait until needed)
 
     try:

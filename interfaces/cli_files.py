@@ -88,7 +88,7 @@ def import_(
     if dry_run and not Path(store).expanduser().is_dir():
         store = ":memory:"
     used = "none" if kind == LOG or dry_run else embedder
-    with _memory(store, used) as memory, progress_bar("importing") as progress:
+    with _memory(store, used, make=True) as memory, progress_bar("importing") as progress:
         result = memory.import_(
             path, format=kind, mapping=mapping, namespace=namespace, include=include, strict=strict,
             dry_run=dry_run, progress=progress,

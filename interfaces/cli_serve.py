@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 @main.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to bind to.")
-@click.option("--port", default=8377, show_default=True, help="0 takes any free one.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=8377, show_default=True, help="0 takes any free one."
+)
 @click.option(
     "--token", envvar="RECOLLECT_TOKEN", help="Needed from other machines: Authorization: Bearer T."
 )
@@ -45,7 +47,7 @@ def serve(
         if open_:
             click.launch(address.page)
 
-    with _memory(store, embedder) as memory:
+    with _memory(store, embedder, make=True) as memory:
         run(
             memory, host=host, port=port, token=token, read_only=read_only, dream_every=dream_every,
             origins=origins, host_names=host_names, ready=ready,

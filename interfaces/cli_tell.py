@@ -46,8 +46,10 @@ def remember(text: str, id_: str | None, store: str, embedder: str, as_json: boo
     Example:
       recollect remember "Deploys happen on Tuesdays" --kind decision --tag ops
     """
-    content = sys.stdin.read() if text == "-" else text
-    with _memory(store, embedder) as memory:
+    from recollect import validate  # noqa: PLC0415 (imports wait until needed)
+
+    content = validate.content(sys.stdin.read() if text == "-" else text)
+    with _memory(store, embedder, make=True) as memory:
         memory_id = memory.remember(content, id=id_, **_given(fields))
         _show({"id": memory_id, "head": memory.status().head}, as_json, "remembered")
 

@@ -58,7 +58,7 @@ def watch(
     def tell(happened: Happened) -> None:
         render_watch.happened(happened, as_json=as_json)
 
-    with _memory(store, embedder) as memory, _interruptible() as stop:
+    with _memory(store, embedder, make=True) as memory, _interruptible() as stop:
         report = memory.watch(
             folders, once=once, every=every, grace=grace, ignore=ignore, max_bytes=max_bytes, project=project,
             dream_every=dream_every, poll=poll, accept_root=accept_root, tell=None if once else tell, stop=stop,

@@ -12,9 +12,9 @@ from recollect.consulting import Models, consult
 from recollect.embedding import Embedding
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Context, Filters
+from recollect.in_force import formula_named
 from recollect.previous import with_previous
 from recollect.projections.view import View
-from recollect.query import formula as formulas
 from recollect.query.formula import Formula
 from recollect.store import Store
 from recollect.when import parse_time
@@ -85,11 +85,11 @@ class Explaining:
         return explain_from(here, query, id, asking)
 
 
-def recall_seq(recall: str) -> int:
+def recall_seq(recall: object) -> int:
     """The seq in a recall id."""
-    digits = recall[1:] if recall.startswith("r") else ""
+    digits = recall[1:] if isinstance(recall, str) and recall.startswith("r") else ""
     if not digits.isdecimal():
-        raise InvalidInput(f"{recall!r} is not a recall id; they look like 'r12', as in `Answer.id`")
+        raise InvalidInput(f"{recall!r} is not a recall id; they look like 'r12', as recall gives them")
     return int(digits)
 
 
@@ -97,8 +97,8 @@ def explain_from(here: Standpoint, query: str, memory_id: str, asking: Asking) -
     """One memory in the answer that a question has there."""
     from recollect.query.explain.explaining import explain  # noqa: PLC0415
 
-    given, moment = asking.get("formula") or here.formula, asking.get("now")
-    recipe = given if isinstance(given, Formula) else formulas.load(given)
+    given, moment = asking.get("formula"), asking.get("now")
+    recipe = here.formula if given is None else formula_named(here.view.engine, given)
     question, _ = pose(
         query,
         now=here.now if moment is None else parse_time(moment, now=here.now, what="now"),

@@ -35,11 +35,11 @@ from recollect.events.facts import (
     Revised,
 )
 from recollect.events.log import Clock
-from recollect.explaining import Explaining
+from recollect.explaining import Explaining, recall_seq
+from recollect.in_force import formula_in_force, formula_named
 from recollect.past import PastView
 from recollect.past_embedding import embedding_at
 from recollect.previous import with_previous
-from recollect.query import formula as formulas
 from recollect.query.formula import Formula
 from recollect.relating import Relating
 from recollect.remembering import changes as checked_changes
@@ -55,7 +55,6 @@ from recollect.when import When, parse_time
 if TYPE_CHECKING:
     from recollect.replay.verify import VerifyReport
 
-DEFAULT_FORMULA = "recollect"
 _BATCH = 512
 
 Time = str | datetime | float
@@ -103,12 +102,18 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         at once: its vector index is loaded meanwhile. `yielding` lets a store that has another of the built-in
         embedders keep it; otherwise it is refused.
         """
+        if not str(path).strip():
+            raise InvalidInput(f"{str(path)!r} names no directory for a store")
         chosen = choose(embedder)
         models = Models(choose_reranker(reranker), expander)
         store = Store.open(path, clock=clock, progress=progress, ahead=ahead)
         try:
             engine = store.projections.engine
-            recipe = _formula(formula) if formula else _in_force(store)
+            recipe = (
+                formula_in_force(engine, store.log.head)
+                if formula is None
+                else formula_named(engine, formula)
+            )
             store.require(recipe)
             adopted = engine.embedder(store.log.head)
             if yielding and chosen and adopted and is_built_in(adopted.label):
@@ -176,6 +181,10 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         self, items: Iterable[str | Mapping[str, object]], *, progress: Progress | None = None
     ) -> list[str]:
         """Keep many, in atomic batches; an item is a text or a mapping of `remember`'s arguments."""
+        if isinstance(items, (str, bytes, Mapping)):
+            raise InvalidInput(
+                f"remember_many takes a list of items, not one {type(items).__name__}; put it in a list"
+            )
         ids: list[str] = []
         batch: list[Ingested] = []
         total = len(items) if isinstance(items, Sequence) else 0
@@ -214,7 +223,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         memory = self._visible(id)
         if content is not UNSET:
             changes["content"] = content
-        checked = checked_changes(id, changes, now=self._store.clock())
+        checked = checked_changes(self.get(id).state, id, changes, now=self._store.clock())
         if "content" in checked:
             checked["vector"] = self._embedding.vectors([str(checked["content"])])[0]
             checked["embedder"] = self._embedding.name
@@ -232,7 +241,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         recall: str | None = None,
     ) -> int:
         """Say that memories were read; returns the seq of the event."""
-        wanted = (ids,) if isinstance(ids, str) else tuple(ids)
+        wanted = (ids,) if isinstance(ids, str) else validate.labels(ids, "ids")
         if not wanted:
             raise InvalidInput("access needs at least one memory id")
         for memory_id in wanted:
@@ -283,7 +292,9 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         `track` counts the hits as accessed; `record=False` writes nothing at all; `wait=False` answers by
         words alone, and says so, while a model is still loading.
         """
-        recipe = _formula(formula) if formula else self._formula
+        recipe = self._formula
+        if formula is not None:
+            recipe = formula_named(self._store.view().engine, formula)
         clock = self._store.clock()
         moment = clock if now is None else parse_time(now, now=clock, what="now")
         question, degraded = pose(
@@ -306,7 +317,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
                 scores=ranking.scores,
                 degraded=degraded,
             )
-            recall_id = self._record(recalled, recipe, in_force=not formula, track=track)
+            recall_id = self._record(recalled, recipe, in_force=formula is None, track=track)
         return answer(self._store, question, ranking, recall_id=recall_id, degraded=degraded)
 
     def _record(self, recalled: Recalled, recipe: Formula, *, in_force: bool, track: bool) -> str:
@@ -357,7 +368,6 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
             self._store.view(seq),
             embedding_at(self._store, self._embedding, seq),
             now=moment,
-            fallback=self._formula,
             models=self._models,
         )
 
@@ -424,26 +434,13 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         return self._store.projections.documents.ids.find(memory_id)
 
     def _recall_seq(self, recall: str) -> int:
-        digits = recall[1:] if recall.startswith("r") else ""
-        if not digits.isdecimal() or not isinstance(self._recalled(int(digits)), Recalled):
+        seq = recall_seq(recall)
+        if not isinstance(self._recalled(seq), Recalled):
             raise InvalidInput(f"{recall!r} is not the id of a recorded recall")
-        return int(digits)
+        return seq
 
     def _recalled(self, seq: int) -> object:
         return self._store.event(seq).fact if 0 < seq <= self._store.catch_up() else None
-
-
-def _formula(given: str | Path | Formula) -> Formula:
-    return given if isinstance(given, Formula) else formulas.load(given)
-
-
-def _in_force(store: Store) -> Formula:
-    """The formula that the store's log put in force last, or the default."""
-    engine = store.projections.engine
-    digest = engine.formula_in_force(store.log.head)
-    return (
-        formulas.load(DEFAULT_FORMULA) if digest is None else formulas.from_canonical(engine.formulas[digest])
-    )
 
 
 __all__ = ["Memory", "UnknownMemory"]

@@ -14,9 +14,9 @@ from recollect.consulting import Models, consult
 from recollect.embedding import Embedding
 from recollect.events.facts import Context, Filters
 from recollect.explaining import Asking, Standpoint, explain_from
+from recollect.in_force import formula_in_force, formula_named
 from recollect.previous import with_previous
 from recollect.projections.view import View
-from recollect.query import formula as formulas
 from recollect.query.explanation import Explanation
 from recollect.query.formula import Formula
 from recollect.store import Store
@@ -33,14 +33,12 @@ class PastView:
         embedding: Embedding,
         *,
         now: int,
-        fallback: Formula,
         models: Models = Models(),  # noqa: B008 (immutable)
     ) -> None:
         self._store = store
         self._seq = view.seq
         self._embedding = embedding
         self._now = now
-        self._fallback = fallback
         self._models = models
 
     @property
@@ -54,11 +52,8 @@ class PastView:
 
     @property
     def formula(self) -> Formula:
-        """The formula in force then; today's default if none had been adopted yet."""
-        digest = self._view.engine.formula_in_force(self.seq)
-        return (
-            self._fallback if digest is None else formulas.from_canonical(self._view.engine.formulas[digest])
-        )
+        """The formula in force then; the default if none had been adopted yet."""
+        return formula_in_force(self._view.engine, self.seq)
 
     def recall(
         self,
@@ -77,8 +72,8 @@ class PastView:
         """The answer that this question would have had then."""
         moment = self._now if now is None else parse_time(now, now=self._now, what="now")
         recipe = self.formula
-        if formula:
-            recipe = formula if isinstance(formula, Formula) else formulas.load(formula)
+        if formula is not None:
+            recipe = formula_named(self._view.engine, formula)
         question, degraded = pose(
             query, now=moment, k=k, embedding=self._embedding, session=session, context=context, filters=filters, wait=wait
         )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import cast
 
 import msgspec
 
@@ -11,6 +12,7 @@ from recollect import validate
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Ingested
 from recollect.memory_ids import new_memory_id
+from recollect.projections.lifecycle_state import LifecycleState
 from recollect.when import parse_time
 
 ARGUMENTS = frozenset(Ingested.__struct_fields__) - {"vector", "embedder", "trust"}
@@ -22,6 +24,10 @@ _TIMES = {"at", "valid_from", "valid_to", "expires_at"}
 
 def ingested(item: str | Mapping[str, object], *, now: int) -> Ingested:
     """One item to remember, without its vector; None is the same as not given."""
+    if not isinstance(item, (str, Mapping)):
+        raise InvalidInput(
+            f"an item to remember is a text or a mapping of remember's arguments, not {item!r}"
+        )
     fields = {"content": item} if isinstance(item, str) else dict(item)
     unknown = sorted(set(fields) - ARGUMENTS)
     if unknown:
@@ -36,7 +42,9 @@ def ingested(item: str | Mapping[str, object], *, now: int) -> Ingested:
     return fact
 
 
-def changes(memory_id: str, given: Mapping[str, object], *, now: int) -> dict[str, object]:
+def changes(
+    state: LifecycleState, memory_id: str, given: Mapping[str, object], *, now: int
+) -> dict[str, object]:
     """What a revision changes, without its vector; None clears what can be cleared."""
     unknown = sorted(set(given) - (ARGUMENTS - {"id"}))
     if unknown:
@@ -45,6 +53,11 @@ def changes(memory_id: str, given: Mapping[str, object], *, now: int) -> dict[st
         raise InvalidInput(f"revise of {memory_id!r} names nothing to change")
     cleared = {name for name, value in given.items() if value is None and name in _CLEARABLE}
     checked = {n: None if n in cleared else _check(n, value, now) for n, value in given.items()}
+    validate.order(
+        cast("int | None", checked.get("valid_from", state.valid_from)),
+        cast("int | None", checked.get("valid_to", state.valid_to)),
+        "valid_from and valid_to",
+    )
     return {"at": now, **checked}
 
 

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from recollect.answers import Answer, Happening, Memo, Status
-from recollect.summary import shorten
+from recollect.summary import shorten, visible
 from recollect.when import iso
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _DIFFERENCES_SHOWN = 10
 _PIPED_WIDTH = 200
+_RANK_AND_SCORE_WIDTH = 26  # with the gaps between the columns
+_MEMORY_WIDTH_MIN = 16
 
 
 def console() -> Console:
@@ -74,8 +76,14 @@ def answer(result: Answer) -> None:
         out.print("nothing matches")
         return
     table = plain_table()
+    beside = max(width_of(hit.id) for hit in result.hits) + _RANK_AND_SCORE_WIDTH
     for name, justify in (("#", "right"), ("score", "right"), ("memory", "left"), ("id", "left")):
-        table.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True)
+        table.add_column(
+            name,
+            justify="right" if justify == "right" else "left",
+            no_wrap=True,
+            max_width=max(out.width - beside, _MEMORY_WIDTH_MIN) if name == "memory" else None,
+        )
     for hit in result.hits:
         table.add_row(
             str(hit.rank), f"{hit.score:.12g}", escaped(shorten(hit.content)), f"[dim]{escaped(hit.id)}[/]"
@@ -119,11 +127,11 @@ def escaped(text: str) -> str:
     """A text with brackets in it, shown as it is."""
     from rich.markup import escape  # noqa: PLC0415
 
-    return escape(text)
+    return escape(visible(text))
 
 
 def memo(result: Memo) -> None:
-    click.echo(result.content, color=True)  # as it is, whatever it holds
+    click.echo(visible(result.content) if sys.stdout.isatty() else result.content, color=True)
     pairs: dict[str, object] = {
         "id": result.id,
         "as of": f"@{result.at}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Literal, get_args
 
@@ -57,15 +56,16 @@ def optional_identifier(value: object, what: str) -> str | None:
 def number(value: object, what: str, *, low: float, high: float) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InvalidInput(f"{what} must be a number, not {value!r}")
-    if math.isnan(value) or not low <= value <= high:
+    if not low <= value <= high:  # nor is NaN
         raise InvalidInput(f"{what} is {value!r}; it must be from {low:g} to {high:g}")
     return float(value)
 
 
 def whole(value: object, what: str, *, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+    index = None if isinstance(value, bool) else getattr(value, "__index__", None)
+    if index is None or not low <= index() <= high:
         raise InvalidInput(f"{what} is {value!r}; it must be a whole number from {low} to {high}")
-    return value
+    return int(index())
 
 
 def labels(values: object, what: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, datetime
 
@@ -20,6 +21,7 @@ _SECONDS = {
     "year": 31_536_000,  # 365 days
 }
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROS_MIN = -62_135_596_800_000_000  # the beginning of the year 1
 _MICROS_MAX = 253_402_300_799_999_999  # the end of the year 9999
 
 
@@ -36,35 +38,49 @@ def to_datetime(moment: int) -> datetime:
 
 
 def iso(moment: int) -> str:
-    """A moment in µs as ISO 8601 in UTC."""
+    """A moment in µs as ISO 8601 in UTC; one that no calendar has stays a number."""
+    if not _MICROS_MIN <= moment <= _MICROS_MAX:
+        return f"{moment} µs after 1970"
     return to_datetime(moment).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def parse_time(when: str | datetime | float, *, now: int, what: str = "time") -> int:
     """A moment in µs from a datetime, ISO 8601, `2 days ago`, `now`, or seconds since 1970."""
+    moment = _moment(when, now)
+    if moment is None:
+        seq = (
+            f"; the seq is written @{when.strip()}"
+            if isinstance(when, str) and when.strip().isdecimal()
+            else ""
+        )
+        raise InvalidInput(
+            f"{what} {when!r} is not a time; write it as 2026-11-01T12:00:00+00:00, 2026-11-01 or '2 days ago'{seq}"
+        )
+    if not _MICROS_MIN <= moment <= _MICROS_MAX:
+        raise InvalidInput(f"{what} {when!r} lies outside the years 1 to 9999")
+    return round(moment)
+
+
+def _moment(when: str | datetime | float, now: int) -> float | None:
     if isinstance(when, datetime):
         return micros(when)
     if isinstance(when, (int, float)) and not isinstance(when, bool):
-        return _from_seconds(when, what)
+        return when * 1_000_000 if when >= 0 else None
     if isinstance(when, str):
-        text = when.strip()
-        if text.lower() == "now":
-            return now
-        if ago := _AGO.fullmatch(text):
-            return now - round(float(ago[1]) * _SECONDS[ago[2].lower()] * 1_000_000)
-        try:
-            return micros(datetime.fromisoformat(text))
-        except ValueError:
-            pass
-    raise InvalidInput(
-        f"{what} {when!r} is not a time; write it as 2026-11-01T12:00:00+00:00, 2026-11-01 or '2 days ago'"
-    )
+        return _written(when.strip(), now)
+    return None
 
 
-def _from_seconds(seconds: float, what: str) -> int:
-    if not 0 <= seconds * 1_000_000 <= _MICROS_MAX:
-        raise InvalidInput(f"{what} {seconds!r} is not a number of seconds since 1970")
-    return round(seconds * 1_000_000)
+def _written(text: str, now: int) -> float | None:
+    if text.lower() == "now":
+        return now
+    if ago := _AGO.fullmatch(text):
+        before = float(ago[1]) * _SECONDS[ago[2].lower()] * 1_000_000
+        return now - round(before) if math.isfinite(before) else -math.inf
+    try:
+        return micros(datetime.fromisoformat(text))
+    except ValueError:
+        return None
 
 
 def parse_seq(when: When) -> int | None:

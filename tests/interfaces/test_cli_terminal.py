@@ -143,6 +143,7 @@ def test_the_model_comes_from_the_helper_unless_that_is_not_wanted(
         seen.append(embedder)
         raise Chosen
 
+    (tmp_path / "log").mkdir()
     monkeypatch.setattr(Memory, "open", open_)
     clean = {"RECOLLECT_NO_DAEMON": None, "RECOLLECT_EMBEDDER": None, **environment}
     result = CliRunner().invoke(main, ["recall", "auth", "--store", str(tmp_path), *arguments], env=clean)
@@ -270,3 +271,26 @@ def test_a_shell_that_is_not_known_is_a_usage_error():
     result = CliRunner().invoke(main, ["completion"], env={"SHELL": "/bin/tcsh"})
     assert result.exit_code == 2
     assert "name a shell: bash, fish, zsh" in result.output
+
+
+def test_what_a_terminal_would_obey_is_spelled_out_there_and_untouched_in_a_pipe(tmp_path: Path):
+    evil = "auth \x1b]0;title\x07 and \u202eback"
+    with Memory.open(tmp_path, embedder="hash") as memory:
+        memory.remember(evil, id="evil")
+    for line in (["get", "evil"], ["recall", "auth"], ["log"], ["memories"]):
+        shown = on_a_terminal(RUN, *line, "--store", str(tmp_path), "--embedder", "hash", "--no-daemon")
+        assert "\x1b]" not in shown
+        assert "\u202e" not in shown
+        assert "\\x1b]0;title" in shown
+    assert CliRunner().invoke(main, ["get", "evil", "--store", str(tmp_path)]).stdout.startswith(evil)
+
+
+def test_on_a_narrow_terminal_a_recall_keeps_ranks_scores_and_ids(tmp_path: Path):
+    with Memory.open(tmp_path, embedder="hash") as memory:
+        kept = memory.remember("auth sessions live in Postgres, which took us a whole year to find out " * 2)
+    line = ("recall", "auth", "--store", str(tmp_path), "--embedder", "hash", "--no-daemon")
+    shown = on_a_terminal(RUN, *line, COLUMNS="80")
+    row = next(line for line in shown.splitlines() if "auth sessions" in line)
+    assert kept in row
+    assert row.replace("\x1b[2m", "").split()[0] == "1"
+    assert "…" in row

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from recollect.embedder import EmbedderMismatch
-from recollect.events.errors import InvalidInput, UnknownMemory
+from recollect.events.errors import InvalidInput, RecollectError, UnknownMemory
 from recollect.memory import Memory
 
 AUTH = "Auth sessions live in Postgres, not Redis"
@@ -338,3 +338,61 @@ def test_a_file_is_not_a_store(tmp_path):
     path.write_text("x")
     with pytest.raises(InvalidInput, match="is a file"):
         Memory.open(path, embedder=None)
+
+
+# --- what is refused, and leaves nothing behind ------------------------------------------------------
+
+
+@pytest.mark.parametrize("items", ["abc", b"abc", {"content": "x"}])
+def test_one_item_is_not_many(memory, items):
+    before = memory.store.log.head
+    with pytest.raises(InvalidInput, match="put it in a list"):
+        memory.remember_many(items)
+    assert memory.store.log.head == before
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda m: m.remember_many([5]), "a text or a mapping"),
+        (lambda m: m.remember("x", importance=10**400), "from 0 to 1"),
+        (lambda m: m.remember("x", at="3000 years ago"), "outside the years 1 to 9999"),
+        (lambda m: m.recall("x", now="3000 years ago"), "outside the years 1 to 9999"),
+        (lambda m: m.recall("x", formula=5), "neither a name, nor a path"),
+        (lambda m: m.recall("x", formula=""), "is not built in"),
+        (lambda m: m.recall("x", formula="reverie@0123456789ab"), "is not one formula of this log"),
+        (lambda m: m.access(None), "must be a list of texts"),
+        (lambda m: m.access("a", recall=12), "they look like 'r12'"),
+        (lambda m: m.why(12, "a"), "they look like 'r12'"),
+        (lambda m: m.revise("a", valid_to="2025-12-31"), "wrong order"),
+        (lambda m: m.revise("a", valid_from="2026-03-02", valid_to="2026-03-01"), "wrong order"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_the_value_and_writes_nothing(memory, call, said):
+    memory.remember("alpha", id="a", valid_from="2026-01-01")
+    before = memory.store.log.head
+    with pytest.raises(RecollectError, match=said):
+        call(memory)
+    assert memory.store.log.head == before
+
+
+def test_a_whole_number_of_numpy_is_a_whole_number(memory):
+    memory.remember("alpha", id="a")
+    memory.remember("alpha too", id="b")
+    assert len(memory.recall("alpha", k=np.int64(1)).hits) == 1
+
+
+def test_a_formula_of_the_log_is_named_with_its_digest(memory):
+    memory.remember("alpha", id="a")
+    label = memory.recall("alpha", formula="reverie").formula
+    assert label.startswith("reverie@")
+    assert memory.recall("alpha", formula=label).formula == label
+    assert memory.at("now").recall("alpha", formula=label).formula == label
+
+
+@pytest.mark.parametrize("path", ["", "  "])
+def test_a_store_needs_a_name(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput, match="names no directory"):
+        Memory.open(path, embedder=None)
+    assert list(tmp_path.iterdir()) == []

@@ -43,6 +43,29 @@ def test_what_is_no_time_is_refused_with_an_example(text: object):
         parse_time(text, now=NOW)
 
 
+@pytest.mark.parametrize(
+    "when",
+    [
+        "3000 years ago", "99999999999999999999 years ago", f"{'9' * 400} years ago",
+        "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", 1e300, float("inf"),
+        datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14))),
+    ],
+)  # fmt: skip
+def test_a_time_that_no_calendar_has_is_refused(when: object):
+    with pytest.raises(InvalidInput, match="outside the years 1 to 9999"):
+        parse_time(when, now=NOW)
+
+
+def test_a_bare_number_is_told_apart_from_a_seq():
+    with pytest.raises(InvalidInput, match="the seq is written @5"):
+        parse_time("5", now=NOW)
+
+
+def test_a_stored_time_that_no_calendar_has_can_still_be_shown():
+    assert iso(-(10**17)) == "-100000000000000000 µs after 1970"
+    assert iso(parse_time("0001-01-01", now=NOW)) == "0001-01-01T00:00:00.000000Z"
+
+
 def test_a_seq_is_an_int_or_at_and_digits():
     assert parse_seq(12) == 12
     assert parse_seq("@12") == 12

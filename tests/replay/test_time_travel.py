@@ -103,6 +103,19 @@ def test_the_answer_names_the_seq_and_the_formula_in_force_then(memory: Memory):
     assert memory.at(before).recall("auth", formula="reverie-budget").formula == other.label
 
 
+def test_before_a_formula_was_adopted_the_default_is_in_force_whatever_the_store_is_opened_with(
+    memory: Memory,
+):
+    memory.remember("auth session", id="a")
+    before = memory.status().head
+    default = formulas.built_in("recollect").label
+    assert memory.at(before).recall("auth").formula == default
+    memory.recall("auth")  # adopts reverie
+    assert memory.at(before).recall("auth").formula == default
+    assert memory.at(before).explain("auth", "a").formula == default
+    assert memory.at("now").recall("auth").formula == formulas.built_in("reverie").label
+
+
 def test_valid_time_and_system_time_are_two_clocks(memory: Memory):
     memory.remember("auth lives in redis", id="old", valid_from="2026-01-01", valid_to="2026-03-01")
     first = memory.status().head
