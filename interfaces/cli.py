@@ -73,6 +73,7 @@ def _common(function: Command) -> Command:
             envvar="RECOLLECT_STORE",
             default="~/.recollect",
             show_default=True,
+            type=click.Path(file_okay=False),
             callback=_directory,
             help="The store's directory.",
         ),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @main.command()
-@click.argument("folders", metavar="DIR…", nargs=-1, required=True)
+@click.argument("folders", metavar="DIR…", nargs=-1, required=True, type=click.Path(file_okay=False))
 @click.option("--once", is_flag=True, help="Make the store equal to the folders, print a report, and end.")
 @click.option(
     "--every", metavar="SECONDS", default=300.0, show_default=True, help="Compare everything this often."

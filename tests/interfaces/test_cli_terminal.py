@@ -231,6 +231,9 @@ def test_tab_completes_commands_options_choices_and_formulas():
     assert offered("recollect formulas show rev") == ["plain,reverie", "plain,reverie-budget"]
     assert offered("recollect recall x --embedder m") == ["plain,minilm"]
     assert offered("recollect compare ./mine") == ["file,./mine"]
+    assert offered("recollect import b") == ["file,b"]
+    assert offered("recollect watch n") == ["dir,n"]
+    assert offered("recollect status --store s") == ["dir,s"]
 
 
 def test_tab_completes_memories_of_the_store_and_never_fails(tmp_path):
