@@ -14,10 +14,11 @@ class InvalidInput(RecollectError):
 class UnknownMemory(RecollectError):
     """No memory with this id exists at this position."""
 
-    def __init__(self, memory_id: str, *, at: int | None = None) -> None:
+    def __init__(self, memory_id: str, *, at: int | None = None, damage: LogDamaged | None = None) -> None:
         self.memory_id = memory_id
         where = "" if at is None else f" as of @{at}"
-        super().__init__(f"no memory has the id {memory_id!r}{where}")
+        behind = "" if damage is None else f", or it lies behind the damage at @{damage.seq}: {damage}"
+        super().__init__(f"no memory has the id {memory_id!r}{where}{behind}")
 
 
 class HeadMoved(RecollectError):

@@ -33,8 +33,10 @@ from struct import Struct
 from typing import NamedTuple
 from zlib import crc32
 
-from recollect.events.disk import Disk, synced_directory
+from recollect.events.disk import Disk, read_whole, synced_directory
+from recollect.events.forks import renewed_in_children
 
+HEAD = "head"
 _SLOT = Struct("<4sIQQQII")
 _MAGIC = b"RcHd"
 _SLOT_STRIDE = 512
@@ -60,8 +62,12 @@ class HeadFile:
         self._seen = b""
         self._published: Position | None = None
         self._counters = [0, 0, 0, 0]
-        self._guard = threading.Lock()
+        self.renew_locks()
+        renewed_in_children(self)
         self.witnessed = 0
+
+    def renew_locks(self) -> None:
+        self._guard = threading.Lock()
 
     def create(self) -> None:
         """Make the file if there is none, durably."""
@@ -92,6 +98,16 @@ class HeadFile:
             self._write(_MARKS, position)
         assert self._descriptor is not None
         self._disk.sync(self._descriptor)
+
+    def flaw(self) -> str | None:
+        """What is wrong with the file of a log that has events; a slot that was never written is all zeros."""
+        data = read_whole(self._disk, self._path) or b""
+        slots = range(len(self._counters))
+        whole = [slot for slot in slots if _parse(data, slot)[1] is not None]
+        torn = [slot for slot in slots if slot not in whole and any(_fields(data, slot))]
+        if not whole:
+            return "nothing in it can be read" if data else "it is missing or empty"
+        return f"{len(torn)} of its {len(slots)} slots cannot be read" if torn else None
 
     def close(self) -> None:
         if self._descriptor is not None:
@@ -129,9 +145,13 @@ class HeadFile:
         self.witnessed = max(self.witnessed, position.durable)
 
 
+def _fields(data: bytes, slot: int) -> bytes:
+    return data[slot * _SLOT_STRIDE : slot * _SLOT_STRIDE + _SLOT.size]
+
+
 def _parse(data: bytes, slot: int) -> tuple[int, Position | None]:
     """Counter and position of a slot; (0, None) if it was never written, or is torn."""
-    fields = data[slot * _SLOT_STRIDE : slot * _SLOT_STRIDE + _SLOT.size]
+    fields = _fields(data, slot)
     if len(fields) < _SLOT.size or crc32(fields[:-4]) != int.from_bytes(fields[-4:], "little"):
         return 0, None
     magic, _, counter, visible, durable, _, _ = _SLOT.unpack(fields)

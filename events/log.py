@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from recollect.events.envelope import Draft, Recorded
+from recollect.events.errors import LogDamaged
 
 Durability = Literal["durable", "group", "unsafe"]
 Clock = Callable[[], int]
@@ -50,6 +51,16 @@ class Log(Protocol):
     @property
     def head(self) -> int:
         """The last seq this instance may show; `refresh` brings it up to what other processes wrote."""
+        ...
+
+    @property
+    def damage(self) -> LogDamaged | None:
+        """Where acknowledged events cannot be read, as far as this instance came upon it."""
+        ...
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What went wrong beside the events and cost none of them; also to be asked after `close`."""
         ...
 
     def append(

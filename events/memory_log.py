@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from recollect.events.batch import prepare, refuse_other_event
 from recollect.events.envelope import Draft, Recorded
-from recollect.events.errors import HeadMoved
+from recollect.events.errors import HeadMoved, LogDamaged
 from recollect.events.frame import (
     GENESIS,
     BadFrame,
@@ -48,6 +48,14 @@ class MemoryLog:
     @property
     def head(self) -> int:
         return len(self._frames)
+
+    @property
+    def damage(self) -> LogDamaged | None:
+        return None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return ()
 
     def append(
         self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable"  # noqa: ARG002

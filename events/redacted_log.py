@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from recollect.events.envelope import Draft, Recorded, decode, type_name
+from recollect.events.errors import LogDamaged
 from recollect.events.facts import Erased, Ingested, Redacted, Remains, Revised
 from recollect.events.frame import Frame
 from recollect.events.log import Durability, Finding, LogStatus
@@ -69,12 +70,11 @@ class RedactedLog:
     def _take(self, erasures: Sequence[int]) -> None:
         """Latest first: an `Erased` event may have been erased by a later one."""
         self._last = (0, {})
-        found: dict[int, int] = {}
+        found: set[int] = set()
         for erasure in reversed(erasures):
-            self._erased_by.update(found)
-            for seq in self.remains_of(erasure):
-                found.setdefault(seq, erasure)
-        self._erased_by.update(found)
+            fresh = set(self.remains_of(erasure)) - found
+            found |= fresh
+            self._erased_by.update(dict.fromkeys(fresh, erasure))
         self._last = (0, {})
 
     # --- reading ---------------------------------------------------------------------------------
@@ -118,6 +118,14 @@ class RedactedLog:
     @property
     def head(self) -> int:
         return self.base.head
+
+    @property
+    def damage(self) -> LogDamaged | None:
+        return self.base.damage
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self.base.warnings
 
     def append(
         self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable"

@@ -38,7 +38,7 @@ from recollect.events.segment_format import (
     encode_footer,
     footer_digest,
 )
-from recollect.events.segment_index import SegmentIndex, TypeCounts
+from recollect.events.segment_index import Place, SegmentIndex, TypeCounts
 
 Erasing = Callable[[], frozenset[int]]
 
@@ -128,19 +128,28 @@ class Segment:
         scanned = scan(
             self.file, start=self.end, seq=self.last_seq + 1, chain=self.chain, upto=upto, erasing=self._erasing()
         )  # fmt: skip
-        self.accept(scanned.whole)
-        self.end, self.chain = scanned.end, scanned.chain
+        self._take(_places(scanned.whole), end=scanned.end, chain=scanned.chain)
         return scanned
 
     def accept(self, frames: Sequence[Found]) -> None:
-        """Take over frames that were found whole, though perhaps not their batch."""
+        """Take over frames that were found whole, though not their batch: they can be read, nothing continues them."""
+        end = frames[-1].offset + frames[-1].header.length if frames else self.end
+        self._take(_places(frames), end=end, chain=self.chain)
+
+    def _take(self, places: Sequence[Place], *, end: int, chain: bytes) -> None:
+        """Count these events, which are on disk, as this segment's.
+
+        Ctrl-C may come with any call. What it leaves in the index is not counted, and replaced when the frames are
+        taken over again; there is no call between the assignments, which so come all or not at all.
+        """
         index = self.index
-        for offset, header, type_ in frames:
-            index.add(offset, header.at, header.id, type_, header.version)
-        self.count += len(frames)
-        if frames:
-            self.last_at = frames[-1].header.at
-            self.end = frames[-1].offset + frames[-1].header.length
+        types = index.put(self.count, places)
+        count, last_at = self.count + len(places), places[-1].at if places else self.last_at
+        index.types = types
+        self.count = count
+        self.last_at = last_at
+        self.chain = chain
+        self.end = end
 
     # --- writing ---------------------------------------------------------------------------------
 
@@ -151,12 +160,11 @@ class Segment:
     def _add(self, batch: Batch, entries: Sequence[Entry], times: Sequence[int]) -> None:
         assert not self.sealed
         self._write_at_end(batch.blob)
-        index = self.index
-        for entry, at, start in zip(entries, times, batch.starts, strict=True):
-            index.add(self.end + start, at, entry.id, entry.type, entry.version)
-        self.count += len(entries)
-        self.last_at, self.chain = times[-1], batch.chain
-        self.end += len(batch.blob)
+        places = [
+            Place(self.end + start, at, entry.id, entry.type, entry.version)
+            for entry, at, start in zip(entries, times, batch.starts, strict=True)
+        ]
+        self._take(places, end=self.end + len(batch.blob), chain=batch.chain)
 
     def copy(self, frames: Sequence[Frame]) -> None:
         """Add whole batches of another log at the end, as they are."""
@@ -209,8 +217,7 @@ class Segment:
         if walked.problem is not None:
             raise self.damaged(walked.problem_offset, walked.problem_seq, walked.problem)
         index = SegmentIndex()
-        for offset, header, type_ in walked.whole:
-            index.add(offset, header.at, header.id, type_, header.version)
+        index.types = index.put(0, _places(walked.whole))
         return index
 
     def types(self) -> TypeCounts:
@@ -319,3 +326,7 @@ class Segment:
 
     def damaged(self, offset: int, seq: int, reason: str) -> LogDamaged:
         return LogDamaged(path=str(self.path), offset=offset, seq=seq, reason=reason)
+
+
+def _places(frames: Sequence[Found]) -> list[Place]:
+    return [Place(offset, header.at, header.id, type_, header.version) for offset, header, type_ in frames]

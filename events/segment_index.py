@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -26,6 +26,16 @@ _SCANNED_IDS = 8
 _SCANS = 4
 TypeCounts: TypeAlias = dict[tuple[str, int], int]
 _Halves: TypeAlias = npt.NDArray[np.uint64]
+
+
+class Place(NamedTuple):
+    """One event: where its frame begins, when it was recorded, its id, and what it is."""
+
+    offset: int
+    at: int
+    id: bytes
+    type: str
+    version: int
 
 
 class SegmentIndex:
@@ -41,13 +51,21 @@ class SegmentIndex:
     def __len__(self) -> int:
         return len(self.offsets)
 
-    def add(self, offset: int, at: int, id_: bytes, type_: str, version: int) -> None:
+    def put(self, start: int, places: Sequence[Place]) -> TypeCounts:
+        """These events from place `start` on, whatever stood there; returns what `types` is then, for the caller to set.
+
+        An interrupted call may leave some of them: it is made again, from the same start.
+        """
+        types = dict(self.types)
+        for place in places:
+            key = place.type, place.version
+            types[key] = types.get(key, 0) + 1
+        self.offsets[start:] = array("q", [place.offset for place in places])
+        self.times[start:] = array("q", [place.at for place in places])
+        self._ids[start * ID_BYTES :] = b"".join([place.id for place in places])
         if self._places is not None:
-            self._places[id_] = len(self.offsets)
-        self._ids += id_
-        self.offsets.append(offset)
-        self.times.append(at)
-        self.types[type_, version] = self.types.get((type_, version), 0) + 1
+            self._places.update({place.id: number for number, place in enumerate(places, start)})
+        return types
 
     def id_at(self, place: int) -> bytes:
         return bytes(self._ids[place * ID_BYTES : (place + 1) * ID_BYTES])

@@ -31,8 +31,9 @@ from recollect.events.disk import Disk, RealDisk
 from recollect.events.envelope import Draft, Recorded
 from recollect.events.erasure import Intent
 from recollect.events.errors import InvalidInput, LogDamaged, LogFailed, LogReadOnly, RecollectError
+from recollect.events.forks import renewed_in_children
 from recollect.events.frame import Frame
-from recollect.events.head import HeadFile, Position
+from recollect.events.head import HEAD, HeadFile, Position
 from recollect.events.log import Clock, Durability, Finding, LogStatus
 from recollect.events.recovery import QUARANTINE, find_damage, show_until_damage
 from recollect.events.segment_writer import SegmentWriter
@@ -60,17 +61,21 @@ class SegmentLog:
         self._read_only = read_only
         self._intent = Intent(disk, path)
         self._segments = Segments(disk, path, self._intent.pending, write=not read_only)
-        self._head = HeadFile(disk, path / "head")
+        self._head = HeadFile(disk, path / HEAD)
         self._lock = WriterLock(disk, path / "writer.lock", timeout_s=lock_timeout_s)
         self._writer = SegmentWriter(
             disk, path, self._segments, self._head, self._intent, clock=clock, segment_bytes=segment_bytes
         )
-        self._mutex = threading.RLock()
-        self._synced = threading.Condition()
-        self._group_has_leader = False
+        self.renew_locks()
+        renewed_in_children(self)
         self._failure: LogFailed | None = None
         self._wrote = False
         self._closed = False
+
+    def renew_locks(self) -> None:
+        self._mutex = threading.RLock()
+        self._synced = threading.Condition()
+        self._group_has_leader = False
 
     @classmethod
     def open(
@@ -219,6 +224,14 @@ class SegmentLog:
     @property
     def head(self) -> int:
         return self._writer.visible
+
+    @property
+    def damage(self) -> LogDamaged | None:
+        return self._writer.damage
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(self._writer.warnings)
 
     def _readable(self) -> Segments:
         if self._closed:

@@ -57,6 +57,7 @@ class SegmentWriter:
         self.visible = 0
         self.durable = 0
         self.damage: LogDamaged | None = None
+        self.warnings: list[str] = []
 
     # --- catching up -----------------------------------------------------------------------------
 
@@ -86,8 +87,10 @@ class SegmentWriter:
             self._disk, self._path, self._segments, stop, witnessed=self._head.witnessed
         )  # fmt: skip
         if self.damage is not None:
-            show_until_damage(self._segments, stop)
-            self.visible = self._segments.tail
+            show_until_damage(
+                self._segments, stop
+            )  # the damaged event was durable, and so were all before it
+            self.visible = self.durable = self._segments.tail
             return
         recovered = set_aside(self._disk, self._path, self._segments, stop) if stop is not None else None
         self._show_taken_over(before)
@@ -193,11 +196,18 @@ class SegmentWriter:
         self.visible = position.visible
 
     def mark(self) -> None:
-        """Leave a synced witness of what is durable."""
+        """Leave a synced witness of what is durable. It is durable without one: a failure here costs no event."""
         if self.durable > self._marked:
-            self._head.mark(Position(self.visible, self.durable))
-            self._marked = self.durable
+            try:
+                self._head.mark(Position(self.visible, self.durable))
+                self._marked = self.durable
+            except OSError as error:
+                self._warn(f"the head file of {self._path} could not be written: {error}")
         self._marked_s = time.monotonic()
+
+    def _warn(self, warning: str) -> None:
+        if warning not in self.warnings:
+            self.warnings.append(warning)
 
     # --- segments --------------------------------------------------------------------------------
 
@@ -237,14 +247,23 @@ class SegmentWriter:
         if last is None or last.sealed or last.count == 0:
             return
         unfinished = self._path / f"{INDEX_CACHE}.new"
-        descriptor = self._disk.open(unfinished, create=True)
         try:
-            footer = last.footer()
+            self._write_over(unfinished, last.footer())
+            self._disk.rename(unfinished, self._path / INDEX_CACHE)
+        except OSError as error:
+            with suppress(OSError):
+                self._disk.remove(unfinished)
+            self._warn(
+                f"{self._path / INDEX_CACHE} could not be written: {error}; the next opening takes longer"
+            )
+
+    def _write_over(self, path: Path, data: bytes) -> None:
+        descriptor = self._disk.open(path, create=True)
+        try:
             self._disk.truncate(descriptor, 0)
-            self._disk.write(descriptor, footer, 0)
+            self._disk.write(descriptor, data, 0)
         finally:
             self._disk.close(descriptor)
-        self._disk.rename(unfinished, self._path / INDEX_CACHE)
 
     # --- erasing ---------------------------------------------------------------------------------
 

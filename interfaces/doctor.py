@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from recollect.doctor_caches import Caches, Problem
+from recollect.events.disk import RealDisk
 from recollect.events.erasure import INTENT
 from recollect.events.errors import InvalidInput, LogDamaged
+from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Finding
 from recollect.events.recovery import QUARANTINE
 from recollect.events.redacted_log import RedactedLog
@@ -134,6 +137,12 @@ def _unfinished_erasures(folder: Path, log: RedactedLog) -> Iterator[Problem]:
 def _notes(folder: Path, log: SegmentLog, *, damaged: bool) -> Iterator[str]:
     if damaged:
         yield "the caches were not examined: they can only be compared with a log that is whole"
+    flaw = HeadFile(RealDisk(), folder / "log" / HEAD).flaw() if log.head else None
+    if flaw:
+        yield (
+            f"{folder / 'log' / HEAD}: {flaw}; it bears witness to what was acknowledged, so events missing at the end "
+            f"of the log might not be noticed now. Whoever writes next writes it anew"
+        )
     status = log.status()
     for name in status.recovered:
         yield (
@@ -167,7 +176,8 @@ def _fix(folder: Path, problems: tuple[Problem, ...]) -> None:
     """Only what is safe: caches and leftovers are deleted, an erasure is finished by opening the store."""
     for problem in problems:
         if problem.severity in ("cache", "leftover"):
-            Path(problem.where).unlink(missing_ok=True)
+            with suppress(OSError):  # what cannot be deleted is found again, and stays a problem
+                Path(problem.where).unlink(missing_ok=True)
     damaged = any(problem.severity == "damage" for problem in problems)
     if not damaged and any(problem.severity == "erasure" for problem in problems):
         for path in checkpoints.paths(folder / "cache" / "checkpoints"):

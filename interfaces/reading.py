@@ -23,7 +23,7 @@ def memo(store: Store, view: View, memory_id: str) -> Memo:
         memory = view.documents.ids.find(memory_id)
         row = -1 if memory < 0 else view.documents.newest_row(memory, view.seq)
         if row < 0:
-            raise UnknownMemory(memory_id, at=view.seq)
+            raise UnknownMemory(memory_id, at=view.seq, damage=store.damage)
         return _memo(store, view, memory, row)
 
 
@@ -68,7 +68,7 @@ def happenings(store: Store, view: View, memory_id: str) -> list[Happening]:
     """Every event that touched a memory, oldest first."""
     memory = view.documents.ids.find(memory_id)
     if memory < 0 or view.documents.newest_row(memory, view.seq) < 0:
-        raise UnknownMemory(memory_id, at=view.seq)
+        raise UnknownMemory(memory_id, at=view.seq, damage=store.damage)
     seqs = {*view.lifecycle.history(memory), *view.graph.history(memory)}
     return [happening(store, seq) for seq in sorted(seqs) if seq <= view.seq]
 

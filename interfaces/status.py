@@ -9,7 +9,6 @@ import numpy as np
 from recollect.answers import EmbedderStatus, Status
 from recollect.dream.schedule import new_memories
 from recollect.embedding import Embedding
-from recollect.events.log import LogStatus
 from recollect.projections.columns import Int32Array
 from recollect.query.formula import Formula
 from recollect.store import Store
@@ -40,7 +39,7 @@ def status_of(store: Store, embedding: Embedding, formula: Formula) -> Status:
         last_dream=last_dream,
         new_since_dream=new_memories(projections.at(seq, 0), last_dream),
         checkpoint_age_events=store.checkpoint_age_events,
-        degraded=tuple(_problems(store, embedding, log, without_vector)),
+        degraded=tuple(_problems(store, embedding, without_vector)),
         now=iso(store.clock()),
         head_at=_time(store, log.head),
         last_dream_at=_time(store, last_dream),
@@ -80,10 +79,13 @@ def _bytes_under(folder: Path | None) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def _problems(store: Store, embedding: Embedding, log: LogStatus, without_vector: int) -> list[str]:
+def _problems(store: Store, embedding: Embedding, without_vector: int) -> list[str]:
     """What is degraded, each with what to do about it."""
-    damage = log.damage or (str(store.damage) if store.damage else None)
-    problems = [damage] if damage else []
+    problems = [str(store.damage)] if store.damage else []
+    if store.read_only:
+        problems.append(
+            "the store is read-only: nothing can be written, recalls are asked with `--no-record`"
+        )
     if embedding.embedder is None:
         problems.append("vector: no embedder, ranked by words only; open the store with one")
     elif failure := getattr(embedding.embedder, "failure", None):
@@ -99,4 +101,5 @@ def _problems(store: Store, embedding: Embedding, log: LogStatus, without_vector
         problems.append(str(store.unfinished_erasure))
     if store.sealer.last_error:
         problems.append(f"the last index build failed: {store.sealer.last_error}; searches scan instead")
+    problems += store.log.warnings
     return problems

@@ -5,17 +5,22 @@
     <store>/cache/shards/         built HNSW indexes; may be deleted at any time
 
 Every read first catches up with what other processes appended. Facts go in through `append` and come back
-through the fold, so what this process shows is what any process would show.
+through the fold, so what this process shows is what any process would show. A fold, or a reading, that was
+interrupted may leave the projections torn: they are then neither read nor saved, but folded again (`wholeness`).
+
+A store that cannot be written to, on a disk mounted for reading or without permission, is read as it is.
 
 An erasure is an `Erased` event first. Whoever catches up with one finishes it: the payloads that it names are
 overwritten, checkpoints from before it and shards with erased vectors are deleted, and the projections are folded
 again from the start, so that no trace stays in memory either. An erasure that was interrupted anywhere is hereby
-finished by whoever opens the store next; the events that it names read as erased from the first step on.
+finished by whoever opens the store next; the events that it names read as erased from the first step on. One that
+could not be finished, because the log was busy, is tried again by this process when it next finds something new.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import threading
 import time
@@ -24,8 +29,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from recollect.events.envelope import EventId, Recorded, draft
-from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
-from recollect.events.facts import AnyFact, ShardSealed
+from recollect.events.errors import InvalidInput, LogDamaged, LogFailed, LogReadOnly, RecollectError
+from recollect.events.facts import AnyFact, Recalled, ShardSealed
 from recollect.events.log import Clock, Durability
 from recollect.events.memory_log import MemoryLog
 from recollect.events.redacted_log import RedactedLog
@@ -35,12 +40,14 @@ from recollect.projections import checkpoints
 from recollect.projections.sealing import Sealer, seal_event_id
 from recollect.projections.view import Projections, View
 from recollect.query.formula import Formula
-from recollect.when import When, iso, parse_seq, parse_time
+from recollect.when import When, parse_seq, parse_time
+from recollect.wholeness import Wholeness, interrupted
 
 Progress = Callable[[int, int], None]
 
 _CHECKPOINT_EVERY = 2_000
 _PROGRESS_EVERY = 5_000
+_NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def system_clock() -> int:
@@ -60,6 +67,27 @@ def _no_collection(events: int) -> Iterator[None]:
             gc.enable()
 
 
+def _warn(warning: str) -> None:
+    """Where nobody is left to be told but the program's log, which is stderr unless it says otherwise."""
+    import logging  # noqa: PLC0415 (imports wait until needed)
+
+    logging.getLogger("recollect").warning("recollect: %s", warning)
+
+
+def _opened(path: Path, clock: Clock) -> tuple[SegmentLog, bool]:
+    """The log, and whether it can only be read: what lies on a disk that cannot be written to is no error."""
+    try:
+        return SegmentLog.open(path, clock=clock), False
+    except LogFailed as error:
+        refused = isinstance(error.__cause__, OSError) and error.__cause__.errno in _NOT_WRITABLE
+        if not refused or not path.is_dir():
+            raise
+        try:
+            return SegmentLog.open(path, clock=clock, read_only=True), True
+        except RecollectError:
+            raise error from None
+
+
 class Store:
     """The engine room behind `Memory`."""
 
@@ -72,13 +100,16 @@ class Store:
         analyzers: Sequence[str],
         progress: Progress | None = None,
         ahead: bool = False,
+        read_only: bool = False,
     ) -> None:
         self.log = RedactedLog(log)
         self.folder = folder
         self.clock = clock
-        self.lock = threading.RLock()
-        self.damage: LogDamaged | None = None
+        self.read_only = read_only
+        self.lock = Wholeness()
+        self._fold_damage: LogDamaged | None = None
         self.unfinished_erasure: RecollectError | None = None
+        self._unfinished: list[int] = []
         self.projections = self._new_projections(analyzers)
         self.sealer = Sealer(self.projections.vectors, publish=self._publish_shard)
         self._checkpoint_seq = 0
@@ -102,6 +133,7 @@ class Store:
     ) -> Store:
         """The store in a directory, made if it is not there; ":memory:" keeps nothing.
 
+        One that is there and cannot be written to is opened for reading (`read_only`).
         With `ahead` the shards that the first question needs are loaded in a thread while the log is folded.
         """
         if str(path) == ":memory:":
@@ -109,8 +141,10 @@ class Store:
         folder = Path(path).expanduser()
         if folder.exists() and not folder.is_dir():
             raise InvalidInput(f"{folder} is a file; a store is a directory")
-        log = SegmentLog.open(folder / "log", clock=clock)
-        return cls(log, folder=folder, clock=clock, analyzers=analyzers, progress=progress, ahead=ahead)
+        log, read_only = _opened(folder / "log", clock)
+        return cls(
+            log, folder=folder, clock=clock, analyzers=analyzers, progress=progress, ahead=ahead, read_only=read_only
+        )  # fmt: skip
 
     def _load_shards(self) -> None:
         """Whatever goes wrong here goes wrong again where it is said."""
@@ -131,16 +165,52 @@ class Store:
         """One atomic batch; its seqs."""
         if self.damage is not None:
             raise self.damage
+        self.require_writable(recall=any(isinstance(fact, Recalled) for fact in facts))
         drafts = [
             draft(fact, actor=actor, event_id=event_id)
             for fact, event_id in zip(facts, ids or [None] * len(facts), strict=True)
         ]
         return self.log.append(drafts, expect=expect, durability=durability)
 
+    def require_writable(self, *, recall: bool = False) -> None:
+        if self.read_only:
+            hint = "; ask without recording the recall (`--no-record`, record=False)" if recall else ""
+            raise LogReadOnly(f"the store is read-only: {self.folder}{hint}")
+
     def _publish_shard(self, fact: ShardSealed) -> None:
-        self.append([fact], actor="recollect", ids=[seal_event_id(fact)])
+        with self.lock:
+            if self.lock.torn:  # the shard may have been built from what is torn
+                return
+            self.append([fact], actor="recollect", ids=[seal_event_id(fact)])
+            self.catch_up()
+            self.purge_caches()
+
+    # --- damage ----------------------------------------------------------------------------------
+
+    @property
+    def damage(self) -> LogDamaged | None:
+        """Acknowledged events that cannot be read: found when the log was opened, or by the fold."""
+        return self._fold_damage or self.log.damage
+
+    @property
+    def damage_note(self) -> str | None:
+        """For an answer: how far the events go that it was made from, if that is not all of them."""
+        damage = self.damage
+        if damage is None:
+            return None
+        return (
+            f"the log is damaged: only the events up to @{self.projections.position} were read, @{damage.seq} was "
+            f"acknowledged but {damage.reason} ({damage.path}, byte {damage.offset}); see `recollect doctor`"
+        )
+
+    def require_whole(self, action: str) -> None:
+        """Refuse what must not be done with a part of the log, such as replacing a good backup by a shorter one."""
         self.catch_up()
-        self.purge_caches()
+        if self.damage is not None:
+            raise RecollectError(
+                f"{action} refused, nothing was written: only the events up to @{self.projections.position} can be "
+                f"read. Copy them with `recollect doctor --salvage NEW_DIR` and {action} that store. {self.damage}"
+            )
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -150,35 +220,73 @@ class Store:
         Where acknowledged data is damaged the fold ends: what came before can be read, nothing can be written.
         """
         with self.lock:
+            if self.lock.torn:
+                self._start_anew()
             head = self.log.refresh()
-            if head > self.projections.position and self.damage is None:
+            if head > self.projections.position and self._fold_damage is None:
+                self.lock.torn = True
                 try:
-                    erasures = self.log.learn()
-                    if erasures:
-                        self._finish_erasures(erasures)
-                    start = self.projections.position
-                    with _no_collection(head - start):
-                        self._fold(start, head, progress)
-                    if erasures:
-                        self.purge_caches()
+                    self._take_in(head, progress)
                 except LogDamaged as damage:
-                    self.damage = damage
+                    self._fold_damage = damage
+            self.lock.torn = False
             return self.projections.position
+
+    def _start_anew(self) -> None:
+        """New projections in place of torn ones, from the newest checkpoint; erasures are looked up again, too."""
+        analyzers = list(self.projections.lexicals)
+        self.projections = self._new_projections(analyzers)
+        self._fold_damage = None
+        self._checkpoint_seq = 0
+        self.log.resume([], 0)
+        self._load_checkpoint()
+        for analyzer in analyzers:
+            self._index(analyzer)
+        self.sealer.follow(self.projections.vectors)
+
+    def _take_in(self, head: int, progress: Progress | None) -> None:
+        erasures = self.log.learn()
+        if erasures or self._unfinished:
+            self._finish_erasures(erasures)
+        start = self.projections.position
+        with _no_collection(head - start):
+            self._fold(start, head, progress)
+        if erasures:
+            self.purge_caches()
 
     def _finish_erasures(self, erasures: Sequence[int]) -> None:
         """Overwrite what these `Erased` events name, and start anew if any of it is in the projections."""
         seqs = [seq for erasure in erasures for seq in self.log.remains_of(erasure)]
+        self._overwrite([*self._unfinished, *erasures])
+        if min(seqs, default=self.projections.position + 1) <= self.projections.position:
+            self.projections = self._new_projections(list(self.projections.lexicals))
+            self.sealer.follow(self.projections.vectors)
+
+    def _overwrite(self, erasures: Sequence[int]) -> None:
+        """Overwrite what these `Erased` events name; if that fails they are kept, to be tried again."""
+        seqs = dict.fromkeys(seq for erasure in erasures for seq in self.log.remains_of(erasure))
         try:
             left = [seq for seq in seqs if not self.log.overwritten(seq)]
             if left:
                 self.log.erase(left)
         except (RecollectError, OSError) as error:
+            self._unfinished = list(erasures)
             self.unfinished_erasure = RecollectError(
-                f"the erasure of @{erasures[-1]} is not finished: {error}; open the store again to finish it"
+                f"the erasure of @{erasures[-1]} is not finished: {error}; it is tried again with the next write, "
+                f"and when the store is opened again"
             )
-        if min(seqs, default=self.projections.position + 1) <= self.projections.position:
-            self.projections = self._new_projections(list(self.projections.lexicals))
-            self.sealer.follow(self.projections.vectors)
+        else:
+            self._unfinished = []
+            self.unfinished_erasure = None
+
+    def finish_erasures(self) -> None:
+        """Try once more what could not be overwritten; raises if it still cannot be."""
+        with self.lock:
+            self.catch_up()
+            if self._unfinished:
+                self._overwrite(self._unfinished)
+            if self.unfinished_erasure is not None:
+                raise self.unfinished_erasure
 
     def _fold(self, start: int, head: int, progress: Progress | None) -> None:
         shown = start
@@ -244,7 +352,7 @@ class Store:
     def purge_caches(self) -> list[str]:
         """Delete the cached files that may hold something that was erased; their names."""
         with self.lock:
-            if self.cache is None or not self.log.erasures:
+            if self.cache is None or self.read_only or not self.log.erasures:
                 return []
             gone = checkpoints.purge(self.cache / "checkpoints", before=self.log.erasures[-1])
             if self._checkpoint_seq < self.log.erasures[-1]:
@@ -252,14 +360,14 @@ class Store:
             return gone + self.projections.vectors.purge()
 
     def checkpoint(self) -> Path | None:
-        """Save the projections; None for a store in memory, or if an erasure came in between.
+        """Save the projections; None for a store in memory or read-only, or if an erasure came in between.
 
         An erasure by another process may purge the checkpoints before this one is in place; looking at the log
         again afterwards makes sure that one of the two processes deletes it.
         """
         with self.lock:
             self.catch_up()
-            if self.cache is None or self.unfinished_erasure is not None:
+            if self.cache is None or self.read_only or self.unfinished_erasure is not None:
                 return None
             seq = self.projections.position
             key = checkpoints.key_of(self.projections.versions())
@@ -282,10 +390,15 @@ class Store:
         return self.projections.position - self._checkpoint_seq
 
     def close(self) -> None:
+        """Every event is in the log by now: what goes wrong beside them is said, and is no error."""
         self.sealer.stop()
-        if self.checkpoint_age_events >= _CHECKPOINT_EVERY:
-            self.checkpoint()
-        self.log.close()
-
-    def describe_moment(self, seq: int) -> str:
-        return f"@{seq} ({iso(self.log.time_of(seq))})"
+        if self.checkpoint_age_events >= _CHECKPOINT_EVERY and not (self.lock.torn or interrupted()):
+            try:
+                self.checkpoint()
+            except (OSError, RecollectError) as error:
+                _warn(f"no checkpoint was written: {error}; the next opening takes longer")
+        try:
+            self.log.close()
+        finally:
+            for warning in self.log.warnings:
+                _warn(warning)

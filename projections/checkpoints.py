@@ -71,7 +71,20 @@ def save(folder: Path, *, key: str, seq: int, chain: bytes, state: State) -> Pat
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{seq:020d}.checkpoint"
     temporary = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.tmp")
-    with temporary.open("wb") as file:
+    try:
+        _write(temporary, key, seq, chain, state)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    for old in paths(folder)[_KEPT:]:
+        with contextlib.suppress(FileNotFoundError):
+            old.unlink()
+    return path
+
+
+def _write(path: Path, key: str, seq: int, chain: bytes, state: State) -> None:
+    with path.open("wb") as file:
         file.write(b"\x00" * _PREFIX.size)
         entries = []
         for name, value in state.items():
@@ -86,11 +99,6 @@ def save(folder: Path, *, key: str, seq: int, chain: bytes, state: State) -> Pat
         file.write(prefix)
         file.flush()
         os.fsync(file.fileno())
-    temporary.replace(path)
-    for old in paths(folder)[_KEPT:]:
-        with contextlib.suppress(FileNotFoundError):
-            old.unlink()
-    return path
 
 
 def purge(folder: Path, *, before: int) -> list[str]:

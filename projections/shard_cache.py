@@ -118,15 +118,18 @@ class ShardCache:
         return Shard(index)
 
     def _rebuild(self, sealed: ShardSealed, source: Source, progress: Progress | None) -> Shard:
+        """Where no file can be written, as in a store that is read-only, the shard is checked and kept in memory."""
         shard = build_shard(source, Builder.parse(sealed.builder), progress=progress)
-        self._write(shard, expected=sealed)
+        try:
+            self._write(shard, expected=sealed)
+        except OSError:
+            _checked(shard, sealed)
         return shard
 
     def _write(self, shard: Shard, expected: ShardSealed | None = None) -> str:
         """Write the file under its digest: a temporary file, checked, synced, then renamed."""
         if self._directory is None:
-            with tempfile.TemporaryDirectory(prefix="recollect-") as folder:
-                return _saved(shard, Path(folder) / "shard", expected)
+            return _checked(shard, expected)
         self._directory.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(suffix=".building", dir=self._directory)
         os.close(handle)
@@ -139,6 +142,12 @@ class ShardCache:
         finally:
             path.unlink(missing_ok=True)
         return digest
+
+
+def _checked(shard: Shard, expected: ShardSealed | None) -> str:
+    """The digest that the shard's file would have."""
+    with tempfile.TemporaryDirectory(prefix="recollect-") as folder:
+        return _saved(shard, Path(folder) / "shard", expected)
 
 
 def _saved(shard: Shard, path: Path, expected: ShardSealed | None) -> str:

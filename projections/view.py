@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from recollect.events.envelope import Recorded
+from recollect.events.errors import LogDamaged
 from recollect.events.facts import Ingested, Redacted
 from recollect.projections.analyzers import ANALYZERS
 from recollect.projections.channels import LexicalChannel, VectorChannel
@@ -61,7 +62,8 @@ class Projections:
         """Fold many events, yielding the position now and then.
 
         The same as `apply` for each, but a run of new memories, which is what most of a long log is, is folded
-        column by column.
+        column by column. What was read before damage still counts; any other error may leave an event folded by
+        some of the projections and not by others, and then none of them is to be used any more.
         """
         run: list[Recorded] = []
         new: set[str] = set()
@@ -78,9 +80,10 @@ class Projections:
                     self.apply(recorded)
                 run, new = [], set()
                 yield self.position
-        finally:  # where reading fails, what was read before still counts
-            if run and run[0].seq == self.position + 1:
-                self._births(run)
+        except LogDamaged:
+            self._births(run)
+            raise
+        self._births(run)
 
     def _births(self, run: list[Recorded]) -> None:
         if not run:

@@ -133,7 +133,7 @@ def stop_the_holder(path: Path, _: int) -> str:
     os.read(reading, 1)
     os.waitpid(child, os.WUNTRACED)
     started_s = time.monotonic()
-    with pytest.raises(LogBusy, match=r"for 0\.[2-9] s"):
+    with pytest.raises(LogBusy, match=r"for \d+\.\d s"):
         log.append(notes(1, 1))
     waited_s = time.monotonic() - started_s
     assert all_numbers(log) == [0]

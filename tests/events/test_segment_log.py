@@ -11,7 +11,7 @@ from log_samples import StepClock, all_numbers, note, notes
 from recollect.events.envelope import Draft, draft, new_event_id
 from recollect.events.errors import EventIdReused
 from recollect.events.facts import Forgotten
-from recollect.events.segment_index import SegmentIndex
+from recollect.events.segment_index import Place, SegmentIndex
 from recollect.events.segment_log import SegmentLog
 from recollect.events.simulated_disk import SimulatedDisk
 
@@ -134,8 +134,8 @@ def test_a_log_reopened_many_times_is_one_log() -> None:
 def test_an_index_survives_its_stored_form() -> None:
     index = SegmentIndex()
     ids = [bytes([n]) * 16 for n in (9, 3, 7)]
-    for place, id_ in enumerate(ids):
-        index.add(128 + place * 200, 10 + place, id_, "memory.forgotten", 1 + place % 2)
+    places = [Place(128 + n * 200, 10 + n, id_, "memory.forgotten", 1 + n % 2) for n, id_ in enumerate(ids)]
+    index.types = index.put(0, places)
     again = SegmentIndex.decode(index.encode(), 3)
     assert (list(again.offsets), list(again.times)) == ([128, 328, 528], [10, 11, 12])
     assert again.types == {("memory.forgotten", 1): 2, ("memory.forgotten", 2): 1}

@@ -152,6 +152,31 @@ def test_an_unfinished_tail_that_was_set_aside_is_a_note(folder: Path):
     assert ["was set aside" in note for note in found.notes] == [True]
 
 
+@pytest.mark.parametrize(
+    ("hurt", "says"),
+    [
+        (lambda data: b"\x5a" * len(data), "nothing in it can be read"),
+        (lambda data: bytes(len(data)), "nothing in it can be read"),
+        (lambda _: b"", "it is missing or empty"),
+        (lambda data: data[:1024] + b"\x5a" * 40 + data[1064:], "1 of its 4 slots cannot be read"),
+    ],
+    ids=["garbage", "zeros", "empty", "one slot"],
+)
+def test_a_head_file_that_cannot_be_read_is_a_note_until_somebody_writes(
+    folder: Path, hurt: Callable[[bytes], bytes], says: str
+):
+    head = folder / "log/head"
+    head.write_bytes(hurt(head.read_bytes()))
+    found = doctor(folder)
+    assert found.healthy
+    (note,) = found.notes
+    assert f"{head}: {says}" in note
+    with Memory.open(folder, embedder="hash") as memory:
+        for n in range(3):
+            memory.remember(f"more {n}")
+    assert says not in "".join(doctor(folder).notes)
+
+
 def test_damage_is_named_never_cut_and_what_came_before_is_salvaged(folder: Path, tmp_path: Path):
     path = damage(folder, b"note 7 about tea")
     before = files(folder)

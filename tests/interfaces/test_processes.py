@@ -70,3 +70,47 @@ def test_four_processes_remember_and_recall_at_once(tmp_path: Path):
         report = memory.verify()
         assert report.exact, report.differences[:3]
         assert report.checked == len(recalled)
+
+
+# Another thread holds every lock of the store when the process forks; the child exits with what it found.
+FORKING = """
+import os, signal, sys, threading
+from contextlib import ExitStack
+from recollect.memory import Memory
+
+memory = Memory.open(sys.argv[1], embedder="hash")
+memory.remember("auth sessions", id="parent")
+held, over = threading.Event(), threading.Event()
+
+def hold():
+    log = memory.store.log.base
+    with ExitStack() as locks:
+        for lock in (memory.store.lock, memory.store.projections.vectors._embeddings._lock, log._mutex, log._head._guard):
+            locks.enter_context(lock)
+        held.set()
+        over.wait()
+
+threading.Thread(target=hold, daemon=True).start()
+held.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(60)  # a deadlock ends by this signal
+    found = [hit.id for hit in memory.recall("auth sessions").hits]
+    memory.remember("auth cookies", id="child")
+    os._exit(0 if found == ["parent"] else 3)
+over.set()
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+memory.remember("auth tokens", id="after")
+print(status, sorted(hit.id for hit in memory.recall("auth").hits), memory.verify().exact)
+"""
+
+
+def test_a_forked_child_asks_and_writes_though_a_thread_held_every_lock(tmp_path: Path):
+    ran = subprocess.run(
+        [sys.executable, "-c", FORKING, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (ran.stdout, ran.stderr) == ("0 ['after', 'child', 'parent'] True\n", "")
