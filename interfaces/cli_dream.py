@@ -10,6 +10,7 @@ from recollect.cli import _common, _memory, _unembedded, main
 
 if TYPE_CHECKING:
     from recollect.dream.report import DreamReport
+    from recollect.events.errors import RecollectError
 
 
 def _show(report: DreamReport, as_json: bool) -> None:
@@ -69,12 +70,17 @@ def _stay(every: str, store: str, embedder: str, as_json: bool) -> None:
     with _memory(store, embedder) as memory:
         before = memory.status().last_dream
         try:
-            for report in keep_dreaming(memory, schedule, sleep=time.sleep):
+            for report in keep_dreaming(memory, schedule, sleep=time.sleep, on_failure=_failed):
                 _show(report, as_json)
         except KeyboardInterrupt:
             last = memory.status().last_dream
             done = f"every dream is written, the last at @{last}" if last > before else "no dream was written"
             click.echo(f"recollect: stopped; {done}", err=True)
+
+
+def _failed(error: RecollectError | None) -> None:
+    if error is not None:
+        click.echo(f"recollect: a dream failed and is tried again: {error}", err=True)
 
 
 @main.command()

@@ -8,7 +8,7 @@ the caches is done by whoever catches up with it first, which is usually this pr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -74,7 +74,7 @@ class Erasing:
                 named = self._wanted(id)
                 every = _with_derived(self._store.view(), named)
                 plan = plan_erasure(self._store, every, head, progress)
-            report = _report(plan, named, dry_run)
+            report = _report(plan, frozenset(named), dry_run)
             if dry_run or not plan.remains:
                 return report
             try:
@@ -150,7 +150,7 @@ def _with_derived(view: View, named: Sequence[MemoryId]) -> list[MemoryId]:
     return [ids[memory] for memory in found]
 
 
-def _report(plan: Plan, named: Sequence[MemoryId], dry_run: bool) -> ErasureReport:
+def _report(plan: Plan, named: Collection[MemoryId], dry_run: bool) -> ErasureReport:
     return ErasureReport(
         ids=tuple(plan.ids),
         derived=tuple(id_ for id_ in plan.ids if id_ not in named),

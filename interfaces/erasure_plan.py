@@ -7,7 +7,7 @@ too, because those remains may hold a vector of a memory that goes now.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from recollect.events.envelope import encode
 from recollect.events.facts import (
@@ -39,31 +39,36 @@ class Plan:
         self.bytes = 0
         self.recalls: list[str] = []
         self.remains: dict[int, Remains] = {}
-        self.owners: dict[int, MemoryId] = {}
+        self._place = {id_: place for place, id_ in enumerate(ids)}
+        self._owned: dict[MemoryId, list[int]] = {id_: [] for id_ in ids}
 
     def add(self, seq: int, fact: AnyFact, type_: str, payload_bytes: int) -> None:
-        named = set(memories_of(fact))
+        """Events are added in the order of the log."""
+        places = (self._place[id_] for id_ in memories_of(fact) if id_ in self._place)
         self.remains[seq] = Remains(seq=seq, payload=encode(fact), version=VERSIONS[type_])
-        self.owners[seq] = next((id_ for id_ in self.ids if id_ in named), self.ids[0])
+        self._owned[self.ids[min(places, default=0)]].append(seq)
         self.bytes += payload_bytes
 
     def facts(self, reason: str) -> list[Erased]:
         """One `Erased` per memory that something is left of, or more where its remains are very large."""
-        found: list[Erased] = []
-        for id_ in self.ids:
-            group: list[Remains] = []
-            for seq in sorted(seq for seq, owner in self.owners.items() if owner == id_):
-                group.append(self.remains[seq])
-                if sum(len(one.payload) for one in group) > _REMAINS_BYTES_MAX:
-                    found.append(_erased(id_, group, reason))
-                    group = []
-            if group:
-                found.append(_erased(id_, group, reason))
-        return found
+        return [
+            Erased(id=id_, seqs=tuple(one.seq for one in group), reason=reason, remains=tuple(group))
+            for id_, seqs in self._owned.items()
+            for group in _groups([self.remains[seq] for seq in seqs])
+        ]
 
 
-def _erased(id_: MemoryId, remains: Sequence[Remains], reason: str) -> Erased:
-    return Erased(id=id_, seqs=tuple(one.seq for one in remains), reason=reason, remains=tuple(remains))
+def _groups(remains: Sequence[Remains]) -> Iterator[list[Remains]]:
+    group: list[Remains] = []
+    size = 0
+    for one in remains:
+        group.append(one)
+        size += len(one.payload)
+        if size > _REMAINS_BYTES_MAX:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
 def plan_erasure(store: Store, ids: Sequence[MemoryId], head: int, progress: Progress | None) -> Plan:

@@ -1,15 +1,29 @@
-"""Dreaming by the clock: what `dream --every` runs, and what any long-lived process can."""
+"""Dreaming by the clock: what `dream --every` runs, and what watchers and servers do beside their own work.
+
+Several processes may dream by the clock on one store. They all see the last dream in the log, so they are due at the
+same time; one writes its dream and the others give way to it. A dream that fails ends nobody's work: it is told, and
+tried again at the next look.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from recollect.dream.report import DreamReport
 from recollect.dream.schedule import MICROS_PER_SECOND, Schedule, is_due, new_memories
+from recollect.dreaming import DreamOvertaken
+from recollect.events.errors import RecollectError
 from recollect.memory import Memory
+
+if TYPE_CHECKING:
+    from recollect.async_memory import AsyncMemory
 
 _LOOKS_PER_INTERVAL = 20
 _LOOK_SECONDS_MAX = 60.0
+
+OnFailure = Callable[[RecollectError | None], None]
 
 
 def schedule_of(interval: int) -> Schedule:
@@ -17,29 +31,82 @@ def schedule_of(interval: int) -> Schedule:
     return Schedule(interval=interval, gap_min=min(interval, Schedule().gap_min))
 
 
-def dream_if_due(memory: Memory, schedule: Schedule, *, opened: int) -> DreamReport | None:
-    """One dream if the schedule says so; `opened` is when the waiting began."""
-    store = memory.store
-    view = store.view()
-    last = view.engine.last_dream(view.seq)
-    due = is_due(
-        now=store.clock(),
-        last=store.log.time_of(last) if last else None,
-        new=new_memories(view, last),
-        schedule=schedule,
-        opened=opened,
-    )
-    return memory.dream() if due else None
+class Dreams:
+    """The dreams of an open store by a schedule, for whoever looks every `pause_s` or more often.
+
+    `on_failure` hears why a dream failed, once as long as the reason stays the same, and None when that is over.
+    """
+
+    def __init__(self, memory: Memory, schedule: Schedule, on_failure: OnFailure) -> None:
+        self.pause_s = min(schedule.interval / MICROS_PER_SECOND / _LOOKS_PER_INTERVAL, _LOOK_SECONDS_MAX)
+        self._memory = memory
+        self._schedule = schedule
+        self._on_failure = on_failure
+        self._opened = memory.store.clock()
+        self._told = ""
+        self._again_at = self._opened
+
+    def look(self) -> DreamReport | None:
+        """One dream if it is time for one; None if it is not, or if it failed."""
+        clock = self._memory.store.clock
+        if clock() < self._again_at:
+            return None
+        try:
+            report = self._dream_if_due()
+        except RecollectError as error:
+            self._again_at = clock() + round(self.pause_s * MICROS_PER_SECOND)
+            self._tell(error)
+            return None
+        self._tell(None)
+        return report
+
+    def _dream_if_due(self) -> DreamReport | None:
+        store = self._memory.store
+        last = self._last()
+        due = is_due(
+            now=store.clock(),
+            last=store.log.time_of(last) if last else None,
+            new=new_memories(store.view(), last),
+            schedule=self._schedule,
+            opened=self._opened,
+        )
+        try:
+            return self._memory.dream() if due else None
+        except DreamOvertaken:
+            if self._last() > last:  # another process dreamt, which is what was wanted
+                return None
+            raise
+
+    def _last(self) -> int:
+        view = self._memory.store.view()
+        return view.engine.last_dream(view.seq)
+
+    def _tell(self, error: RecollectError | None) -> None:
+        said = "" if error is None else str(error)
+        if said != self._told:
+            self._told = said
+            self._on_failure(error)
 
 
 def keep_dreaming(
-    memory: Memory, schedule: Schedule, *, sleep: Callable[[float], object]
+    memory: Memory, schedule: Schedule, *, sleep: Callable[[float], object], on_failure: OnFailure
 ) -> Iterator[DreamReport]:
     """Dreams as they come due, for ever; looks again several times per interval."""
-    opened = memory.store.clock()
-    pause = min(schedule.interval / MICROS_PER_SECOND / _LOOKS_PER_INTERVAL, _LOOK_SECONDS_MAX)
+    dreams = Dreams(memory, schedule, on_failure)
     while True:
-        report = dream_if_due(memory, schedule, opened=opened)
+        report = dreams.look()
         if report is not None:
             yield report
-        sleep(pause)
+        sleep(dreams.pause_s)
+
+
+async def keep_dreaming_beside(
+    memory: AsyncMemory, schedule: Schedule, *, dreamt: Callable[[DreamReport], None], on_failure: OnFailure
+) -> None:
+    """The same beside a server, until it is cancelled: the dreams are dreamt in the thread for long work."""
+    dreams = Dreams(memory.memory, schedule, on_failure)
+    while True:
+        report = await memory.run(lambda _: dreams.look(), lane="long")
+        if report is not None:
+            dreamt(report)
+        await asyncio.sleep(dreams.pause_s)

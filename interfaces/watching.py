@@ -12,6 +12,7 @@ import msgspec
 from recollect import validate
 from recollect.embedding import Embedding
 from recollect.events.envelope import EventId
+from recollect.events.errors import RecollectError
 from recollect.events.facts import AnyFact, Ingested, Revised
 from recollect.store import Store
 
@@ -98,15 +99,19 @@ class Watching:
         from recollect.dream.schedule import parse_interval  # noqa: PLC0415 (DuckDB waits until it is needed)
         from recollect.folders.report import Happened  # noqa: PLC0415
         from recollect.memory import Memory  # noqa: PLC0415 (it is what this is mixed into)
-        from recollect.scheduled import dream_if_due, schedule_of  # noqa: PLC0415
+        from recollect.scheduled import Dreams, schedule_of  # noqa: PLC0415
 
-        assert isinstance(self, Memory)
-        memory, schedule, opened = self, schedule_of(parse_interval(every)), self._store.clock()
+        def failed(error: RecollectError | None) -> None:
+            if error is not None and tell is not None:
+                tell(Happened(what="degraded", folder="", detail=f"a dream failed: {error}"))
 
         def idle() -> None:
-            report = dream_if_due(memory, schedule, opened=opened)
+            report = dreams.look()
             if report is not None and tell is not None:
                 tell(Happened(what="dreamed", folder="", detail=report.id))
+
+        assert isinstance(self, Memory)
+        dreams = Dreams(self, schedule_of(parse_interval(every)), failed)
 
         return idle
 

@@ -158,8 +158,10 @@ class Sealer:
 
     def _run(self) -> None:
         try:
-            while not self._stop.is_set():
-                self._wake.clear()
+            while True:
+                self._wake.clear()  # first: whatever is asked for from here on wakes it again
+                if self._stop.is_set():
+                    return
                 if self.step() is None:
                     self._wake.wait(self._poll_seconds)
         except BuildStopped:

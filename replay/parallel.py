@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import selectors
+import signal
 import struct
 import threading
 from collections.abc import Callable, Sequence
@@ -73,25 +74,34 @@ def _spread(
     beside: Callable[[], None],
 ) -> None:
     processes = os.cpu_count() or 1
-    children = [_start(items, work, range(1 + n, len(items), processes)) for n in range(processes)]
+    children: list[tuple[int, int]] = []
     with ThreadPoolExecutor(1) as pool, selectors.DefaultSelector() as selector:
-        other = pool.submit(beside)
-        for _, pipe in children:
-            selector.register(pipe, selectors.EVENT_READ, bytearray())
-        while selector.get_map():
-            for key, _ in selector.select():
-                data = os.read(key.fd, _CHUNK)
-                if not data:
-                    selector.unregister(key.fd)
-                key.data.extend(data)
-                for place, encoded in _whole(key.data):
-                    results[place] = decoder.decode(encoded)
-            if progress:
-                progress(len(results), len(items))
+        try:
+            for n in range(processes):
+                children.append(_start(items, work, range(1 + n, len(items), processes)))
+                selector.register(children[-1][1], selectors.EVENT_READ, bytearray())
+            other = pool.submit(beside)
+            while selector.get_map():
+                for key, _ in selector.select():
+                    data = os.read(key.fd, _CHUNK)
+                    if not data:
+                        selector.unregister(key.fd)
+                    key.data.extend(data)
+                    for place, encoded in _whole(key.data):
+                        results[place] = decoder.decode(encoded)
+                if progress:
+                    progress(len(results), len(items))
+        finally:
+            _end(children)
+    other.result()
+
+
+def _end(children: Sequence[tuple[int, int]]) -> None:
+    """Close the pipes and wait for the children; one that is still at work, because this process gave up, is killed."""
     for child, pipe in children:
         os.close(pipe)
+        os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    other.result()
 
 
 def _start(items: Sequence[Item], work: Callable[[Item], Result], places: range) -> tuple[int, int]:

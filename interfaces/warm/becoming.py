@@ -2,11 +2,15 @@
 
 The caller must be one that could have done the same: the same user with the same groups, powers, limits, root and
 mount namespace. Nothing is run before the caller has said "go", and what is run is the command line itself.
+
+The caller stays connected until the command has ended. If it goes before, it was killed, and a command that is killed
+does not go on: the kernel then kills the child as well.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import os
 import signal
@@ -39,9 +43,10 @@ def become(connection: socket.socket) -> NoReturn:
         connection.sendall(_NUMBERED.pack(READY, os.getpid()))
         if connection.recv(1) != GO:
             os._exit(0)
+        connection.settimeout(None)
+        _die_with_the_caller(connection)
     except (OSError, ValueError, LookupError):  # LookupError: an encoding that only the caller knows
         os._exit(0)
-    connection.settimeout(None)
     status = _run()
     with contextlib.suppress(OSError):
         connection.sendall(_NUMBERED.pack(ENDED, status))
@@ -73,6 +78,16 @@ def _receive(connection: socket.socket) -> tuple[Errand, list[int]]:
             raise ValueError("half an errand")
         body += part
     return unpack(body[LENGTH_BYTES:]), streams
+
+
+def _die_with_the_caller(connection: socket.socket) -> None:
+    """Let this process be killed by what comes from the caller next, which is that it hangs up."""
+    fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(connection, fcntl.F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(connection, fcntl.F_SETFL, fcntl.fcntl(connection, fcntl.F_GETFL) | os.O_ASYNC)
+    with contextlib.suppress(BlockingIOError):  # nothing has come yet
+        connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        os._exit(0)
 
 
 def _run() -> int:

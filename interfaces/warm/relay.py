@@ -4,7 +4,8 @@
     caller    G: go                                        standby   X and the exit status, u32
 
 Whatever goes wrong before "go" leaves the command to the caller, who then runs it as if there were no standby; so a
-command is run once. Signals that the caller gets are passed on. Nothing heavy is imported here: that is the point.
+command is run once. Signals that the caller gets are passed on, and a caller that is killed takes the command with
+it. Nothing heavy is imported here: that is the point.
 """
 
 from __future__ import annotations

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from recollect.async_memory import AsyncMemory
 from recollect.cli import main
+from recollect.dream.report import DreamReport
+from recollect.events.errors import LogBusy, RecollectError
+from recollect.folders.report import Happened
 from recollect.memory import Memory
-from recollect.scheduled import keep_dreaming, schedule_of
+from recollect.scheduled import Dreams, keep_dreaming, keep_dreaming_beside, schedule_of
 
 HOUR = 3_600_000_000
+
+
+def fail(error: RecollectError | None) -> None:
+    raise AssertionError(error)
 
 
 def test_it_dreams_once_per_interval_and_only_when_something_is_new(memory, clock):
@@ -27,12 +38,138 @@ def test_it_dreams_once_per_interval_and_only_when_something_is_new(memory, cloc
 
     memory.remember("auth sessions live in Postgres")
     begun, end = clock.now, clock.now + 60 * HOUR
-    dreams = keep_dreaming(memory, schedule_of(24 * HOUR), sleep=sleep)
+    dreams = keep_dreaming(memory, schedule_of(24 * HOUR), sleep=sleep, on_failure=fail)
     first, second = islice(dreams, 2)
     assert first.id != second.id
     gap = memory.store.log.time_of(int(second.id[1:])) - memory.store.log.time_of(int(first.id[1:]))
     assert memory.store.log.time_of(int(first.id[1:])) - begun >= 24 * HOUR
     assert gap > 35 * HOUR  # a day after the first nothing was new, so it waited for the next memory
+
+
+# --- a dream that fails, and one that is overtaken ---------------------------------------------------
+
+
+@pytest.fixture
+def due(memory: Memory, clock) -> Callable[[Callable[[RecollectError | None], None]], Dreams]:
+    """Dreams of a store for which it is time."""
+
+    def dreams(on_failure: Callable[[RecollectError | None], None]) -> Dreams:
+        memory.remember("auth sessions live in Postgres")
+        made = Dreams(memory, schedule_of(HOUR), on_failure)
+        clock.now += HOUR
+        return made
+
+    return dreams
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+    """Let this happen after each dream was dreamt, before it is written."""
+    sleep = Memory._sleep
+
+    def slept(self: Memory, *args: object) -> object:
+        dreamt = sleep(self, *args)
+        with monkeypatch.context() as patch:
+            patch.setattr(Memory, "_sleep", sleep)
+            happens()
+        return dreamt
+
+    monkeypatch.setattr(Memory, "_sleep", slept)
+
+
+def test_a_dream_that_another_process_dreamt_meanwhile_is_no_failure(due, open_memory, monkeypatch):
+    dreams, other = due(fail), open_memory()
+    meanwhile(monkeypatch, other.dream)
+    assert dreams.look() is None
+    monkeypatch.undo()
+    assert len(other.store.projections.engine.dreams) == 1
+    assert dreams.look() is None  # nothing is new since then
+
+
+def test_a_dream_that_never_found_the_log_quiet_is_told_and_tried_again(due, open_memory, monkeypatch):
+    told: list[RecollectError | None] = []
+    dreams, other = due(told.append), open_memory()
+    meanwhile(monkeypatch, lambda: other.remember("something else"))
+    assert dreams.look() is None
+    monkeypatch.undo()
+    (error,) = told
+    assert "others wrote to the log in each of 5 attempts" in str(error)
+    other.store.clock.now += HOUR
+    assert dreams.look().committed
+    assert told == [error, None]
+
+
+def test_a_failure_is_told_once_and_the_next_dream_waits_for_the_next_look(due, memory, clock, monkeypatch):
+    told: list[RecollectError | None] = []
+    tried: list[int] = []
+
+    def broken(*_: object) -> None:
+        tried.append(clock.now)
+        raise LogBusy("another process holds the lock")
+
+    dreams = due(told.append)
+    monkeypatch.setattr(memory, "dream", broken)
+    for _ in range(3):
+        assert dreams.look() is None
+    assert len(tried) == 1
+    for _ in range(3):
+        clock.now += round(dreams.pause_s * 1_000_000)
+        assert dreams.look() is None
+    assert len(tried) == 4
+    assert [str(error) for error in told] == ["another process holds the lock"]
+
+
+def test_a_watch_goes_on_when_a_dream_fails(memory, clock, monkeypatch, tmp_path):
+    def broken(*_: object) -> None:
+        clock.now += HOUR
+        raise LogBusy("another process holds the lock")
+
+    told: list[Happened] = []
+
+    def tell(happened: Happened) -> None:
+        told.append(happened)
+        if happened.what == "degraded":
+            (tmp_path / "notes" / "b.md").write_text("beta")
+        if happened.path == "b.md":
+            stop.set()
+
+    stop = threading.Event()
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("alpha")
+    monkeypatch.setattr(memory, "dream", broken)
+    memory.watch(tmp_path / "notes", dream_every="1s", tell=tell, stop=stop)
+    assert [one.detail for one in told if one.what == "degraded"] == [
+        "a dream failed: another process holds the lock"
+    ]
+    assert told[-1].path == "b.md"
+
+
+def test_beside_a_server_a_failure_is_told_until_it_is_over(memory, clock, monkeypatch):
+    told: list[RecollectError | None] = []
+    dream = memory.dream
+
+    def broken_once(*_: object) -> None:
+        monkeypatch.setattr(memory, "dream", dream)
+        raise LogBusy("another process holds the lock")
+
+    async def dreamt() -> DreamReport:
+        async with AsyncMemory(memory, owner=False) as shared:
+            found: asyncio.Future[DreamReport] = asyncio.get_running_loop().create_future()
+            dreaming = asyncio.create_task(
+                keep_dreaming_beside(
+                    shared, schedule_of(2_000_000), dreamt=found.set_result, on_failure=told.append
+                )
+            )
+            report = await found
+            dreaming.cancel()
+            return report
+
+    memory.remember("auth sessions live in Postgres")
+    monkeypatch.setattr(memory, "dream", broken_once)
+    assert asyncio.run(dreamt()).committed
+    assert [error and str(error) for error in told] == ["another process holds the lock", None]
+
+
+# --- the command -------------------------------------------------------------------------------------
 
 
 def command(store: Path) -> list[str]:
@@ -81,3 +218,25 @@ def test_no_dream_is_claimed_where_none_was_due(store: Path, monkeypatch):
     monkeypatch.setattr("time.sleep", interrupted)
     result = CliRunner().invoke(main, command(store))
     assert (result.stdout, result.stderr) == ("", "recollect: stopped; no dream was written\n")
+
+
+def test_the_command_tells_of_a_failure_and_stays(store: Path, monkeypatch):
+    looks: list[float] = []
+
+    def broken(*_: object) -> None:
+        raise LogBusy("another process holds the lock")
+
+    def sleep(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", sleep)
+    monkeypatch.setattr("recollect.scheduled.is_due", lambda **_: True)
+    monkeypatch.setattr(Memory, "dream", broken)
+    result = CliRunner().invoke(main, command(store))
+    assert result.exit_code == 0
+    assert result.stderr.splitlines() == [
+        "recollect: a dream failed and is tried again: another process holds the lock",
+        "recollect: stopped; no dream was written",
+    ]

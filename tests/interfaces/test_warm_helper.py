@@ -282,10 +282,17 @@ def test_checking_the_embedder_of_a_store_costs_no_embedding(serve):
 
 
 def test_a_model_that_does_not_load_is_an_error_with_its_reason_and_the_helper_goes(serve, monkeypatch):
-    monkeypatch.setattr(server, "_BROKEN_S", 0.2)
+    waiting: list[threading.Timer] = []
+
+    def start(timer: threading.Timer) -> None:
+        waiting.append(timer)
+
+    monkeypatch.setattr(threading.Timer, "start", start)
     thread = serve(Counting(ModelMissing("the weights are gone")))
     with pytest.raises(ModelMissing, match="the weights are gone"):
         WarmEmbedder("hash").embed(["a"])
+    until(lambda: len(waiting) == 1)
+    waiting[0].function()  # its time is up
     thread.join(30)
     assert not thread.is_alive()
 

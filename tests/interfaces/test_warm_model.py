@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,8 @@ import pytest
 
 from recollect.minilm import MiniLm
 from recollect.warm.client import WarmEmbedder
+from recollect.warm.place import place_of
+from recollect.warm.relay import MODEL
 
 
 @pytest.fixture
@@ -23,6 +26,10 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
     yield folder
     WarmEmbedder().stop()
+    deadline = time.monotonic() + 30
+    while place_of(MODEL).socket.exists():  # the last of its files that the helper removes
+        assert time.monotonic() < deadline, "the helper did not go"
+        time.sleep(0.01)
     shutil.rmtree(folder)
 
 

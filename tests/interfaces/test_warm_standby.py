@@ -294,6 +294,32 @@ def test_a_command_that_was_killed_is_told(standby, caller):
     assert errors == b"recollect: the process that ran the command was ended before it was done\n"
 
 
+def test_a_killed_caller_takes_its_command_with_it(standby, caller):
+    before = head(caller.folder / "store")
+    waiting = begun(caller)
+    until(lambda: len(children_of(standby)) == 1)
+    waiting.kill()
+    waiting.wait(60)
+    until(lambda: children_of(standby) == [])
+    waiting.communicate(timeout=60)  # now the standard input ends, and nobody reads it
+    assert head(caller.folder / "store") == before
+
+
+def test_a_caller_that_goes_as_soon_as_it_has_said_go_takes_its_command_with_it(standby, caller):
+    line = ("remember", "-", "--embedder", "none", "--store", str(caller.folder / "store"))
+    before = head(caller.folder / "store")
+    reading, writing = os.pipe()
+    for _ in range(10):
+        with connected() as connection:
+            assert offered(connection, *line, nowhere=reading) == READY
+            connection.recv(4)
+            connection.sendall(GO)
+        until(lambda: children_of(standby) == [])
+    os.close(writing)
+    os.close(reading)
+    assert head(caller.folder / "store") == before
+
+
 # What a process does that is ready for an errand, and gone before it has read "go".
 GONE = """
 import os, socket, sys
@@ -335,15 +361,15 @@ def test_ctrl_c_before_a_command_has_begun_is_one_line(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("line", "options"),
+    ("line", "python", "variables"),
     [
-        (["memories", "--no-daemon"], {}),
-        (["memories"], {"env": environment(RECOLLECT_NO_DAEMON="1")}),
-        (["recall", "what /dev/fd/63 is"], {}),
-        (["memories"], {"python": ("-X", "dev")}),
-        (["memories"], {"python": ("-O",)}),
-        (["status"], {}),
-        (["--help"], {}),
+        (["memories", "--no-daemon"], (), {}),
+        (["memories"], (), {"RECOLLECT_NO_DAEMON": "1"}),
+        (["recall", "what /dev/fd/63 is"], (), {}),
+        (["memories"], ("-X", "dev"), {}),
+        (["memories"], ("-O",), {}),
+        (["status"], (), {}),
+        (["--help"], (), {}),
     ],
     ids=[
         "--no-daemon",
@@ -355,9 +381,9 @@ def test_ctrl_c_before_a_command_has_begun_is_one_line(monkeypatch, capsys):
         "no command",
     ],
 )
-def test_some_commands_are_not_handed_over(standby, caller, line, options):
+def test_some_commands_are_not_handed_over(standby, caller, line, python, variables):
     line = line if line == ["--help"] else [*line, "--store", "store"]
-    assert caller.run(*line, **options).status == 0
+    assert caller.run(*line, python=python, env=environment(**variables)).status == 0
     assert caller.ran_by() == "here"
 
 
@@ -384,14 +410,15 @@ def test_a_socket_that_nobody_serves_is_no_obstacle(standby, caller):
     assert caller.ran_by() == "here"
 
 
-def test_a_program_that_changed_is_run_by_the_caller_and_the_standby_leaves(runtime, caller, tmp_path):
+def test_a_program_that_changed_is_run_by_the_caller_and_the_standby_leaves(
+    runtime, caller, tmp_path, monkeypatch
+):
     module = tmp_path / "changing" / "sitecustomize.py"
     module.parent.mkdir()
     module.write_text("before = 1")
-    path = os.pathsep.join([str(module.parent), os.environ.get("PYTHONPATH", "")])
-    os.environ["PYTHONPATH"] = path
+    monkeypatch.setenv("PYTHONPATH", str(module.parent), prepend=os.pathsep)
+    process = server.start_standby(place_of(MODEL))
     try:
-        process = server.start_standby(place_of(MODEL))
         until(listening)
         assert caller.run("memories", "--store", "store").status == 0
         assert caller.ran_by() == "standby"
@@ -401,7 +428,6 @@ def test_a_program_that_changed_is_run_by_the_caller_and_the_standby_leaves(runt
         assert process.wait(30) == 0
     finally:
         process.communicate(timeout=30)
-        os.environ["PYTHONPATH"] = path.partition(os.pathsep)[2]
 
 
 # --- what is agreed on -----------------------------------------------------------------------------------

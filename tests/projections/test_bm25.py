@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sqlite3
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -20,8 +18,6 @@ from recollect.events.errors import InvalidInput
 from recollect.projections.bm25 import DEFAULTS, Bm25, Variant, average_okapi_idf
 from recollect.projections.lexical import Lexical
 from recollect.projections.rounding import round12
-
-REFERENCE = Path(__file__).parents[3] / "shared" / "data" / "reference" / "vectors.json"
 
 # Few words and short texts: ties, idf floors and repeats are the rule.
 word = st.sampled_from("abcdefgh")
@@ -94,20 +90,6 @@ def test_fts5_floors_the_idf_of_a_word_in_every_row():
     weight = tf * (1.2 + 1) / (tf + 1.2 * (1 - 0.75 + 0.75 * length / length))
     assert everything(lexical, "just", [""], Bm25(variant="fts5")) == [(0, round12(1e-6 * weight))]
     assert f"{1e-6 * weight:g}" == "1e-06"
-
-
-def test_fts5_orders_the_recorded_cases():
-    if not REFERENCE.exists():
-        pytest.skip(f"there are no reference numbers at {REFERENCE}")
-    cases = json.loads(REFERENCE.read_text())["fts5_order"]["cases"]
-    single = [case for case in cases if len(case["rows"][0]) == 1]
-    assert len(single) == 3
-    for case in single:
-        texts = [row[0] for row in case["rows"]]
-        _, lexical = corpus(texts)
-        for query, order in case["q"]:
-            ours = everything(lexical, query.replace(" OR ", " "), texts, Bm25(variant="fts5"))
-            assert [row + 1 for row, _ in ours] == order
 
 
 # --- rank_bm25 ------------------------------------------------------------------------------------------

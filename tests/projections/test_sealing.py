@@ -168,17 +168,44 @@ def test_stopping_gives_up_a_build_and_publishes_nothing(monkeypatch):
     def progress(done: int, rows: int) -> None:
         seen.append(done)
         begun.set()
-        stopping.wait(WAIT_SECONDS)
+        assert sealer._stop.wait(WAIT_SECONDS)
 
-    stopping = threading.Event()
     sealer = Sealer(log.vectors, log.publish, builder=TINY, policy=POLICY, progress=progress)
     sealer.start()
     assert begun.wait(WAIT_SECONDS)
-    threading.Timer(0.05, stopping.set).start()
     sealer.stop()
     assert log.seals == []
     assert sealer.last_error is None
-    assert len(seen) < 200
+    assert len(seen) == 1
+
+
+class Held(threading.Event):
+    """An event that is cleared only when it may be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clearing, self.may = threading.Event(), threading.Event()
+
+    def clear(self) -> None:
+        self.clearing.set()
+        assert self.may.wait(WAIT_SECONDS)
+        super().clear()
+
+
+def test_stopping_is_noticed_at_once_whenever_it_comes():
+    sealer = Sealer(Log().vectors, Log().publish, builder=TINY, policy=POLICY, poll_seconds=1000.0)
+    wake = sealer._wake = Held()
+    sealer.start()
+    thread = sealer._thread
+    assert thread is not None
+    assert wake.clearing.wait(WAIT_SECONDS)
+    stopping = threading.Thread(target=sealer.stop, daemon=True)
+    stopping.start()
+    assert wake.wait(WAIT_SECONDS)  # stop has asked it to wake, and the thread is about to clear that
+    wake.may.set()
+    thread.join(WAIT_SECONDS)
+    assert not thread.is_alive()
+    stopping.join()
 
 
 def test_an_error_ends_the_thread_and_stays_to_be_seen():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from pathlib import Path
 
 import pytest
 from msgspec.msgpack import Decoder
@@ -54,6 +55,25 @@ def test_an_error_in_a_child_appears_here():
 
     with pytest.raises(ValueError, match="number 57"):
         each(list(range(2 * WORTHWHILE)), fragile, Decoder(int))
+
+
+def open_descriptors() -> list[str]:
+    return sorted(path.name for path in Path("/proc/self/fd").iterdir())
+
+
+def test_giving_up_leaves_no_process_and_no_pipe_behind():
+    class GivenUpError(Exception):
+        pass
+
+    def give_up(_done: int, _items: int) -> None:
+        raise GivenUpError
+
+    before = open_descriptors()
+    with pytest.raises(GivenUpError):
+        each(list(range(5 * WORTHWHILE)), lambda n: str(n) * 100_000, Decoder(str), progress=give_up)
+    assert open_descriptors() == before
+    with pytest.raises(ChildProcessError):  # there is no child to wait for
+        os.waitpid(-1, os.WNOHANG)
 
 
 def test_a_large_result_passes_through_a_pipe():

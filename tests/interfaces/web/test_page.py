@@ -64,6 +64,8 @@ class Person:
     def __init__(self, driver, url: str) -> None:
         self.driver = driver
         driver.execute_script("sessionStorage.clear()") if driver.current_url.startswith("http") else None
+        driver.get("about:blank")
+        driver.get_log("browser")  # what others who used this browser left in it is taken out
         driver.get(url)
 
     def find(self, selector: str):
@@ -79,10 +81,11 @@ class Person:
         return WebDriverWait(self.driver, 30, poll_frequency=0.05).until(lambda _: what())
 
     def ask(self, question: str) -> list[str]:
+        self.driver.execute_script("document.getElementById('hits').replaceChildren()")
         box = self.find("#question")
         box.clear()
         box.send_keys(question + "\n")
-        self.until(lambda: question and self.texts("#hits .text"))
+        self.until(lambda: self.texts("#hits .text"))
         return self.texts("#hits .chip.id")
 
     def as_of(self, seq: int) -> None:
