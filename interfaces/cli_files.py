@@ -9,6 +9,7 @@ import click
 from recollect.cli import Failure, _common, _memory, _unembedded, main, progress_bar
 
 _EXPORTS = ("jsonl", "parquet", "markdown")
+_IMPORTING = {"log": "importing", "mem0": "importing rows"}
 
 
 def _show(value: object, as_json: bool, render: str) -> None:
@@ -22,7 +23,7 @@ def _show(value: object, as_json: bool, render: str) -> None:
 
 
 @main.command("export")
-@click.argument("path")
+@click.argument("path", type=click.Path())
 @click.option("--format", "format_", type=click.Choice(_EXPORTS), help="By the path if not given.")
 @click.option("--at", "when", help="Markdown as of a seq (@1234), a time, or '2 days ago'.")
 @click.option("--overwrite", is_flag=True, help="Markdown: replace pages that somebody edited, too.")
@@ -38,17 +39,15 @@ def export_(
     Example:
       recollect export backup.jsonl
       recollect export tables/
-      recollect export notes/ --format markdown --at "2 days ago"
+      recollect export pages/ --format markdown --at "2 days ago"
     """
-    if not Path(store).expanduser().is_dir():
-        raise Failure(f"there is no store at {store}; `recollect remember` makes one")
     with _memory(store, "none") as memory, progress_bar("exporting") as progress:
         result = memory.export(path, format=format_, at=when, overwrite=overwrite, progress=progress)
     _show(result, as_json, "exported")
 
 
 @main.command("import")
-@click.argument("path")
+@click.argument("path", type=click.Path())
 @click.option("--from", "format_", metavar="FORMAT", help="By the content if not given; one of those above.")
 @click.option(
     "--map", "mapping", default="", metavar="FIELD=COLUMN,…", help="Columns of plain JSONL and CSV."
@@ -88,9 +87,17 @@ def import_(
     if dry_run and not Path(store).expanduser().is_dir():
         store = ":memory:"
     used = "none" if kind == LOG or dry_run else embedder
-    with _memory(store, used, make=True) as memory, progress_bar("importing") as progress:
+    with (
+        _memory(store, used, make=True) as memory,
+        progress_bar(_IMPORTING.get(kind, "importing bytes")) as progress,
+    ):
         result = memory.import_(
             path, format=kind, mapping=mapping, namespace=namespace, include=include, strict=strict,
             dry_run=dry_run, progress=progress,
         )  # fmt: skip
     _show(result, as_json, "imported")
+    if result.nothing_could_be_read:
+        click.echo(
+            f"recollect: nothing of {path} could be read as {kind}; is it another format (--from)?", err=True
+        )
+        raise SystemExit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from recollect import validate
@@ -50,7 +51,21 @@ class Relating:
     def unlink(self, a: str, b: str, kind: str | None = None) -> int:
         """Take an edge from a to b away, or every edge between them in that direction. Returns the seq."""
         self._pair(a, b, "unlink")
-        return self._append([Unlinked(a=a, b=b, kind=validate.optional_identifier(kind, "kind"))])[-1]
+        wanted = validate.optional_identifier(kind, "kind")
+        standing = self._kinds(a, b)
+        if not standing or wanted not in (None, *standing):
+            others = f", only {', '.join(standing)}" if standing else ""
+            which = "edge" if wanted is None else f"edge {wanted!r}"
+            raise InvalidInput(f"there is no {which} from {a!r} to {b!r}{others}; there is nothing to unlink")
+        return self._append([Unlinked(a=a, b=b, kind=wanted)])[-1]
+
+    def _kinds(self, a: str, b: str) -> list[str]:
+        """The kinds of the edges from a to b."""
+        view = self._store.view()
+        with self._store.lock:
+            first, second = view.documents.ids.find(a), view.documents.ids.find(b)
+            edges = view.graph.edges_of(first, view.seq, direction="out", min_weight=-math.inf)
+        return sorted(edge.kind for edge in edges if edge.b == second)
 
     def supersede(self, old: str, new: str, reason: str = "") -> int:
         """One memory takes the place of another, which no longer answers until it is restored. Returns the seq."""

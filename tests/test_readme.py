@@ -72,9 +72,8 @@ def test_transcripts_are_imported(home: Path):
 
 
 def test_memories_are_exported_as_pages(home: Path):
-    shutil.rmtree(home / "notes")
     run(home, line_of(NOTES, "export"))
-    pages = [path.read_text("utf-8") for path in (home / "notes").rglob("*.md")]
+    pages = [path.read_text("utf-8") for path in (home / "pages").rglob("*.md")]
     assert any("acme pays in March" in page for page in pages)
 
 

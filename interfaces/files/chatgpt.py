@@ -33,12 +33,13 @@ def _conversation(conversation: object, where: str) -> Iterator[Item]:
         yield Problem(where=where, reason="a conversation without a mapping or an id")
         return
     branch = _branch(nodes, text_at(conversation, "current_node"))
-    begun = conversation.get("create_time") if isinstance(conversation, Mapping) else None
+    before = _at(conversation, "create_time")
     title = text_at(conversation, "title")
     for node_id in branch:
         message = _at(nodes[node_id], "message")
         if message is not None:
-            yield _message(message, node_id, session, title, begun, f"{where}, node {node_id}")
+            yield _message(message, node_id, session, title, before, f"{where}, node {node_id}")
+            before = _time(nodes[node_id]) or before
     for node_id in nodes.keys() - set(branch):
         if _at(nodes[node_id], "message") is not None:
             yield Skipped(reason="on another branch")
@@ -65,7 +66,8 @@ def _time(node: object) -> float:
     return float(time) if isinstance(time, (int, float)) else 0.0
 
 
-def _message(message: object, node_id: str, session: str, title: str, begun: object, where: str) -> Item:
+def _message(message: object, node_id: str, session: str, title: str, before: object, where: str) -> Item:
+    """What a message is; one without a time is as old as what stands `before` it."""
     role = text_at(_at(message, "author"), "role")
     content = _at(message, "content")
     kind = text_at(content, "content_type")
@@ -82,7 +84,7 @@ def _message(message: object, node_id: str, session: str, title: str, begun: obj
         return Skipped(reason="message without text")
     at = _at(message, "create_time")
     return turn(
-        text_at(message, "id") or node_id, said, role=role, at=begun if at is None else at, session=session,
+        text_at(message, "id") or node_id, said, role=role, at=before if at is None else at, session=session,
         program="chatgpt", title=title, where=where,
     )  # fmt: skip
 

@@ -2,8 +2,8 @@
 
 A line is an entry with `type`. Of "user" and "assistant" entries the text of `message.content` is a memory (a text,
 or blocks of which those of type "text" are taken); a "summary" is one of kind "summary". What the program itself put
-in (`isMeta`, slash commands and their output), tool calls and results, thinking, and the work of subagents
-(`isSidechain`) are left out, unless `include` names "tools", "thinking" or "sidechains". A resumed session repeats
+in (`isMeta`, slash commands and their output, `isApiErrorMessage`) is left out, and so are tool calls and results,
+thinking, and the work of subagents (`isSidechain`), unless `include` names "tools", "thinking" or "sidechains". A resumed session repeats
 entries under the same `uuid`: they are one memory.
 """
 
@@ -54,6 +54,8 @@ def _entry(line: bytes, file: Path, include: frozenset[str], where: str) -> Iter
         yield Skipped(reason="work of a subagent")
     elif entry.get("isMeta") is True:
         yield Skipped(reason="put in by the program")
+    elif entry.get("isApiErrorMessage") is True:
+        yield Skipped(reason="error of the API")
     else:
         yield from _said(entry, type_, file, include, where)
 

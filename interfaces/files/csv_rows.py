@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from recollect.events.errors import InvalidInput
@@ -14,6 +14,7 @@ from recollect.files.sources import counted
 
 FIELD_CHARACTERS_MAX = 1 << 24
 _DELIMITERS = ",;\t|"
+_HOW_TO_CONVERT = "if the file is Latin-1, `iconv -f LATIN1 -t UTF-8 FILE > NEW` converts it"
 
 
 def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
@@ -25,6 +26,7 @@ def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]
         header = _next(table)
         if not isinstance(header, list):
             raise InvalidInput(f"{path} has no header line: {header or 'it is empty'}")
+        _check_header(path, header, choices.mapping)
         mapping, notes = complete(choices.mapping, header)
         yield from notes
         begins = table.line_num + 1
@@ -34,8 +36,27 @@ def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]
                 yield Problem(where=where, reason=row)
             elif len(row) != len(header) and row:
                 yield Problem(where=where, reason=f"{len(row)} cells where the header has {len(header)}")
+            elif (odd := _not_utf8(row)) is not None:
+                yield Problem(where=where, reason=f"{odd}; {_HOW_TO_CONVERT}")
             elif row:
                 yield record_of(dict(zip(header, row, strict=True)), mapping, where=where)
+
+
+def _check_header(path: Path, header: list[str], mapping: Mapping[str, str]) -> None:
+    """Refuse a header that cannot be read, and a mapping to a column that is not in it."""
+    if (odd := _not_utf8(header)) is not None:
+        raise InvalidInput(f"the header line of {path} is {odd}; {_HOW_TO_CONVERT}")
+    for field, column in mapping.items():
+        if column not in header:
+            raise InvalidInput(
+                f"{path} has no column {column!r} to take as {field}; it has {', '.join(map(repr, header))}"
+            )
+
+
+def _not_utf8(cells: list[str]) -> str | None:
+    """What is wrong with cells that hold bytes which are no UTF-8: those stand in them as lone surrogates."""
+    odd = next((c for cell in cells if not cell.isascii() for c in cell if "\udc80" <= c <= "\udcff"), None)
+    return None if odd is None else f"not UTF-8 text (it holds the byte 0x{ord(odd) - 0xDC00:02X})"
 
 
 def _next(table: Iterator[list[str]]) -> list[str] | str | None:

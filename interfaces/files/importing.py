@@ -78,6 +78,8 @@ def import_file(
     except KeyboardInterrupt as stop:
         raise KeyboardInterrupt(importer.tally.sentence(), *stop.args) from None
     except InvalidInput as error:
+        if not importer.tally.read:
+            raise
         raise InvalidInput(f"{error} ({importer.tally.sentence()})") from None
     store.sealer.start()
     return _report(importer.tally, store, path, kind, dry_run=wishes.dry_run)

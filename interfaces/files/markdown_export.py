@@ -1,12 +1,13 @@
 """A folder of Markdown out of a store: one page per memory that answers, in folders by project and session.
 
-    notes/.recollect-export            sha256 and path of every page that we wrote, as `sha256sum` prints them
-    notes/PROJECT/SESSION/NAME.md      a page (`pages`); NAME comes from the memory's id alone
+    pages/.recollect-export            sha256 and path of every page that we wrote, as `sha256sum` prints them
+    pages/PROJECT/SESSION/NAME.md      a page (`pages`); NAME comes from the memory's id alone
 
 A page is written beside its place and moved there, and only if it differs, so exporting again changes no byte and an
 export that was cut short is simply run again: before a page is moved, its digest is in `.recollect-export.unfinished`.
 A page of ours whose memory is gone is removed. A file that we did not write, or that somebody edited since, is never
-overwritten or removed unless `overwrite` says so; it is counted as kept.
+overwritten or removed unless `overwrite` says so; it is counted as kept. A folder that holds files which the store
+follows (`watch`) is refused: pages do not go among a person's notes.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from recollect.answers import Memo
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Filters
 from recollect.files import pages
+from recollect.folders.names import prefix_of, shown, unescape
+from recollect.projections.condition import VISIBLE
 from recollect.projections.view import View
 from recollect.store import Progress, Store
 from recollect.when import iso
@@ -117,6 +120,7 @@ def export(
     """Make the folder equal to a view of the store."""
     if root.exists() and not root.is_dir():
         raise InvalidInput(f"{root} is a file; Markdown goes into a folder")
+    _refuse_followed(store, root)
     root.mkdir(parents=True, exist_ok=True)
     ours = _read(root / MANIFEST)
     for name, digests in _read(root / UNFINISHED).items():
@@ -137,6 +141,23 @@ def export(
         removed=folder.removed, kept=tuple(folder.kept[:KEPT_SHOWN]), at=view.seq, head=head,
         chain=store.log.chain_at(head).hex(),
     )  # fmt: skip
+
+
+def _refuse_followed(store: Store, root: Path) -> None:
+    """Refuse a folder that visible memories come from."""
+    prefix = prefix_of(str(root.resolve()))
+    view = store.view()
+    with store.lock:
+        columns = view.lifecycle.at(np.arange(view.documents.memories, dtype=np.int64), view.seq)
+        names = view.lifecycle.strings.values
+        sources = np.unique(columns.source[columns.visibility == VISIBLE]).tolist()
+        found = min((names[n] for n in sources if n >= 0 and names[n].startswith(prefix)), default=None)
+    if found is not None:
+        note = unescape(found.removeprefix(prefix).partition("#")[0])
+        raise InvalidInput(
+            f"{root} holds files that memories of this store come from, such as {shown(note)}; "
+            f"export to a folder of its own, so that pages and notes do not mix"
+        )
 
 
 def _read(path: Path) -> dict[str, list[str]]:

@@ -104,7 +104,7 @@ def _item(row: Mapping[str, object], seen: Counter[str], alive: set[str]) -> Ite
     if step != "delete" and not (isinstance(text, str) and text.strip()):
         return Problem(where=where, reason=f"{event} of {memory} without a text")
     try:
-        at = moment(row["created"] if step == "add" else row["updated"] or row["created"])
+        at = moment(row["created"] or row["updated"] if step == "add" else row["updated"] or row["created"])
     except ValueError as error:
         return Problem(where=where, reason=str(error))
     return Record(

@@ -9,6 +9,7 @@ import msgspec
 from recollect.files.records import Problem
 
 PROBLEMS_SHOWN = 20
+UNREADABLE = "cannot be read"
 
 
 class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +35,11 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
     head: int
     chain: str
 
+    @property
+    def nothing_could_be_read(self) -> bool:
+        """Whether there was something to read, and all of it was unreadable."""
+        return 0 < self.read == self.skipped.get(UNREADABLE, 0)
+
 
 class Tally:
     """The counts of an import that is under way."""
@@ -51,7 +57,7 @@ class Tally:
         self.notes: list[str] = []
 
     def problem(self, problem: Problem) -> None:
-        self.skipped["cannot be read"] += 1
+        self.skipped[UNREADABLE] += 1
         if len(self.problems) < PROBLEMS_SHOWN:
             self.problems.append(problem)
 

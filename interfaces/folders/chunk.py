@@ -22,8 +22,16 @@ HEADING_CHARACTERS_MAX = 300
 BETWEEN = " › "
 
 
+BINARY = "binary"
+EXPORTED = "written by export"
+
+
 class Unreadable(Exception):
     """A file that cannot be taken as its format; the message says what is wrong with it."""
+
+
+class NoNote(Exception):
+    """A file that holds something else than a note; the message is what: `BINARY` or `EXPORTED`."""
 
 
 class Section(msgspec.Struct, frozen=True):

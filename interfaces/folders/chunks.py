@@ -6,7 +6,7 @@ import codecs
 import posixpath
 
 from recollect.folders import code, markdown, org, pdf, plain
-from recollect.folders.chunk import Chunk, Unreadable
+from recollect.folders.chunk import BINARY, Chunk, NoNote, Unreadable
 from recollect.folders.names import shown
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdx", ".mkd"})
@@ -24,10 +24,6 @@ _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b\x08")
 _WIDE = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
-class Binary(Exception):
-    """The file does not hold text."""
-
-
 def suffix_of(path: str) -> str:
     return posixpath.splitext(path)[1].lower()
 
@@ -39,7 +35,7 @@ def is_known_format(path: str) -> bool:
 
 
 def chunks_of(path: str, data: bytes) -> tuple[Chunk, ...]:
-    """The chunks of a file; raises `Binary` or `Unreadable`."""
+    """The chunks of a file; raises `NoNote` or `Unreadable`."""
     suffix = suffix_of(path)
     name = shown(path)
     stem = posixpath.splitext(posixpath.basename(name))[0] or posixpath.basename(name)
@@ -59,7 +55,7 @@ def decode(data: bytes) -> str:
     """UTF-8, or UTF-16 that says so; else Latin-1 if that gives text."""
     encoding = next((name for mark, name in _WIDE if data.startswith(mark)), "utf-8")
     if encoding != "utf-16" and b"\0" in data[:BINARY_LOOK_BYTES]:
-        raise Binary
+        raise NoNote(BINARY)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -68,6 +64,6 @@ def decode(data: bytes) -> str:
                 f"it begins as {encoding} but is not: {error.reason} at byte {error.start}"
             ) from None
         if any(byte < 0x20 and byte not in _TEXT_CONTROLS for byte in data[:BINARY_LOOK_BYTES]):
-            raise Binary from None
+            raise NoNote(BINARY) from None
         text = data.decode("latin-1")
     return text.replace("\r\n", "\n").replace("\r", "\n")

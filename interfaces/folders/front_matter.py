@@ -1,19 +1,23 @@
-"""Front matter: the YAML block at the top of a note, and what of it a memory can hold.
+"""Front matter: the YAML (---) or TOML (+++) block at the top of a note, and what of it a memory can hold.
 
 tags, tag → tags; title; aliases, alias → entities; date, created, else updated → when it was written; valid_from
 and valid_to. Other keys are ignored. What is there but cannot be read makes the file unreadable, with the reason.
+That of a page which `recollect export` wrote says that the file is no note: the store would remember itself.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from contextlib import suppress
 from datetime import UTC, date, datetime
 
-from recollect.folders.chunk import Meta, Unreadable
+from recollect.files.pages import is_page
+from recollect.folders.chunk import EXPORTED, Meta, NoNote, Unreadable
 from recollect.when import micros
 
-_BLOCK = re.compile(r"\A---[ \t]*\n(.*?)(?:^|\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_YAML = re.compile(r"\A---[ \t]*\n(?:(.*?)\n)??(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_TOML = re.compile(r"\A\+\+\+[ \t]*\n(?:(.*?)\n)??\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL)
 _CHARACTERS_MAX = 65_536
 _LABEL_CHARACTERS_MAX = 256
 _SEPARATORS = re.compile(r"[,\s]+")
@@ -23,17 +27,34 @@ Scalar = str | int | float | date | datetime
 
 def take(text: str) -> tuple[Meta, str]:
     """What the front matter says, and the text after it."""
-    block = _BLOCK.match(text)
-    if block is None:
+    if block := _YAML.match(text):
+        fields = _from_yaml(_small(block))
+    elif block := _TOML.match(text):
+        fields = _from_toml(_small(block))
+    else:
         return Meta(), text
-    return read(_load(block[1])), text[block.end() :]
+    if is_page(fields):
+        raise NoNote(EXPORTED)
+    return read(fields), text[block.end() :]
 
 
-def _load(block: str) -> dict[object, object]:
+def _small(block: re.Match[str]) -> str:
+    inner = block[1] or ""
+    if len(inner) > _CHARACTERS_MAX:
+        raise Unreadable(f"front matter has {len(inner):,} characters; at most {_CHARACTERS_MAX:,} are read")
+    return inner
+
+
+def _from_toml(block: str) -> dict[object, object]:
+    try:
+        return dict[object, object](tomllib.loads(block).items())
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise Unreadable(f"front matter is not TOML: {error}") from None
+
+
+def _from_yaml(block: str) -> dict[object, object]:
     import yaml  # noqa: PLC0415 (only notes with front matter need it)
 
-    if len(block) > _CHARACTERS_MAX:
-        raise Unreadable(f"front matter has {len(block):,} characters; at most {_CHARACTERS_MAX:,} are read")
     try:
         fields = yaml.safe_load(block)
     except yaml.MarkedYAMLError as error:

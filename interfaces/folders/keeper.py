@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
+from typing import TypeVar
 
 import msgspec
 
-from recollect.events.errors import RecollectError
-from recollect.folders.chunk import fingerprint
+from recollect.folders.chunk import BINARY, EXPORTED, fingerprint
 from recollect.folders.folder import Folder, Marker, doubt, own_folders
 from recollect.folders.lease import lease
 from recollect.folders.linking import wanted_edges
@@ -24,11 +24,13 @@ from recollect.folders.reading import Reading, Stopped, Timing, read_all
 from recollect.folders.reconcile import Disk, Document, FileChange, reconcile
 from recollect.folders.rules import MAX_BYTES, Rules
 from recollect.folders.scan import Look, Seen, scan
-from recollect.folders.writing import Port, Writer
+from recollect.folders.writing import Overtaken, Port, Writer
 from recollect.store import Progress
 
 Bars = Callable[[str], AbstractContextManager[Progress]]
 _ATTEMPTS = 20
+
+T = TypeVar("T")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,13 +40,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     accept_root: bool = False
 
 
-class Overtaken(RecollectError):
-    """Somebody else kept changing the same memories while they were being written."""
-
-
 class Step(msgspec.Struct, kw_only=True):
-    """What one step found and did."""
+    """What one step found and did; `scope` is where it looked, None for everywhere."""
 
+    scope: set[str] | None = None
     seen: Seen = msgspec.field(default_factory=Seen)
     changes: list[FileChange] = []
     linked: int = 0
@@ -54,6 +53,23 @@ class Step(msgspec.Struct, kw_only=True):
     waiting: set[str] = set()
     stopped: bool = False
 
+    def follow(self, later: Step) -> None:
+        """What a later step saw in its scope, and whence files moved there, replaces what this one saw of it."""
+        assert later.scope is not None
+        scope = later.scope | {change.was for change in later.changes if change.was is not None}
+        _replace(self.seen.files, later.seen.files, scope)
+        _replace(self.seen.refused, later.seen.refused, scope)
+        _replace(self.seen.unreadable, later.seen.unreadable, scope)
+        _replace(self.quarantined, later.quarantined, scope)
+
+
+def _replace(old: dict[str, T], new: dict[str, T], scope: set[str]) -> None:
+    """Make what is at and below the paths of a scope what is new there."""
+    below = tuple(f"{path}/" for path in scope if old.pop(path, None) is None)
+    for path in [path for path in old if path.startswith(below)] if below else ():
+        del old[path]
+    old.update(new)
+
 
 class Keeper:
     def __init__(self, folder: Folder, port: Port, settings: Settings, timing: Timing) -> None:
@@ -61,6 +77,7 @@ class Keeper:
         self.manifest = Manifest(folder.path, port.store)
         self._store = port.store
         self._settings = settings
+        self._too_large = f"over {settings.max_bytes:,} bytes"
         self._timing = timing
         self._looks = Looks(folder, port.store.cache)
         self._writer = Writer(port, self.manifest, timing, project=settings.project)
@@ -97,6 +114,7 @@ class Keeper:
             scope = None
         elif scope is not None:
             scope |= set(self._missing_since) | self._unsettled
+        step.scope = scope
         rules = self._rules()
         step.seen = Seen() if marker is None else scan(self.folder.path, rules, scope)
         step.paused = self._doubt(marker, step.seen) if scope is None else None
@@ -110,7 +128,6 @@ class Keeper:
         return Rules(
             self.folder.path,
             ignore=self._settings.ignore,
-            max_bytes=self._settings.max_bytes,
             own=own_folders(None if store is None else str(store)),
         )
 
@@ -147,7 +164,9 @@ class Keeper:
         """Read what may have changed: neither looks as before nor was found unreadable as it is."""
         wanted: dict[str, Look] = {}
         for path, look in list(step.seen.files.items()):
-            if self._looks.still_quarantined(path, look):
+            if look.size > self._settings.max_bytes:
+                self._set_aside(step, path, self._too_large)
+            elif self._looks.still_quarantined(path, look):
                 self._set_aside(step, path, self._looks.quarantined[path].reason)
             elif self._differs_in_project(path) or not self._looks.unchanged(
                 path, look, self.manifest.fingerprint(path)
@@ -159,11 +178,13 @@ class Keeper:
             )
 
     def _set_aside(self, step: Step, path: str, reason: str) -> None:
-        if reason == "binary":
+        """What is no note is left out; what was one until now is quarantined, as is a note that cannot be read."""
+        turned = reason in (BINARY, self._too_large)
+        if reason == EXPORTED or (turned and not self.manifest.holds(path)):
             del step.seen.files[path]
             step.seen.refused[path] = reason
         else:
-            step.quarantined[path] = reason
+            step.quarantined[path] = f"it is {reason} now" if turned else reason
 
     def _documents(self, step: Step, reading: Reading) -> dict[str, Document]:
         """The files that differ from the store; the rest is noted in the step."""

@@ -3,6 +3,8 @@
 A file is passed over only if it looks as it did then and the store still holds what it held then. A look is kept
 only once the file has been left alone for longer than the coarsest clock of a file system ticks. The same file
 holds the folder's marker and which files could not be read. All of it may be deleted at any time.
+
+What was read by an older `READER` is read again once: the same bytes may mean other chunks now.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ import msgspec
 from recollect.folders.folder import Folder, Marker
 from recollect.folders.scan import Look
 
+READER = 2
 _TICK_NS = 2_000_000_000
+_READ_AGAIN = b""
 
 
 class Remembered(msgspec.Struct, frozen=True):
@@ -32,6 +36,7 @@ class Quarantined(msgspec.Struct, frozen=True):
 
 class _Saved(msgspec.Struct, kw_only=True):
     marker: Marker | None = None
+    reader: int = 1
     files: dict[bytes, Remembered] = {}
     quarantined: dict[bytes, Quarantined] = {}
 
@@ -49,14 +54,16 @@ class Looks:
         self._stored = saved
 
     def _load(self) -> _Saved:
+        if self._file is None:
+            return _Saved()
         try:
-            return (
-                _Saved()
-                if self._file is None
-                else msgspec.msgpack.decode(self._file.read_bytes(), type=_Saved)
-            )
+            saved = msgspec.msgpack.decode(self._file.read_bytes(), type=_Saved)
         except (OSError, msgspec.MsgspecError):
             return _Saved()
+        if saved.reader != READER:
+            saved.files = {path: Remembered(each.look, _READ_AGAIN) for path, each in saved.files.items()}
+            saved.quarantined = {}
+        return saved
 
     def unchanged(self, path: str, look: Look, fingerprint: bytes) -> bool:
         known = self.files.get(path)
@@ -82,6 +89,7 @@ class Looks:
         """Write the cache if it changed; a half-written one is never seen."""
         state = _Saved(
             marker=self.marker,
+            reader=READER,
             files={os.fsencode(path): each for path, each in self.files.items()},
             quarantined={os.fsencode(path): each for path, each in self.quarantined.items()},
         )

@@ -150,7 +150,11 @@ class Manifest:
 
     def paths(self) -> list[str]:
         """The paths that the store holds chunks of, which a file must stand behind."""
-        return [path for path, here in self._paths.items() if any(known.removable for known in here.values())]
+        return [path for path in self._paths if self.holds(path)]
+
+    def holds(self, path: str) -> bool:
+        """Whether the store holds chunks of a path, which a file must stand behind."""
+        return any(known.removable for known in self._paths.get(path, {}).values())
 
     def fingerprint(self, path: str) -> bytes:
         """One value for the chunks that the store holds for a path; see `chunk.fingerprint`."""
@@ -174,7 +178,10 @@ class Manifest:
             return int(columns.visibility[0]) == ERASED
 
     def edges(self, kind: str) -> set[tuple[str, str]]:
-        """The edges of this kind that leave the folder's chunks, as pairs of ids."""
+        """The edges of this kind among the folder's chunks, as pairs of ids.
+
+        One that leads out of the folder is not among them: whoever watches a larger folder keeps it.
+        """
         with self._store.lock:
             view = self._store.projections.at(self.seq, 0)
             if not view.graph.knows(kind):
@@ -182,7 +189,8 @@ class Manifest:
             numbers = np.array(list(self._known), dtype=np.int64)
             found = view.graph.neighbours(numbers, self.seq, direction="out", kinds=(kind,))
             ids = view.documents.ids.values
-            return {(ids[a], ids[b]) for a, b in zip(found.of.tolist(), found.memory.tolist(), strict=True)}
+            pairs = zip(found.of.tolist(), found.memory.tolist(), strict=True)
+            return {(ids[a], ids[b]) for a, b in pairs if b in self._known}
 
 
 def _standing(visibility: str, reason: str) -> Standing:

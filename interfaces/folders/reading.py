@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from recollect.folders.chunk import Chunk, Unreadable
-from recollect.folders.chunks import Binary, chunks_of
+from recollect.folders.chunk import Chunk, NoNote, Unreadable
+from recollect.folders.chunks import chunks_of
 from recollect.folders.scan import Look, look_at
 from recollect.store import Progress
 
@@ -46,12 +46,11 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Taken(msgspec.Struct, frozen=True):
-    """A file that was read: its chunks, or why it has none (`binary`, or an `unreadable` reason)."""
+    """A file that was read: its chunks, or why it has none."""
 
     look: Look
     document: tuple[Chunk, ...] | None
     reason: str = ""
-    binary: bool = False
 
 
 class Reading(msgspec.Struct):
@@ -116,7 +115,5 @@ def _read(folder: str, path: str, look: Look, max_bytes: int, reading: Reading) 
 def _taken(path: str, data: bytes, look: Look) -> Taken:
     try:
         return Taken(look, chunks_of(path, data))
-    except Binary:
-        return Taken(look, None, "binary", binary=True)
-    except Unreadable as error:
+    except (NoNote, Unreadable) as error:
         return Taken(look, None, str(error))

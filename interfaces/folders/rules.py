@@ -39,14 +39,12 @@ class Rules:
         folder: str,
         *,
         ignore: Sequence[str] = (),
-        max_bytes: int = MAX_BYTES,
         own: frozenset[tuple[int, int]] = frozenset(),
     ) -> None:
         """`own` are the device and inode numbers of folders that are never entered: the store's."""
         self._folder = folder
         self._given = spec_of(tuple(ignore))
         self._own = own
-        self.max_bytes = max_bytes
         self._specs: dict[str, GitIgnoreSpec | None] = {}
 
     def refuses_folder(self, path: str, found: os.stat_result) -> str | None:
@@ -58,16 +56,14 @@ class Rules:
         return "ignored" if self._ignored(f"{path}/") else None
 
     def refuses_file(self, path: str, found: os.stat_result) -> str | None:
-        """Why a file is not taken; None if it is, as far as can be said without reading it."""
+        """Why a file is not taken; None if it is, as far as its name and sort can say."""
         if stat.S_ISLNK(found.st_mode):
             return "symbolic link"
         if not stat.S_ISREG(found.st_mode):
             return "not a regular file"
         if self._ignored(path):
             return "ignored"
-        if not is_known_format(path):
-            return "no text format by its name"
-        return f"over {self.max_bytes:,} bytes" if found.st_size > self.max_bytes else None
+        return None if is_known_format(path) else "no text format by its name"
 
     def _ignored(self, path: str) -> bool:
         said = self._given.check_file(path).include

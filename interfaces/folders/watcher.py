@@ -11,13 +11,13 @@ from recollect.events.errors import InvalidInput
 from recollect.folders import telling
 from recollect.folders.folder import Folder
 from recollect.folders.hints import hints
-from recollect.folders.keeper import Bars, Keeper, Overtaken, Settings, Step
+from recollect.folders.keeper import Bars, Keeper, Settings, Step
 from recollect.folders.lease import FolderBusy
 from recollect.folders.names import shown
 from recollect.folders.reading import Timing
 from recollect.folders.report import Happened, WatchReport, What, counted
 from recollect.folders.rules import IGNORE_FILES
-from recollect.folders.writing import Port
+from recollect.folders.writing import Overtaken, Port
 
 _ROUNDS = 5
 
@@ -122,10 +122,17 @@ class Watcher:
             self._say_once("degraded", keeper, path, f"cannot be read ({why}); what is known of it is kept")
         telling.add(self._report, step)
         self._touched[keeper] |= telling.written_ids(step)
-        if scope is None:
-            self._whole[keeper] = step
+        self._note(keeper, step)
         self._cut = step.stopped
         return step
+
+    def _note(self, keeper: Keeper, step: Step) -> None:
+        """Keep what is known of the folder as a whole; a look that was cut short says less than the one before."""
+        whole = self._whole.get(keeper)
+        if whole is None or (step.scope is None and not step.stopped):
+            self._whole[keeper] = step
+        elif step.scope is not None and not step.stopped:
+            whole.follow(step)
 
     def _say_pause(self, keeper: Keeper, step: Step) -> None:
         before = self._paused.get(keeper)

@@ -14,7 +14,7 @@ from typing import Protocol
 import msgspec
 
 from recollect.events.envelope import EventId
-from recollect.events.errors import EventIdReused, HeadMoved
+from recollect.events.errors import EventIdReused, HeadMoved, RecollectError
 from recollect.events.facts import AnyFact, Forgotten, Ingested, Linked, Restored, Revised, Unlinked
 from recollect.folders.chunk import CHUNKER, digest
 from recollect.folders.linking import KIND
@@ -24,7 +24,12 @@ from recollect.folders.reconcile import FileChange, Forget, Ingest, Restore, Rev
 from recollect.store import Progress, Store
 
 _BATCH = 512
+_LINK_ATTEMPTS = 20
 _EMBEDDED_AT_ONCE = 64
+
+
+class Overtaken(RecollectError):
+    """Somebody else kept changing the same memories while they were being written."""
 
 
 class Port(Protocol):
@@ -145,10 +150,9 @@ class Writer:
             else:
                 self._manifest.refresh()
                 return len(added), len(removed)
-        return 0, 0
-
-
-_LINK_ATTEMPTS = 20
+        raise Overtaken(
+            f"other processes write so much that {len(facts)} links could not be changed; try again"
+        )
 
 
 def _written(batch: Sequence[FileChange], fresh: Sequence[bool]) -> list[FileChange]:

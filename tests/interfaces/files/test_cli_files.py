@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from recollect.cli import main
+from recollect.memory import Memory
 
 SAMPLES = Path(__file__).parents[2] / "golden" / "foreign"
 Run = Callable[..., Result]
@@ -63,6 +64,7 @@ def test_a_dry_run_makes_no_store(run: Run, tmp_path: Path):
             [SAMPLES / "tables" / "tea.csv", "--map", "content=body", "--strict"],
             "line 4: no content in 'body'",
         ),
+        ([SAMPLES / "tables" / "tea.csv", "--map", "content=nope"], "has no column 'nope'"),
     ],
 )
 def test_input_errors_are_one_line_and_status_2(run: Run, arguments: list[object], line: str):
@@ -70,6 +72,40 @@ def test_input_errors_are_one_line_and_status_2(run: Run, arguments: list[object
     assert done.exit_code == 2
     assert line in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
+
+
+def test_an_import_of_which_nothing_could_be_read_is_status_1(run: Run, tmp_path: Path):
+    for arguments, line in (
+        (
+            [SAMPLES / "chatgpt" / "conversations.json", "--from", "claude"],
+            "could be read as claude; is it another format",
+        ),
+        (
+            [SAMPLES / "tables" / "notes.jsonl", "--map", "content=nope"],
+            "could be read as jsonl; is it another format",
+        ),
+    ):
+        done = run("import", *arguments)
+        assert done.exit_code == 1
+        assert "× cannot be read" in done.stdout
+        assert line in done.stderr.splitlines()[-1]
+        assert json.loads(run("import", *arguments, "--json").stdout)["remembered"] == 0
+    (tmp_path / "empty.jsonl").write_bytes(b"")
+    assert run("import", tmp_path / "empty.jsonl", "--from", "claude-code").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("sample", "label"), [("tables/notes.jsonl", "importing bytes"), ("mem0/history.db", "importing rows")]
+)
+def test_an_interrupted_import_says_what_it_counts(
+    run: Run, monkeypatch: pytest.MonkeyPatch, sample: str, label: str
+):
+    def interrupted(*_: object, progress: Callable[[int, int], None], **__: object) -> None:
+        progress(5, 10)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Memory, "import_", interrupted)
+    assert f"interrupted; {label}: 5 of 10;" in run("import", SAMPLES / sample).stderr
 
 
 def test_markdown_out_and_in(run: Run, tmp_path: Path):

@@ -67,6 +67,30 @@ def test_chatgpt_follows_the_branch_that_the_user_sees_with_times_roles_and_sess
     assert told(memory)["chatgpt:aaa6"] == "Is this kettle good enough? 🍵"
 
 
+def test_a_chatgpt_message_without_a_time_stands_after_the_one_before_it(memory: Memory, tmp_path: Path):
+    def node(name: str, parent: str | None, role: str, time: float | None) -> dict[str, object]:
+        content = {"content_type": "text", "parts": [f"{name} was said"]}
+        message = {"id": name, "author": {"role": role}, "create_time": time, "content": content}
+        return {"message": message, "parent": parent}
+
+    begun = 1_700_000_000.0
+    chat = {
+        "id": "c", "create_time": begun, "current_node": "e",
+        "mapping": {
+            "a": node("a", None, "user", None), "b": node("b", "a", "user", begun + 60),
+            "c": node("c", "b", "tool", begun + 70), "d": node("d", "c", "assistant", None),
+            "e": node("e", "d", "user", begun + 90),
+        },
+    }  # fmt: skip
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([chat]), "utf-8")
+    memory.import_(path)
+    seconds = {m.id[-1]: m.state.created_at / 1_000_000 - begun for m in memory.memories()}
+    assert seconds == {"a": 0, "b": 60, "d": 70, "e": 90}
+    assert neighbours(memory, "chatgpt:d") == ["chatgpt:b", "chatgpt:e"]
+    assert memory.import_(path).events == 0
+
+
 def test_claude_ai_keeps_what_was_said_and_leaves_thinking_tools_and_files_out(memory: Memory):
     done = memory.import_(SAMPLES / "claude")
     assert (done.format, done.remembered) == ("claude", 3)
@@ -112,6 +136,18 @@ def test_claude_code_takes_what_was_said_once_even_if_a_resumed_session_repeats_
     assert done.skipped["the same id again"] == 1
     assert done.skipped["thinking block"] == done.skipped["tool_use block"] == 1
     assert done.skipped["work of a subagent"] == 1
+
+
+def test_claude_code_leaves_errors_of_the_api_out_and_counts_them(memory: Memory, tmp_path: Path):
+    entry = {"type": "assistant", "sessionId": "s", "timestamp": "2026-01-01T00:00:00Z"}
+    said = {"role": "assistant", "content": [{"type": "text", "text": "API Error: 529 overloaded"}]}
+    lines = [
+        {**entry, "uuid": "u1", "message": said, "isApiErrorMessage": True},
+        {**entry, "uuid": "u2", "message": said, "isApiErrorMessage": False},
+    ]
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    done = memory.import_(tmp_path / "s.jsonl")
+    assert (list(told(memory)), done.skipped) == (["claude-code:u2"], {"error of the API": 1})
 
 
 def test_claude_code_includes_what_it_is_asked_to(memory: Memory):
@@ -204,6 +240,22 @@ def test_a_history_that_begins_in_the_middle_or_deletes_the_unknown_is_taken_as_
     assert told(memory) == {"mem0:a": "back", "mem0:b": "again"}
     assert done.skipped == {"delete of a memory that is not there": 1}
     assert memory.import_(path).events == 0
+
+
+def test_an_update_of_mem0_without_its_add_is_as_old_as_the_update_if_nothing_else_is_known(
+    memory: Memory, tmp_path: Path
+):
+    path = tmp_path / "history.db"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE history (memory_id, new_memory, event, created_at, updated_at)")
+        database.executemany(
+            "INSERT INTO history VALUES (?, 'text', 'UPDATE', ?, '2026-02-01')",
+            [("a", None), ("b", "2026-01-01")],
+        )
+    database.close()
+    memory.import_(path)
+    assert memory.get("mem0:a").state.created_at == at("2026-02-01")
+    assert memory.get("mem0:b").state.created_at == at("2026-01-01")
 
 
 def test_basic_memory_notes_observations_and_relations(memory: Memory):

@@ -154,9 +154,33 @@ def test_tables_of_other_shapes(open_memory: Open, tmp_path: Path):
             assert [(p.where, p.reason) for p in done.problems] == [
                 ("line 5", "1 cells where the header has 2")
             ]
-    (tmp_path / "latin.csv").write_bytes("id,text\n1,caf\xe9\n2,fine\n".encode("latin-1"))
-    done = open_memory("latin-store").import_(tmp_path / "latin.csv")
-    assert (done.remembered, "lone surrogate" in done.problems[0].reason) == (1, True)
+
+
+def test_a_table_that_is_not_utf8_says_so_and_how_to_convert_it(memory: Memory, tmp_path: Path):
+    path = tmp_path / "latin.csv"
+    path.write_bytes("id,text\n1,caf\xe9\n2,fine\n".encode("latin-1"))
+    done = memory.import_(path)
+    (problem,) = done.problems
+    assert (done.remembered, problem.where) == (1, "line 2")
+    assert problem.reason.startswith(
+        "not UTF-8 text (it holds the byte 0xE9); if the file is Latin-1, `iconv -f LATIN1"
+    )
+    path.write_bytes("id,t\xe9xt\n1,fine\n".encode("latin-1"))
+    with pytest.raises(
+        InvalidInput, match=r"^the header line of .*latin\.csv is not UTF-8 text .*0xE9.*iconv"
+    ):
+        memory.import_(path, mapping="content=t")
+
+
+def test_a_mapping_to_a_column_that_a_csv_does_not_have_is_refused_with_those_it_has(memory: Memory):
+    for mapping in ("content=nope", "content=body,at=nope"):
+        field = mapping.split("=nope")[0].rpartition(",")[2]
+        with pytest.raises(
+            InvalidInput,
+            match=rf"tea\.csv has no column 'nope' to take as {field}; it has 'number', .*'body'.*'shelf'$",
+        ):
+            memory.import_(TABLES / "tea.csv", mapping=mapping)
+    assert memory.status().head == 0
 
 
 def test_no_column_for_the_content_is_refused_with_the_columns_there_are(memory: Memory, tmp_path: Path):

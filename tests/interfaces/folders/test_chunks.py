@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.folders.chunk import CHUNK_CHARACTERS_MAX, Unreadable, body_of, fingerprint
-from recollect.folders.chunks import Binary, chunks_of, decode, is_known_format
+from recollect.folders.chunk import CHUNK_CHARACTERS_MAX, NoNote, Unreadable, body_of, fingerprint
+from recollect.folders.chunks import chunks_of, decode, is_known_format
 from recollect.folders.paragraphs import pack
 
 DAY = 86_400_000_000
@@ -94,6 +94,25 @@ class TestMarkdown:
         assert chunk.meta.at == start
         assert chunk.meta.valid_from == start + 31 * DAY
         assert chunk.meta.valid_to == start + (31 + 365) * DAY + DAY // 2
+
+    @pytest.mark.parametrize(
+        "empty", ["---\n---\n", "---\n...\n", "---\n\n---\n", "+++\n+++\n", "+++\n\n+++\n"]
+    )
+    def test_empty_front_matter_is_no_text(self, empty: str):
+        assert texts("x.md", f"{empty}# T\n\ntext\n\n---\n\nmore\n") == {"T": "T\n\ntext\n\n---\n\nmore"}
+
+    def test_front_matter_may_be_toml_between_plus_signs(self):
+        note = (
+            '+++\ntitle = "Auth"\ntags = ["auth", "#infra"]\naliases = ["Login"]\ndate = 2024-03-01\n'
+            "valid_to = 2024-04-01T12:00:00Z\ndraft = true\n[params]\nx = 1\n+++\n# Auth\n\nText\n"
+        )
+        (chunk,) = chunks_of("x.md", note.encode())
+        assert (chunk.text, chunk.tags, chunk.meta.aliases) == ("Auth\n\nText", ("auth", "infra"), ("Login",))
+        start = datetime(2024, 3, 1, tzinfo=UTC).timestamp() * 1_000_000
+        assert (chunk.meta.at, chunk.meta.valid_to) == (start, start + 31 * DAY + DAY // 2)
+        with pytest.raises(Unreadable, match=r"front matter is not TOML: .*line 1"):
+            chunks_of("x.md", b"+++\ntitle: Auth\n+++\nText\n")
+        assert texts("x.md", "+++ \nno end\n") == {"": "x\n\n+++ \nno end"}
 
     def test_tags_may_be_one_text(self):
         (chunk,) = chunks_of("x.md", b"---\ntags: auth, infra ops\n---\nText")
@@ -218,7 +237,7 @@ class TestDecoding:
 
     @pytest.mark.parametrize("data", [b"a\0b", b"\xff\x00\x01", b"\x89PNG\r\n\x1a\n\x02\xff"])
     def test_binary_is_told_from_text(self, data: bytes):
-        with pytest.raises(Binary):
+        with pytest.raises(NoNote, match=r"^binary$"):
             decode(data)
 
     def test_known_formats(self):

@@ -156,6 +156,30 @@ class TestTrouble:
         report = keep(memory, notes)
         assert (len(report.quarantined), report.chunks, report.forgotten) == (1, 1, 0)
 
+    @pytest.mark.parametrize(
+        ("broken", "reason"),
+        [(b"\0" * 60, "it is binary now"), (b"x" * 101, "it is over 100 bytes now")],
+        ids=["binary", "too large"],
+    )
+    def test_a_file_that_turns_binary_or_too_large_keeps_its_last_good_text(
+        self, notes: Path, memory: Memory, broken: bytes, reason: str
+    ):
+        write(notes, {"a.md": "good", "b.md": "other"})
+        keep(memory, notes, max_bytes=100)
+        head = memory.store.log.head
+        write(notes, {"a.md": broken})
+        for _ in range(2):
+            report = keep(memory, notes, max_bytes=100)
+            assert [(trouble.path, trouble.reason) for trouble in report.quarantined] == [("a.md", reason)]
+            assert (report.files, report.chunks, report.skipped) == (2, 2, {})
+        assert memory.store.log.head == head
+        write(notes, {"a.md": "better"})
+        assert keep(memory, notes, max_bytes=100).revised == 1
+        write(notes, {"a.md": broken})
+        keep(memory, notes, max_bytes=100)
+        (notes / "a.md").unlink()
+        assert keep(memory, notes, max_bytes=100).forgotten == 1
+
     def test_what_could_not_be_listed_is_not_gone(
         self, notes: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
     ):

@@ -244,6 +244,24 @@ class TestLinks:
         assert self.edges(memory) == {("A", "O › Part")}
         assert [type(f) for f in facts_after(memory, head)] == [Forgotten, Unlinked, Unlinked]
 
+    def test_a_folder_and_one_inside_it_watched_in_turn_agree_on_links_that_lead_out(
+        self, memory: Memory, notes: Path
+    ):
+        write(notes, {"a.md": "# A\n\n[down](sub/b.md)\n", "sub/b.md": "# B\n\n[up](../a.md) [[c]]\n"})
+        write(notes, {"sub/c.md": "# C\n\nc\n"})
+        keep(memory, notes / "sub")
+        keep(memory, notes)
+        assert self.edges(memory) == {("A", "B"), ("B", "A"), ("B", "C")}
+        head = memory.store.log.head
+        for _ in range(2):
+            keep(memory, notes / "sub")
+            keep(memory, notes)
+        assert memory.store.log.head == head
+        write(notes, {"sub/b.md": "# B\n\nno links\n"})
+        assert keep(memory, notes / "sub").unlinked == 1
+        assert keep(memory, notes).unlinked == 1
+        assert self.edges(memory) == {("A", "B")}
+
     def test_aliases_slugs_nearness_and_code(self, memory: Memory, notes: Path):
         write(
             notes,

@@ -73,16 +73,6 @@ def test_a_file_that_is_ignored_from_now_on_is_forgotten_and_comes_back(notes: P
     assert keep(memory, notes).restored == 1
 
 
-def test_a_text_that_became_binary_is_forgotten(notes: Path, memory: Memory):
-    write(notes, {"a.txt": "text", "b.md": "other"})
-    keep(memory, notes)
-    write(notes, {"a.txt": b"\0\1"})
-    assert keep(memory, notes).forgotten == 1
-    head = memory.store.log.head
-    keep(memory, notes)
-    assert memory.store.log.head == head
-
-
 def test_a_store_inside_the_folder_is_not_remembered(notes: Path):
     write(notes, {"a.md": "text"})
     with Memory.open(notes / "store", embedder=None) as memory:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from random import Random
 
 import pytest
 from click.testing import CliRunner
-from kept_folder import expected, held, keep, write
+from kept_folder import AT_ONCE, expected, held, keep, write
 
 from recollect.cli import main
 from recollect.memory import Memory
@@ -162,6 +163,34 @@ def test_a_burst_of_files_is_held_and_a_second_look_writes_nothing(notes: Path, 
         assert memory.store.log.head == head
         (notes / "0").rename(notes / "moved")
         assert keep(memory, notes).moved == 250
+
+
+def test_the_last_report_counts_the_files_that_came_and_went_meanwhile(
+    notes: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
+):
+    write(
+        notes, {"a.md": "alpha", "b.md": "beta", "c.md": "gamma", "old/d.md": "delta", "old/e.md": "epsilon"}
+    )
+    root = notes.resolve()
+
+    def hints(*_: object, **__: object) -> Iterator[set[str] | None]:
+        write(notes, {"new.md": "new", "bad.md": "---\n[\n---\n", "p.png": "x", "q.png": "x"})
+        yield {str(root / name) for name in ("new.md", "bad.md", "p.png", "q.png")}
+        (notes / "a.md").rename(notes / "renamed.md")
+        yield {str(root / "renamed.md")}
+        shutil.rmtree(notes / "old")
+        (notes / "p.png").unlink()
+        yield {str(root / "old"), str(root / "p.png")}
+        write(notes, {"bad.md": "mended", "worse.md": "---\n[\n---\n"})
+        yield {str(root / "bad.md"), str(root / "worse.md")}
+
+    monkeypatch.setattr("recollect.folders.watcher.hints", hints)
+    report = memory.watch(notes, timing=AT_ONCE)
+    present = {"renamed.md", "b.md", "c.md", "new.md", "bad.md", "worse.md"}
+    assert {path.name for path in notes.glob("*.md")} == present
+    assert (report.files, report.chunks) == (len(present), len(present) - 1)
+    assert report.skipped == {"no text format by its name": 1}
+    assert [trouble.path for trouble in report.quarantined] == ["worse.md"]
 
 
 class TestReports:
