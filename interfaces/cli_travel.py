@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from recollect.answers import Happening
-    from recollect.memory import Memory
 
 _AT = click.option("--at", "when", help="As of a seq (@1234), a time, or '2 days ago'.")
 _VALID_AT = click.option("--valid-at", help="Only what held at this time (valid_from, valid_to).")
@@ -33,15 +29,6 @@ def _scoped(function: Any) -> Any:
     for option in reversed(_SCOPE):
         function = option(function)
     return function
-
-
-@contextmanager
-def _existing(store: str, embedder: str = "none") -> Iterator[Memory]:
-    """A store that is there already: looking into the past makes none, and most of it embeds nothing."""
-    if not Path(store).expanduser().is_dir():
-        raise Failure(f"there is no store at {store}; `recollect remember` makes one")
-    with _memory(store, embedder) as memory:
-        yield memory
 
 
 def show(value: object, as_json: bool, render: str) -> None:
@@ -73,7 +60,7 @@ def memories(
       recollect memories --kind decision
       recollect memories --at @120 --valid-at 2026-03-01
     """
-    with _existing(store) as memory:
+    with _memory(store) as memory:
         found = memory.memories(_given({**scope, "valid_at": valid_at}), at=when)
     show(found, as_json, "memos")
 
@@ -99,7 +86,7 @@ def log(
       recollect log --type dream --limit 20
       recollect log --follow
     """
-    with _existing(store) as memory:
+    with _memory(store) as memory:
         events = memory.log(
             memory=memory_id,
             session=session,
@@ -112,6 +99,8 @@ def log(
         try:
             _print_json(events, lines=follow) if as_json else _print_lines(events)
         except KeyboardInterrupt:
+            if not follow:
+                raise
             click.echo("", err=True)
 
 
@@ -151,7 +140,7 @@ def why_changed(
     Example:
       recollect why-changed "where are auth sessions stored?" 0192f0c1… --since @2 --until @900
     """
-    with _existing(store, embedder) as memory:
+    with _memory(store, embedder) as memory:
         result = memory.why_changed(query, memory_id, since, until, formula=formula)
     show(result, as_json, "change")
 
@@ -162,7 +151,9 @@ def why_changed(
 @click.option("--since", help="Where to begin: @1234, a time, or '2 days ago'; its birth if not given.")
 @click.option("--until", help="Where to end; now if not given.")
 @click.option("--until-rank", default=10, show_default=True, help="In or out of so many first places.")
-@click.option("--all", "every", is_flag=True, help="Ask at every event and list all crossings.")
+@click.option(
+    "--all", "every", is_flag=True, help="Ask at every event: the first for sure, and all crossings."
+)
 @click.option("--now", help="The clock to rank with; that of the end if not given.")
 @click.option("--formula", shell_complete=completing.formulas, help="Use this formula everywhere.")
 @_common
@@ -176,7 +167,7 @@ def bisect(
     Example:
       recollect bisect "where are auth sessions stored?" 0192f0c1… --since @2 --until-rank 3
     """
-    with _existing(store, embedder) as memory, progress_bar("asking") as progress:
+    with _memory(store, embedder) as memory, progress_bar("asking") as progress:
         result = memory.bisect(
             query, memory_id, since, until, until_rank=until_rank, every=every, progress=progress, now=now, formula=formula
         )  # fmt: skip
@@ -188,7 +179,11 @@ def bisect(
 @main.command()
 @click.argument("query")
 @click.option(
-    "--param", "params", multiple=True, metavar="NAME=VALUE", help="Bound to $NAME; may be repeated."
+    "--param",
+    "params",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Bound to $NAME; may be repeated. 123, true and null are read as such, '\"123\"' as text.",
 )
 @_unembedded
 def sql(query: str, params: tuple[str, ...], store: str, as_json: bool) -> None:
@@ -203,7 +198,7 @@ def sql(query: str, params: tuple[str, ...], store: str, as_json: bool) -> None:
     """
     from recollect import render_travel  # noqa: PLC0415
 
-    with _existing(store) as memory:
+    with _memory(store) as memory:
         result = memory.sql(query, **dict(_parameter(text) for text in params))
     if as_json:
         click.echo(render_travel.to_jsonable(result))

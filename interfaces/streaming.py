@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
 from recollect.answers import Happening
 from recollect.events.envelope import Recorded
-from recollect.events.errors import InvalidInput
+from recollect.events.errors import InvalidInput, UnknownMemory
+from recollect.events.log import Log
 from recollect.events.subjects import memories_of, session_of
 from recollect.events.upcasts import VERSIONS
 from recollect.store import Store
@@ -23,14 +25,31 @@ POLL_S = 0.2
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
     """Which events to show: those with after < seq <= upto that match everything given.
 
-    A type is a whole name (`memory.ingested`) or the part before the dot (`memory`).
+    `since_at` and `until_at` are recorded times in µs, both included; they may lie ahead of the log. A type is a whole name (`memory.ingested`) or the part before the dot (`memory`).
     """
 
     after: int = 0
     upto: int | None = None
+    since_at: int | None = None
+    until_at: int | None = None
     memory: str | None = None
     session: str | None = None
     type: str | None = None
+
+    def span(self, log: Log, head: int) -> tuple[int, int]:
+        """The part of a log with this head that the events lie in, as after < seq <= upto; later it may be longer."""
+        after, upto = self.after, head if self.upto is None else min(head, self.upto)
+        if self.since_at is not None:
+            after = max(after, log.seq_at(self.since_at - 1))
+        if self.until_at is not None:
+            upto = min(upto, log.seq_at(self.until_at))
+        return after, upto
+
+    def is_over(self, log: Log, head: int, now: int) -> bool:
+        """Whether nothing that comes after this head can be selected; recorded times never decrease."""
+        if self.upto is not None and head >= self.upto:
+            return True
+        return self.until_at is not None and max(now, log.time_of(head)) > self.until_at
 
     def matches(self, recorded: Recorded) -> bool:
         if self.type is not None and not _is_of(recorded.type, self.type):
@@ -40,16 +59,31 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         return self.memory is None or self.memory in memories_of(recorded.fact)
 
 
+class _Bound(NamedTuple):
+    """One end of a selection: a seq, or a recorded time in µs."""
+
+    seq: int | None = None
+    at: int | None = None
+
+
 def select(
-    store: Store, *, memory: str | None, session: str | None, type_: str | None, since: When | None, until: When | None
+    store: Store, *, memory: str | None = None, session: str | None = None, type_: str | None = None,
+    since: When | None = None, until: When | None = None, follow: bool = False,
 ) -> Selection:  # fmt: skip
-    """The selection that a caller describes; both ends are included."""
-    store.catch_up()
+    """The selection that a caller describes; both ends are included. Who follows may name a seq that is to come."""
+    head = store.catch_up()
     if type_ is not None:
         _check_type(store, type_)
+    if memory is not None and store.projections.documents.ids.find(memory) < 0:
+        raise UnknownMemory(memory)
+    first = _bound(store, since, newest=None if follow else head + 1)
+    last = _bound(store, until, newest=None if follow else head)
+    _check_order(store, first, last)
     return Selection(
-        after=0 if since is None else _before(store, since),
-        upto=None if until is None else store.resolve(until)[0],
+        after=max((first.seq or 1) - 1, 0),
+        upto=last.seq,
+        since_at=first.at,
+        until_at=last.at,
         memory=memory,
         session=session,
         type=type_,
@@ -60,18 +94,17 @@ def stream(
     store: Store, selection: Selection, *, limit: int | None = None, follow: bool = False
 ) -> Iterator[Happening]:
     """The selected events, oldest first; with `limit` only the last so many, with `follow` also what comes."""
-    head = store.log.refresh()
-    upto = head if selection.upto is None else min(head, selection.upto)
-    found = filter(selection.matches, store.log.read(selection.after, upto))
+    now, head = store.clock(), store.log.refresh()
+    after, upto = selection.span(store.log, head)
+    found = filter(selection.matches, store.log.read(after, upto))
     for recorded in found if limit is None else deque(found, maxlen=limit):
         yield happening_of(recorded)
-    while follow and (selection.upto is None or head < selection.upto):
+    while follow and not selection.is_over(store.log, head, now):
         time.sleep(POLL_S)
-        new_head = store.log.refresh()
-        for recorded in store.log.read(max(head, selection.after), min(new_head, selection.upto or new_head)):
-            if selection.matches(recorded):
-                yield happening_of(recorded)
-        head = new_head
+        now, head = store.clock(), store.log.refresh()
+        shown, (after, upto) = upto, selection.span(store.log, head)
+        for recorded in filter(selection.matches, store.log.read(max(shown, after), upto)):
+            yield happening_of(recorded)
 
 
 def happening_of(recorded: Recorded) -> Happening:
@@ -94,9 +127,32 @@ def _check_type(store: Store, type_: str) -> None:
         raise InvalidInput(f"there is no event type {type_!r}; there are {', '.join(known)}")
 
 
-def _before(store: Store, since: When) -> int:
-    """The position before the first event that `since` includes."""
-    seq = parse_seq(since)
-    if seq is not None:
-        return max(seq - 1, 0)
-    return store.log.seq_at(store.resolve(since)[1] - 1)
+def _bound(store: Store, when: When | None, *, newest: int | None) -> _Bound:
+    """An end as a caller wrote it; a seq must not lie behind the newest, if there is one."""
+    if when is None:
+        return _Bound()
+    seq = parse_seq(when)
+    if seq is None:
+        return _Bound(at=store.resolve(when)[1])
+    if seq < 0 or (newest is not None and seq > newest):
+        raise InvalidInput(f"@{seq} is not in this log, which ends at @{store.log.head}")
+    return _Bound(seq=seq)
+
+
+def _check_order(store: Store, first: _Bound, last: _Bound) -> None:
+    """Refuse ends that nothing can lie between; a seq and a time are compared if the log has the seq."""
+    begin, end = first.seq, last.seq
+    if begin is None or end is None:
+        begin, end = _at(store, first), _at(store, last)
+    if begin is not None and end is not None and begin > end:
+        raise InvalidInput(f"since ({_said(first)}) lies after until ({_said(last)}); swap them")
+
+
+def _at(store: Store, bound: _Bound) -> int | None:
+    if bound.seq is not None and bound.seq <= store.log.head:
+        return store.log.time_of(bound.seq)
+    return bound.at
+
+
+def _said(bound: _Bound) -> str:
+    return f"@{bound.seq}" if bound.at is None else iso(bound.at)

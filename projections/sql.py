@@ -4,13 +4,14 @@ It is derived and brought up to date on demand: an update reads the events since
 rows of memories that they touched. What an `Erased` event names is removed here too. Nobody else writes:
 a query is one SELECT (or WITH, FROM, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN) in a read-only transaction of a
 database that can reach neither files nor network nor Python objects, and whose settings are locked.
-Parameters are bound, never pasted. One thread at a time.
+What does not fit into memory fails instead of spilling to a file, where no erasure would find it. Parameters are
+bound, never pasted. One thread at a time.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -18,18 +19,19 @@ import duckdb
 import msgspec
 import numpy as np
 
-from recollect.events.errors import InvalidInput
-from recollect.events.log import Log
-from recollect.projections.columns import FloatArray
+from recollect.events.errors import InvalidInput, RecollectError
+from recollect.events.log import Clock, Log
+from recollect.projections.sql_reading import check_reading, first_line
 from recollect.projections.sql_rows import Columns, EventRows
-from recollect.projections.sql_schema import SHOWN_TABLES, TABLES, insertion, statements
-from recollect.projections.sql_states import edge_rows, state_rows
+from recollect.projections.sql_schema import SET_CLOCK, SHOWN_TABLES, TABLES, insertion, statements
+from recollect.projections.sql_states import Strengths, edge_rows, state_rows
 from recollect.projections.view import Projections
 
 _EVENTS_AT_ONCE = 20_000
-_EXPLAIN = re.compile(r"\s*explain\s+(analyze\s+)?", re.IGNORECASE)
-_STRENGTHS_KEPT = 8
-_AS_GIVEN = "SET GLOBAL pandas_analyze_sample = 0"  # object columns are text, whatever stands in them
+_SETTINGS = (
+    "SET GLOBAL pandas_analyze_sample = 0",  # object columns are text, whatever stands in them
+    "SET temp_directory = ''",
+)
 _LOCKS = (
     "SET python_enable_replacements = false",
     "SET enable_external_access = false",
@@ -40,7 +42,7 @@ Value = str | int | float | bool | None
 
 
 class SqlTable(msgspec.Struct, frozen=True, kw_only=True):
-    """What a query gave: column names and types, and rows. Reads like a list of its rows."""
+    """What a query gave: column names, each once, their types, and rows. Reads like a list of its rows."""
 
     columns: tuple[str, ...]
     types: tuple[str, ...]
@@ -61,18 +63,19 @@ class SqlTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SqlFace:
-    def __init__(self, log: Log, projections: Projections, *, locked: bool = True) -> None:
+    """The tables of one store's projections; `clock` says which memories have expired when they are read."""
+
+    def __init__(self, log: Log, projections: Projections, *, clock: Clock, locked: bool = True) -> None:
         self.position = 0
         self._log = log
         self._projections = projections
-        self._strengths: dict[int, FloatArray] = {}
+        self._clock = clock
+        self._strengths = Strengths(projections)
         self._database = duckdb.connect(":memory:")
-        self._database.create_function("strength_of", self._strength_of, ["INTEGER", "BIGINT"], "DOUBLE")
-        for statement in (*statements(), _AS_GIVEN, *(_LOCKS if locked else ())):
+        self.close = weakref.finalize(self, self._database.close)  # whoever forgets to, or at exit
+        self._database.create_function("strength_of", self._strengths.of, ["INTEGER", "BIGINT"], "DOUBLE")
+        for statement in (*_SETTINGS, *statements(), *(_LOCKS if locked else ())):
             self._database.execute(statement)
-
-    def close(self) -> None:
-        self._database.close()
 
     # --- asking ----------------------------------------------------------------------------------
 
@@ -80,24 +83,29 @@ class SqlFace:
         """One reading statement, as of the projections' position; `$name` stands for a parameter."""
         check_reading(query)
         self.update()
+        self._set_clock()
         self._database.execute("BEGIN TRANSACTION READ ONLY")
         try:
             result = self._database.execute(query, dict(parameters or {}))
             described = result.description or []
             return SqlTable(
-                columns=tuple(str(column[0]) for column in described),
+                columns=_told_apart(str(column[0]) for column in described),
                 types=tuple(str(column[1]) for column in described),
                 rows=result.fetchall(),
             )
         except duckdb.Error as error:
-            raise InvalidInput(f"the query failed: {_first_line(error)}") from None
+            raise InvalidInput(f"the query failed: {first_line(error)}") from None
         finally:
             self._database.execute("ROLLBACK")
 
     def copy_out(self, table: str, path: Path) -> Path:
         """One table as a Parquet file; only a database that was not locked may."""
         target = str(path).replace("'", "''")
-        self._database.execute(f"COPY (FROM {table}) TO '{target}' (FORMAT parquet)")
+        self._set_clock()
+        try:
+            self._database.execute(f"COPY (FROM {table}) TO '{target}' (FORMAT parquet)")
+        except duckdb.IOException as error:
+            raise RecollectError(f"{path} could not be written: {first_line(error)}") from None
         return path
 
     def serves(self, projections: Projections) -> bool:
@@ -119,7 +127,7 @@ class SqlFace:
         except BaseException:
             self._database.execute("ROLLBACK")
             raise
-        self._strengths.clear()
+        self._strengths.forget()
         self.position = upto
 
     def _take_events(self, after: int, upto: int) -> None:
@@ -176,46 +184,34 @@ class SqlFace:
         finally:
             self._database.unregister("batch")
 
-    def _strength_of(self, memory: int, seq: int) -> float:
-        """The strength of a memory at a seq, downscales counted; called by the database while it reads."""
-        seq = min(seq, self.position)
-        strengths = self._strengths.get(seq)
-        if strengths is None:
-            if len(self._strengths) >= _STRENGTHS_KEPT:
-                self._strengths.clear()
-            everyone = np.arange(self._projections.documents.memories, dtype=np.int64)
-            strengths = self._strengths[seq] = self._projections.lifecycle.at(everyone, seq).strength
-        return float(strengths[memory])
+    def _set_clock(self) -> None:
+        self._database.execute(SET_CLOCK, {"now": self._clock()})
 
 
-def export_parquet(log: Log, projections: Projections, folder: Path) -> list[Path]:
+def export_parquet(log: Log, projections: Projections, folder: Path, *, clock: Clock) -> list[Path]:
     """Every table that people see as a Parquet file of its own, through a database that may write."""
+    targets = {table: folder / f"{table}.parquet" for table in SHOWN_TABLES}
+    for target in targets.values():
+        if target.exists() and not target.is_file():
+            raise InvalidInput(
+                f"{target} is no regular file, as a table needs; remove it or name another place"
+            )
     folder.mkdir(parents=True, exist_ok=True)
-    face = SqlFace(log, projections, locked=False)
+    face = SqlFace(log, projections, clock=clock, locked=False)
     try:
         face.update()
-        return [face.copy_out(table, folder / f"{table}.parquet") for table in SHOWN_TABLES]
+        return [face.copy_out(table, target) for table, target in targets.items()]
     finally:
         face.close()
 
 
-def check_reading(query: str) -> None:
-    """Refuse all but one statement that reads."""
-    try:
-        found = duckdb.extract_statements(query)
-    except duckdb.Error as error:
-        raise InvalidInput(f"the query is not valid SQL: {_first_line(error)}") from None
-    if len(found) != 1:
-        raise InvalidInput(f"the query holds {len(found)} statements; ask one at a time")
-    kind = found[0].type
-    if kind == duckdb.StatementType.EXPLAIN:
-        check_reading(_EXPLAIN.sub("", found[0].query, count=1))
-    elif kind != duckdb.StatementType.SELECT:
-        raise InvalidInput(
-            f"{kind.name} is refused: SQL here only reads (SELECT, WITH, FROM, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN); "
-            f"write through `remember` and its kin, and use `export` for files"
-        )
-
-
-def _first_line(error: duckdb.Error) -> str:
-    return str(error).partition("\n")[0]
+def _told_apart(names: Iterable[str]) -> tuple[str, ...]:
+    """Names as DuckDB tells them apart in a subquery: `id`, `id_1`, `id_2`; upper and lower case are the same."""
+    taken: dict[str, str] = {}
+    for name in names:
+        count, apart = 0, name
+        while apart.lower() in taken:
+            count += 1
+            apart = f"{name}_{count}"
+        taken[apart.lower()] = apart
+    return tuple(taken.values())

@@ -1,16 +1,18 @@
 """Events as rows of the SQL face's tables, collected column by column.
 
-Vectors are left out: they are not for reading. A payload that was erased leaves its place in `events` and
-nothing else.
+Vectors are left out: they are not for reading. The log leaves defaults out of a payload; here they are written
+out, so that SQL finds them. A payload that was erased leaves its place in `events` and nothing else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec import UNSET
 
 from recollect.events.envelope import Recorded
 from recollect.events.facts import (
@@ -61,7 +63,8 @@ class EventRows:
         self._rows["events"].append(
             (
                 seq, recorded.at, recorded.type, recorded.version, recorded.actor, recorded.id.hex(),
-                json(memories_of(fact)), session_of(fact), None if isinstance(fact, Redacted) else json(readable(fact)),
+                json(memories_of(fact)), session_of(fact),
+                None if isinstance(fact, Redacted) else json(spelled_out(readable(fact))),
             )
         )  # fmt: skip
         match fact:
@@ -98,6 +101,26 @@ class EventRows:
 
 def json(value: object) -> str:
     return _to_json.encode(value).decode()
+
+
+def spelled_out(struct: msgspec.Struct) -> dict[str, object]:
+    """Every field with its value, defaults too; one that is UNSET, or None by default, is NULL to SQL if left out."""
+    tag, fields = _shape(type(struct))
+    said = dict(tag)
+    for name, silent in fields:
+        value = getattr(struct, name)
+        if value is not silent and value is not UNSET:
+            said[name] = spelled_out(value) if isinstance(value, msgspec.Struct) else value
+    return said
+
+
+@cache
+def _shape(kind: type[msgspec.Struct]) -> tuple[dict[str, object], list[tuple[str, object]]]:
+    """The tag of a kind of struct, and its fields, each with the value that need not be said."""
+    config = kind.__struct_config__
+    tag: dict[str, object] = {} if config.tag_field is None else {config.tag_field: config.tag}
+    fields = msgspec.structs.fields(kind)
+    return tag, [(field.name, None if field.default is None else UNSET) for field in fields]
 
 
 def readable(fact: AnyFact | Unknown) -> AnyFact | Unknown:  # noqa: PLR0911 (one return per kind)

@@ -4,6 +4,10 @@ Times are TIMESTAMP in UTC. A row of `memory_history` is one state of one memory
 up to but without `to_seq` (NULL: it still stands). A state ends when an event touches the memory itself; a
 global downscale changes every strength and ends none, so `strength` in `memory_history` is that of `from_seq`,
 and `memories` and `memories_as_of(seq)` count the downscales up to the head and to `seq`.
+
+`visible` says whether `recollect memories` shows it at that moment, `visibility` why not. A text that is erased is
+erased at every seq. Expiry is a matter of the clock and ends no state: `memories` asks the clock, `memories_as_of(seq)`
+the recorded time of `seq`, and `memory_history` tells only what events did.
 """
 
 from __future__ import annotations
@@ -47,22 +51,38 @@ TABLES: dict[str, dict[str, str]] = {
     "dreams_ended": {"seq": "BIGINT", "dream": "VARCHAR", "counts": "JSON", "metrics": "JSON"},
 }  # fmt: skip
 
-_SHOWN = ", ".join(f"s.{name}" for name in STATE_COLUMNS)
+SET_CLOCK = "SET VARIABLE clock = make_timestamp($now::BIGINT)"
+
 _STATES = "raw.states s LEFT JOIN raw.texts t ON t.seq = s.text_seq"
+_HEAD = "(SELECT coalesce(max(seq), 0) FROM raw.events)"
+_POSITION = f"""CASE WHEN position BETWEEN 0 AND {_HEAD} THEN position
+        ELSE error('@' || position || ' is not in this log, which ends at @' || {_HEAD}) END"""
+
+
+def _columns(*, strength: str, now: str | None) -> str:
+    """The columns that show a state at a moment; without one, what has expired since is not said."""
+    expired = (
+        "" if now is None else f"WHEN s.visibility = 'visible' AND s.expires_at <= {now} THEN 'expired' "
+    )
+    visibility = f"CASE WHEN t.seq IS NULL THEN 'erased' {expired}ELSE s.visibility END"
+    rest = (f"{visibility} AS visibility" if name == "visibility" else f"s.{name}" for name in STATE_COLUMNS)
+    return f"t.content, {visibility} = 'visible' AS visible, {strength} AS strength, {', '.join(rest)}"
+
+
+_AS_IT_WAS = _columns(strength="s.strength", now=None)
+_AS_OF = _columns(
+    strength="strength_of(s.memory, position::BIGINT)",
+    now="(SELECT recorded_at FROM raw.events WHERE seq = position)",
+)
+_NOW = _columns(strength="strength_of(s.memory, 9223372036854775807)", now="getvariable('clock')")
 
 VIEWS = (
     "CREATE VIEW events AS FROM raw.events",
-    f"""CREATE VIEW memory_history AS
-        SELECT s.id, s.from_seq, s.to_seq, t.content, s.visibility = 'visible' AS visible, s.strength, {_SHOWN}
-        FROM {_STATES}""",  # noqa: S608 (our own names)
+    f"CREATE VIEW memory_history AS SELECT s.id, s.from_seq, s.to_seq, {_AS_IT_WAS} FROM {_STATES}",  # noqa: S608 (our own names)
     f"""CREATE MACRO memories_as_of(position) AS TABLE
-        SELECT s.id, t.content, s.visibility = 'visible' AS visible,
-               strength_of(s.memory, position::BIGINT) AS strength, {_SHOWN}
-        FROM {_STATES} WHERE s.from_seq <= position AND (s.to_seq IS NULL OR s.to_seq > position)""",  # noqa: S608
-    f"""CREATE VIEW memories AS
-        SELECT s.id, t.content, s.visibility = 'visible' AS visible,
-               strength_of(s.memory, 9223372036854775807) AS strength, {_SHOWN}
-        FROM {_STATES} WHERE s.to_seq IS NULL""",  # noqa: S608
+        SELECT s.id, {_AS_OF} FROM {_STATES}
+        WHERE s.from_seq <= {_POSITION} AND (s.to_seq IS NULL OR s.to_seq > position)""",  # noqa: S608
+    f"CREATE VIEW memories AS SELECT s.id, {_NOW} FROM {_STATES} WHERE s.to_seq IS NULL",  # noqa: S608
     """CREATE VIEW recalls AS
         SELECT 'r' || r.seq AS id, r.seq, r.recorded_at, r.query, r.now, r.k, r.session, r.embedder, r.basis,
                r.formula, f.name AS formula_name, r.hits, r.degraded

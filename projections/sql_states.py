@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from recollect.projections.columns import NEVER, IntArray, Interner, state_array, state_bytes
+from recollect.projections.columns import NEVER, FloatArray, IntArray, Interner, state_array, state_bytes
 from recollect.projections.condition import STATUSES, VISIBILITIES
 from recollect.projections.sql_rows import Columns, json, objects
 from recollect.projections.sql_schema import STATE_COLUMNS
@@ -20,6 +20,30 @@ _MISSING = {
     "priority": NO_PRIORITY, "valid_from": ALWAYS, "valid_to": NEVER, "expires_at": NEVER,
     "last_access_at": NEVER_ACCESSED, "last_recall": NO_RECALL,
 }  # fmt: skip
+
+_STRENGTHS_KEPT = 8
+
+
+class Strengths:
+    """The function `strength_of` of the database: strengths at a seq, downscales counted."""
+
+    def __init__(self, projections: Projections) -> None:
+        self._projections = projections
+        self._kept: dict[int, FloatArray] = {}
+
+    def of(self, memory: int, seq: int) -> float:
+        """Called by the database while it reads; a seq past the last event means the last."""
+        seq = min(seq, self._projections.position)
+        strengths = self._kept.get(seq)
+        if strengths is None:
+            if len(self._kept) >= _STRENGTHS_KEPT:
+                self._kept.clear()
+            everyone = np.arange(self._projections.documents.memories, dtype=np.int64)
+            strengths = self._kept[seq] = self._projections.lifecycle.at(everyone, seq).strength
+        return float(strengths[memory])
+
+    def forget(self) -> None:
+        self._kept.clear()
 
 
 def state_rows(projections: Projections, memories: IntArray, seqs: IntArray) -> Columns:

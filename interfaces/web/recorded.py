@@ -150,14 +150,11 @@ def timeline(memory: Memory, selection: Selection, *, before: int | None, limit:
     """The last `limit` matching events before a seq; the log is read backwards only as far as it must be."""
     store = memory.store
     head = store.catch_up()
-    ends = [
-        head,
-        *(end for end in (selection.upto, None if before is None else before - 1) if end is not None),
-    ]
-    upto = max(0, min(ends))
+    first, last = selection.span(store.log, head)
+    upto = max(0, min(last, last if before is None else before - 1))
     found: list[Happening] = []
-    while upto > selection.after and len(found) <= limit:
-        after = max(selection.after, upto - _WINDOW)
+    while upto > first and len(found) <= limit:
+        after = max(first, upto - _WINDOW)
         window = [r for r in store.log.read(after, upto) if selection.matches(r)]
         found += [happening_of(recorded) for recorded in reversed(window)]
         upto = after

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import errno
 import json
+import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -13,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from travel_world import histories, world
 
+from recollect import transferring
 from recollect.embedder import EmbedderMismatch
 from recollect.events.envelope import encode
 from recollect.events.errors import InvalidInput
@@ -204,6 +207,43 @@ def test_paths_that_make_no_sense_are_refused(open_memory: Open, tmp_path: Path)
         memory.import_(tmp_path / "nowhere.jsonl")
 
 
+def test_tables_do_not_go_where_a_file_or_a_directory_is_in_the_way(open_memory: Open, tmp_path: Path):
+    memory = filled(open_memory)
+    (tmp_path / "file").touch()
+    (tmp_path / "tables" / "memories.parquet").mkdir(parents=True)
+    with pytest.raises(InvalidInput, match="file is not a directory"):
+        memory.export(tmp_path / "file")
+    with pytest.raises(InvalidInput, match=r"memories\.parquet is no regular file"):
+        memory.export(tmp_path / "tables")
+    assert [path.name for path in (tmp_path / "tables").iterdir()] == ["memories.parquet"]
+
+
+def test_what_is_no_regular_file_is_not_replaced_by_one(open_memory: Open, tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(InvalidInput, match="is no regular file"):
+        filled(open_memory).export(tmp_path / "pipe.jsonl")
+    assert (tmp_path / "pipe.jsonl").is_fifo()
+
+
+def test_an_export_that_fails_leaves_the_old_file_and_nothing_else(
+    open_memory: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    memory = filled(open_memory)
+    out = tmp_path / "out"
+    memory.export(out / "log.jsonl")
+    before = (out / "log.jsonl").read_bytes()
+
+    def lines(*_: object, **__: object) -> Iterator[bytes]:
+        yield b"{}\n"
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(out))
+
+    monkeypatch.setattr(transferring, "export_lines", lines)
+    with pytest.raises(OSError, match="No space left"):
+        memory.export(out / "log.jsonl")
+    assert [path.name for path in out.iterdir()] == ["log.jsonl"]
+    assert (out / "log.jsonl").read_bytes() == before
+
+
 def test_progress_is_reported(open_memory: Open, tmp_path: Path):
     filled(open_memory).export(tmp_path / "log.jsonl")
     seen: list[tuple[int, int]] = []
@@ -218,3 +258,36 @@ def test_an_import_into_memory_works_too(open_memory: Open, tmp_path: Path):
     with Memory.open(":memory:", embedder="hash") as copy:
         copy.import_(tmp_path / "log.jsonl")
         assert chain(copy) == chain(memory)
+
+
+@pytest.mark.parametrize("inside", [".", "log", "log/00000000000000000001.seg", "tables", "new/pages"])
+@pytest.mark.parametrize("format_", ["jsonl", "parquet", "markdown"])
+def test_nothing_is_exported_into_the_store_itself(tmp_path: Path, inside: str, format_: str):
+    with Memory.open(tmp_path / "store", embedder="hash") as memory:
+        memory.remember("auth sessions", id="a")
+        before = files_under(tmp_path)
+        with pytest.raises(InvalidInput, match="lies in the store itself"):
+            memory.export(tmp_path / "store" / inside, format=format_)
+        assert files_under(tmp_path) == before
+
+
+def files_under(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("path", ["", "  ", "-"])
+def test_what_is_no_place_is_refused(tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    with Memory.open(":memory:", embedder="hash") as memory, pytest.raises(InvalidInput, match="is no place"):
+        memory.export(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_behind_a_link_the_file_that_it_leads_to_is_written(tmp_path: Path):
+    (tmp_path / "real.jsonl").write_text("old")
+    (tmp_path / "link.jsonl").symlink_to("real.jsonl")
+    with Memory.open(tmp_path / "store", embedder="hash") as memory:
+        memory.remember("auth sessions", id="a")
+        memory.export(tmp_path / "link.jsonl")
+    assert (tmp_path / "link.jsonl").is_symlink()
+    assert "auth sessions" in (tmp_path / "real.jsonl").read_text()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,22 +20,29 @@ from travel_world import Hours, tell
 from recollect.events.envelope import Recorded
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import (
+    Accessed,
+    AnyFact,
     DreamBegan,
     DreamEnded,
     Erased,
+    Fact,
+    Filters,
     FormulaAdopted,
     Ingested,
     Linked,
     Question,
     Recalled,
+    Redacted,
     Revised,
     Unlinked,
 )
 from recollect.memory import Memory
 from recollect.projections.lifecycle import LifecycleState
 from recollect.projections.sql import SqlFace, export_parquet
+from recollect.projections.sql_rows import json, spelled_out
 from recollect.projections.sql_schema import SHOWN_TABLES, STATE_COLUMNS
 from recollect.projections.view import Projections
+from recollect.when import to_datetime
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 
@@ -52,8 +62,9 @@ class World:
 
     def __init__(self, events: list[Recorded]) -> None:
         self.events = events
+        self.now = 0
         self.projections = Projections()
-        self.face = SqlFace(ListLog(events), self.projections)
+        self.face = SqlFace(ListLog(events), self.projections, clock=lambda: self.now)
 
     def fold(self, upto: int) -> None:
         for recorded in self.events[self.projections.position : upto]:
@@ -86,6 +97,20 @@ def plain(state: LifecycleState) -> dict[str, object]:
     return shown
 
 
+def shown(world: World, memory: int, seq: int) -> dict[str, object]:
+    """A memory as `memories_as_of(seq)` shows it: its state there, but hidden if it is erased by now or expired then."""
+    documents = world.projections.documents
+    state = plain(world.projections.lifecycle.state(memory, seq))
+    named = {gone for event in world.events if isinstance(event.fact, Erased) for gone in event.fact.seqs}
+    redacted = {event.seq for event in world.events if isinstance(event.fact, Redacted)}
+    expires, now = state["expires_at"], EPOCH + timedelta(microseconds=world.events[seq - 1].at)
+    if documents.source(documents.newest_row(memory, seq)) in named | redacted:
+        state["visibility"] = "erased"
+    elif state["visibility"] == "visible" and expires is not None and expires <= now:
+        state["visibility"] = "expired"
+    return {**state, "visible": state["visibility"] == "visible"}
+
+
 @settings(max_examples=25)
 @given(events=logs(max_size=25), data=st.data())
 def test_memories_as_of_any_seq_equal_the_lifecycle_there(events, data):
@@ -94,10 +119,10 @@ def test_memories_as_of_any_seq_equal_the_lifecycle_there(events, data):
         for stop in stops:
             world.fold(stop)
             world.face.update()
-        documents, lifecycle = world.projections.documents, world.projections.lifecycle
+        documents, world.now = world.projections.documents, events[-1].at if events else 0
         for seq in range(len(events) + 1):
             born = {
-                id_: plain(lifecycle.state(number, seq))
+                id_: shown(world, number, seq)
                 for number, id_ in enumerate(documents.ids.values)
                 if documents.newest_row(number, seq) >= 0
             }
@@ -205,6 +230,10 @@ def test_what_is_erased_leaves_the_tables_too():
         "CALL pragma_version()",
         "EXPLAIN ANALYZE INSERT INTO raw.texts VALUES (1, 'x')",
         "explain /* no */ analyze DELETE FROM raw.texts",
+        "EXPLAIN(ANALYZE) INSERT INTO raw.texts VALUES (1, 'x')",
+        "EXPLAIN (ANALYZE, FORMAT json) DELETE FROM raw.texts",
+        "EXPLAIN /* /* */ SELECT 1 -- */ ANALYZE DELETE FROM raw.texts",
+        "EXPLAIN/**/SET threads = 1",
         "SELECT 1; SELECT 2",
         "SELECT 1; DROP VIEW memories",
         "",
@@ -245,12 +274,154 @@ def test_files_python_objects_and_mistakes_are_out_of_reach(query: str):
         "DESCRIBE memories",
         "SHOW TABLES",
         "EXPLAIN FROM events",
+        "EXPLAIN(FORMAT json) SELECT 1",
+        "EXPLAIN (FORMAT json) SELECT 1",
+        "EXPLAIN (ANALYZE, FORMAT json) SELECT ')'",
+        "EXPLAIN ANALYZE (FORMAT json) SELECT 1",
+        "EXPLAIN (SELECT 1) UNION (SELECT 2)",
+        "EXPLAIN/**/SELECT 1",
+        "/* ü */ explain -- é\n/* ü */ analyze/**/SELECT 'ü'",
         "VALUES (1)",
     ],
 )
 def test_reading_statements_are_taken(query: str):
     with told(Ingested(id="a", content="x", at=0)) as world:
         assert len(world.face.query(query)) >= 1
+
+
+@pytest.mark.parametrize("locked", [True, False])
+def test_what_does_not_fit_into_memory_is_never_spilled_to_a_file(
+    locked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    face = SqlFace(ListLog([]), Projections(), clock=lambda: 0, locked=locked)
+    assert face.query("SELECT current_setting('temp_directory')").rows == [("",)]
+    if not locked:
+        face._database.execute("SET memory_limit = '40MB'")
+        with pytest.raises(InvalidInput, match="Out of Memory"):
+            face.query(
+                "SELECT max(x) FROM (SELECT x FROM range(20_000_000) t(x) ORDER BY hash(x) LIMIT 15_000_000)"
+            )
+    face.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+@settings(max_examples=50)
+@given(events=logs(max_size=25))
+def test_a_fact_in_json_says_all_its_fields_and_is_the_same_fact(events):
+    for fact in (event.fact for event in events if isinstance(event.fact, Fact)):
+        text = json(spelled_out(fact))
+        assert msgspec.json.decode(text, type=AnyFact) == fact
+        said = {
+            name
+            for name, value in msgspec.structs.asdict(fact).items()
+            if value is not msgspec.UNSET and (value is not None or isinstance(fact, Revised))
+        }
+        assert set(msgspec.json.decode(text)) == {"type", *said}
+
+
+def test_sql_finds_what_the_log_leaves_out_because_it_is_the_default():
+    question = Question(text="tea?", now=0, filters=Filters(kinds=("note",)))
+    with told(
+        Ingested(id="a", content="x", at=0),
+        Ingested(id="b", content="x", at=0, kind="decision"),
+        Accessed(ids=("a",), at=0),
+        Accessed(ids=("a",), at=0, how="returned"),
+        Accessed(ids=("b",), at=0),
+        Revised(id="a", at=0, project=None),
+        Recalled(question=question, basis=6, formula="f0", ids=(), scores=()),
+    ) as world:
+        ask = world.face.query
+        assert ask(
+            "SELECT fact->>'how' AS how, count(*) FROM events WHERE how != '' GROUP BY 1 ORDER BY 1"
+        ).rows == [
+            ("returned", 1),
+            ("used", 2),
+        ]
+        assert ask("SELECT seq FROM events WHERE fact->>'kind' = 'note'").rows == [(1,)]
+        assert ask("SELECT fact FROM events WHERE seq = 6").rows == [
+            ('{"type":"memory.revised","id":"a","at":0,"project":null}',)
+        ]
+        assert ask(
+            "SELECT fact->>'$.question.k', fact->>'$.question.filters.tags' FROM events WHERE seq = 7"
+        ).rows == [("10", "[]")]
+
+
+def test_visible_is_what_memories_shows_now_and_at_every_seq(tmp_path: Path):
+    with Memory.open(tmp_path, embedder="hash", clock=Hours()) as memory:
+        clock = memory._store.clock
+        soon = to_datetime(clock() + 5 * DAY // 24)
+        memory.remember("tea", id="stays")
+        memory.remember("cup", id="expires", expires_at=soon)
+        memory.remember("pot", id="forgotten")
+        memory.forget("forgotten")
+        memory.remember("secret", id="erased")
+        memory.erase("erased")
+        memory.remember("late", id="last")
+        for seq in range(1, memory.status().head + 1):
+            found = memory.sql("SELECT id FROM memories_as_of($seq) WHERE visible ORDER BY id", seq=seq)
+            assert [id_ for (id_,) in found] == sorted(memo.id for memo in memory.memories(at=seq))
+        assert memory.sql("SELECT visibility FROM memories_as_of(3) WHERE id = 'expires'")[0] == ("visible",)
+        assert dict(memory.sql("SELECT id, visibility FROM memories").rows) == {
+            "stays": "visible", "expires": "expired", "forgotten": "forgotten", "erased": "erased", "last": "visible",
+        }  # fmt: skip
+        birth = memory.history("erased")[0].seq
+        for table in (f"memories_as_of({birth})", "memory_history"):
+            assert memory.sql(
+                f"SELECT DISTINCT visible, visibility FROM {table} WHERE id = 'erased'"
+            ).rows == [(False, "erased")]
+        assert memory.at(birth).get("erased").state.visibility == "erased"
+
+
+@pytest.mark.parametrize("seq", [3, 99_999, -1])
+def test_a_seq_that_the_log_does_not_have_is_refused(seq: int):
+    with told(Ingested(id="a", content="x", at=0), Revised(id="a", at=0, importance=0.9)) as world:
+        assert world.face.query("SELECT id FROM memories_as_of(2)").rows == [("a",)]
+        assert world.face.query("SELECT id FROM memories_as_of(0)").rows == []
+        for query, values in (
+            (f"FROM memories_as_of({seq})", {}),
+            ("FROM memories_as_of($seq)", {"seq": seq}),
+        ):
+            with pytest.raises(InvalidInput, match=f"@{seq} is not in this log, which ends at @2"):
+                world.face.query(query, values)
+
+
+def test_columns_of_one_name_are_told_apart_as_the_database_does():
+    with told(Ingested(id="a", content="x", at=0)) as world:
+        query = "SELECT 1 AS a, 2 AS a, 3 AS A, 4 AS a_1"
+        table = world.face.query(query)
+        assert table.columns == world.face.query(f"FROM ({query})").columns
+        assert table.dicts() == [{"a": 1, "a_1": 2, "A_2": 3, "a_1_1": 4}]
+        joined = world.face.query("SELECT m.id, h.id FROM memories m JOIN memory_history h ON m.id = h.id")
+        assert joined.dicts() == [{"id": "a", "id_1": "a"}]
+
+
+def test_a_query_that_is_no_text_is_refused():
+    with Memory.open(":memory:", embedder="hash") as memory:
+        for query in (5, None, "SELECT '\ud800'"):
+            with pytest.raises(InvalidInput, match=r"^query "):
+                memory.sql(query)
+
+
+def test_a_store_that_is_not_closed_ends_without_complaints(tmp_path: Path):
+    code = (
+        "from recollect import Memory\n"
+        "memory = Memory.open('store', embedder='hash')\n"
+        "memory.remember('tea')\n"
+        "print(memory.sql('SELECT count(*) FROM memories').rows)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("[(1,)]\n", "")
+
+
+def test_a_face_that_is_let_go_closes_its_database():
+    face = SqlFace(ListLog([]), Projections(), clock=lambda: 0)
+    closing = face.close
+    del face
+    gc.collect()
+    assert not closing.alive
 
 
 def test_parameters_are_bound_and_never_pasted():
@@ -264,7 +435,9 @@ def test_the_tables_go_out_as_parquet(tmp_path: Path):
     with told(
         Ingested(id="a", content="x", at=0, tags=("t",)), Revised(id="a", at=DAY, importance=1.0)
     ) as world:
-        written = export_parquet(ListLog(world.events), world.projections, tmp_path / "it's here")
+        written = export_parquet(
+            ListLog(world.events), world.projections, tmp_path / "it's here", clock=lambda: 0
+        )
         assert [path.stem for path in written] == list(SHOWN_TABLES)
         with duckdb.connect() as database:
             for path in written:
