@@ -17,7 +17,8 @@ from recollect.asking import check_weights, options
 from recollect.embedding import Embedding
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import AnyFact, Context, Filters, Ingested, Question, Revised
-from recollect.explaining import Asking
+from recollect.explaining import Asking, refuse_unknown
+from recollect.in_force import DEFAULT_FORMULA, formula_named
 from recollect.past_embedding import vector_of
 from recollect.query import formula as formulas
 from recollect.query.formula import Formula
@@ -53,14 +54,15 @@ class Travelling:
     ) -> Change:  # fmt: skip
         """Why a memory's rank and score for a question differ between two moments, cause by cause.
 
-        Takes `recall`'s arguments beside; a `formula` given is used at both ends.
+        Takes `recall`'s arguments beside; a `formula` or a `now` given is used at both ends.
         """
         from recollect.replay.changes import why_changed  # noqa: PLC0415 (opening a store does not wait for this)
 
         with self._store.lock:
-            begin, end = self._range(since, until)
+            begin, end = self._range(id, since, until)
             inquiry = self._inquiry(query, asking, now=end.now)
-            self._require_known(id, end.seq)
+            if asking.get("now") is not None:
+                begin, end = (moment._replace(now=inquiry.question.now) for moment in (begin, end))
             return why_changed(self._store.log, inquiry, id, begin, end)
 
     def bisect(
@@ -69,17 +71,17 @@ class Travelling:
     ) -> Bisection:  # fmt: skip
         """The first event after which a memory left, or entered, the first `until_rank` places for a question.
 
-        From its birth to now unless told otherwise. Asked with the clock of the end, or with `now`. `every` asks at
-        every event and lists all crossings.
+        From its birth to now unless told otherwise. Asked with the clock of the end, or with `now`; takes the rest
+        of `recall`'s arguments too. It is the first among the positions asked; `every` asks at every event, so that
+        it is the first of all, and lists all crossings.
         """
         from recollect.replay.bisect import bisect  # noqa: PLC0415
 
         validate.whole(until_rank, "until_rank", low=1, high=validate.K_MAX)
         with self._store.lock:
-            begin, end = self._range(self._birth(id) if since is None else since, until)
+            begin, end = self._range(id, since, until)
             asking.setdefault("k", max(10, until_rank))
             inquiry = self._inquiry(query, asking, now=end.now)
-            self._require_known(id, end.seq)
             found = bisect(
                 self._store.log, inquiry, id, since=begin.seq, until=end.seq, top=until_rank,
                 clock=lambda _: inquiry.question.now, every=every, progress=progress,
@@ -92,20 +94,28 @@ class Travelling:
         self, id: str, query: str, since: When | None = None, until: When | None = None, *,  # noqa: A002
         points: int = 60, **asking: Unpack[Asking],
     ) -> RankHistory:  # fmt: skip
-        """A memory's rank for a question over time, each point with the corpus, formula and clock of its moment."""
+        """A memory's rank for a question over time, each point with the corpus, formula and clock of its moment.
+
+        Takes `recall`'s arguments beside; a `formula` or a `now` given is used at every point.
+        """
         from recollect.replay.ranks import rank_history  # noqa: PLC0415
 
         validate.whole(points, "points", low=2, high=_POINTS_MAX)
         with self._store.lock:
-            begin, end = self._range(self._birth(id) if since is None else since, until)
-            self._require_known(id, end.seq)
+            begin, end = self._range(id, since, until)
             inquiry = self._inquiry(query, asking, now=end.now)
-            return rank_history(self._store.log, inquiry, id, since=begin.seq, until=end.seq, points=points)
+            log, given = self._store.log, asking.get("now")
+            clock = log.time_of if given is None else lambda _: inquiry.question.now
+            return rank_history(log, inquiry, id, since=begin.seq, until=end.seq, points=points, clock=clock)
 
-    def _range(self, since: When, until: When | None) -> tuple[Moment, Moment]:
-        begin, end = self._moment(since), self._moment(until)
+    def _range(self, memory_id: str, since: When | None, until: When | None) -> tuple[Moment, Moment]:
+        """Where to ask for a memory: from its birth to now unless told otherwise."""
+        end = self._moment(until)
+        memory = self._require_known(memory_id, end.seq)
+        begin = self._moment(self._birth(memory, end.seq) if since is None else since)
         if begin > end:
             raise InvalidInput(f"since (@{begin.seq}) lies after until (@{end.seq}); swap them")
+        self._refuse_erased(memory_id, begin.seq, end.seq)
         return begin, end
 
     def _moment(self, when: When | None) -> Moment:
@@ -117,11 +127,34 @@ class Travelling:
         seq, now = self._store.resolve(when)
         return Moment(self._store.projections.engine.whole(seq), now)
 
-    def _birth(self, memory_id: str) -> int:
-        """The seq of a memory's first event."""
-        return self._store.projections.lifecycle.history(
-            self._require_known(memory_id, self._store.catch_up())
-        )[0]
+    def _birth(self, memory: int, seq: int) -> int:
+        """The seq at which a memory was first remembered; anew, if it had been erased by `seq`."""
+        erasures = self._store.projections.documents.erasures
+        erased = max((one.seq for one in erasures if one.memory == memory and one.seq <= seq), default=0)
+        versions = self._versions(memory)
+        return next((born for born in versions if erased < born <= seq), versions[0])
+
+    def _versions(self, memory: int) -> list[int]:
+        """The seqs at which a memory got a text or a vector."""
+        documents = self._store.projections.documents
+        seqs: list[int] = documents.born[documents.versions_of(memory)].tolist()
+        return seqs
+
+    def _refuse_erased(self, memory_id: str, since: int, until: int) -> None:
+        """What is left of an erased memory has no rank, and to call it not ranked would be untrue of its past."""
+        from recollect.replay.redaction import erased_within  # noqa: PLC0415
+        from recollect.replay.why import NothingLeftToExplain  # noqa: PLC0415
+
+        projections = self._store.projections
+        erased = erased_within(self._store.log, projections, memory_id, since, until)
+        if erased is None:
+            return
+        versions = self._versions(projections.documents.ids.find(memory_id))
+        anew = next((born for born in versions if born > erased), None)
+        hint = "" if anew is None else f"; it was remembered anew at @{anew}: ask from there on"
+        raise NothingLeftToExplain(
+            f"{memory_id!r} was erased at @{erased}; nothing is left to rank it by{hint}"
+        )
 
     def _require_known(self, memory_id: str, seq: int) -> int:
         documents = self._store.projections.documents
@@ -135,6 +168,7 @@ class Travelling:
         from recollect.replay.inquiry import Inquiry  # noqa: PLC0415
 
         validate.text(query, "query", characters_max=validate.QUERY_CHARACTERS_MAX)
+        refuse_unknown(asking)
         given = asking.get("now")
         moment = now if given is None else parse_time(given, now=now, what="now")
         question = Question(
@@ -146,10 +180,11 @@ class Travelling:
             filters=options(Filters, asking.get("filters"), now=moment),
         )
         wanted = asking.get("formula")
-        formula = None if not wanted else wanted if isinstance(wanted, Formula) else formulas.load(wanted)
+        formula = None if wanted is None else formula_named(self._store.projections.engine, wanted)
         check_weights(question.context.weights, formula or self._formula)
         return Inquiry(
-            self._store.log, self._store.projections, question, fallback=self._formula, formula=formula,
+            self._store.log, self._store.projections, question, formula=formula,
+            fallback=formulas.built_in(DEFAULT_FORMULA),
             embed=lambda label: vector_of(self._store, self._embedding, query, label),
         )  # fmt: skip
 
@@ -163,7 +198,7 @@ class Travelling:
         if limit is not None:
             validate.whole(limit, "limit", low=1, high=10**9)
         selection = streaming.select(
-            self._store, memory=memory, session=session, type_=type, since=since, until=until
+            self._store, memory=memory, session=session, type_=type, since=since, until=until, follow=follow
         )
         return streaming.stream(self._store, selection, limit=limit, follow=follow)
 
@@ -171,12 +206,13 @@ class Travelling:
         """One reading SQL statement over the store's tables; `$name` in it stands for the parameter `name`."""
         from recollect.projections.sql import SqlFace  # noqa: PLC0415 (DuckDB waits until it is needed)
 
+        validate.text(query, "query", characters_max=validate.QUERY_CHARACTERS_MAX)
         self._store.catch_up()
         with self._store.lock:
             if self._sql is not None and not self._sql.serves(self._store.projections):
                 self._close_sql()
             if self._sql is None:
-                self._sql = SqlFace(self._store.log, self._store.projections)
+                self._sql = SqlFace(self._store.log, self._store.projections, clock=self._store.clock)
             return self._sql.query(query, params)
 
     def _close_sql(self) -> None:
@@ -195,7 +231,7 @@ class Travelling:
         With `format="markdown"` the memories as a folder of pages, now or as of a moment; pages that somebody edited
         since are kept unless `overwrite` says otherwise.
         """
-        target = Path(path).expanduser()
+        target = transferring.target_of(self._store, path)
         if transferring.format_of(target, format) != "markdown":
             if at is not None or overwrite:
                 raise InvalidInput(
@@ -204,6 +240,7 @@ class Travelling:
             return transferring.export(self._store, target, format_=format, progress=progress)
         from recollect.files import markdown_export  # noqa: PLC0415 (only for Markdown)
 
+        self._store.require_whole("export")
         moment = self._moment(at)
         view = self._store.view(moment.seq)
         return markdown_export.export(

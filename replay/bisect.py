@@ -6,10 +6,12 @@ of time (unless told to let the clock run along). A binary search finds a positi
 sides: 20 rankings for a million events. The events of a dream count one by one: the one that moved the memory is
 named, though nobody was ever answered in the middle of a dream.
 
-A rank may go back and forth, and a binary search sees one crossing of many. So some positions spread over the
-range are asked first: if they show more than one crossing the answer says so, and the search goes on in the
-first gap that has one. Only a scan (`every=True`) is sure to list all crossings; it asks at every event that can
-move a ranking.
+A rank may go back and forth, and a binary search sees one crossing of many. So some positions are asked first:
+an even spread over the range, and before and after the memory's own events (see `turns`), which are what moves it
+in and out most often. If they show more than one crossing the answer says so, and the search goes on in the first
+gap that has one. What is found is the first crossing among the positions asked; between two of them others may
+have come and gone. Only a scan (`every=True`) is sure to name the first and to list all; it asks at every event
+that can move a ranking. A range as short as the spread is scanned anyway.
 """
 
 from __future__ import annotations
@@ -20,12 +22,14 @@ from itertools import pairwise
 import msgspec
 import numpy as np
 
-from recollect.events.facts import DreamBegan, Recalled, Recovered, Redacted, Unknown
+from recollect.events.facts import DreamBegan, Question, Recalled, Recovered, Redacted, Unknown
 from recollect.events.log import Log
 from recollect.replay.inquiry import Inquiry, Moment, Standing
+from recollect.replay.redaction import redacted_within
+from recollect.replay.turns import turns
 
 SAMPLES = 12
-_UNMOVED_BY = (Recalled, DreamBegan, Recovered, Unknown, Redacted)
+_UNMOVED_BY = (DreamBegan, Recovered, Unknown, Redacted)
 
 Progress = Callable[[int, int], None]
 
@@ -42,8 +46,9 @@ class Crossing(msgspec.Struct, frozen=True, kw_only=True):
 class Bisection(msgspec.Struct, frozen=True, kw_only=True):
     """What moved a memory; `seq` is None if nothing did.
 
-    `crossings` has what was found: the one event, or all of them after a scan (`scanned`). `back_and_forth` says
-    that there is more than one; without a scan, that there is more than the one found.
+    After a scan (`scanned`) `seq` is the first event that did, and `crossings` has all of them. Without one, `seq`
+    is the first crossing among the `rankings` positions asked, and the only one listed; `back_and_forth` says that
+    these positions show more. `redacted` is a line about what was erased since and could have ranked, or empty.
     """
 
     id: str
@@ -61,6 +66,7 @@ class Bisection(msgspec.Struct, frozen=True, kw_only=True):
     back_and_forth: bool = False
     scanned: bool = False
     rankings: int = 0
+    redacted: str = ""
 
 
 class _Probes:
@@ -100,11 +106,13 @@ def bisect(
 ) -> Bisection:  # fmt: skip
     """The first crossing of rank `top` after `since`; `clock` says which time to ask with at a position."""
     probes = _Probes(inquiry, memory_id, top, clock)
-    if every:
-        crossings = list(_scan(log, probes, since, until, progress))
+    scanned = every or until - since <= SAMPLES + 1
+    if scanned:
+        moving = _moving(log, inquiry.question, since, until)
+        crossings = list(_scan(probes, moving, since, until, progress))
         several = len(crossings) > 1
     else:
-        gaps = _gaps(probes, since, until)
+        gaps = _gaps(probes, _asked_first(inquiry, memory_id, since, until))
         crossings = [probes.crossing(_narrow(probes, *gaps[0]))] if gaps else []
         several = len(gaps) > 1
     first = crossings[0] if crossings else None
@@ -117,20 +125,28 @@ def bisect(
         seq=first.seq if first else None,
         entered=first.entered if first else False,
         event=log.get(first.seq).type if first else "",
-        sentence=_sentence(memory_id, top, probes, since, until, crossings, several=several, every=every),
+        sentence=_sentence(memory_id, top, probes, since, until, crossings, several=several, scanned=scanned),
         before=probes.at(first.seq - 1) if first else None,
         after=probes.at(first.seq) if first else None,
         crossings=tuple(crossings),
         back_and_forth=several,
-        scanned=every,
+        scanned=scanned,
         rankings=len(probes),
+        redacted=redacted_within(inquiry.projections, (since, until)),
     )
 
 
-def _gaps(probes: _Probes, since: int, until: int) -> list[tuple[int, int]]:
-    """Neighbours among positions spread over the range that lie on different sides."""
-    spread = sorted(set(np.linspace(since, until, SAMPLES + 2).round().astype(int).tolist()))
-    return [(a, b) for a, b in pairwise(spread) if probes.inside(a) != probes.inside(b)]
+def _asked_first(inquiry: Inquiry, memory_id: str, since: int, until: int) -> list[int]:
+    """Positions spread over the range, and those before and at the memory's own events."""
+    spread = np.linspace(since, until, SAMPLES + 2).round().astype(int).tolist()
+    memory = inquiry.projections.documents.ids.find(memory_id)
+    own = turns(inquiry.projections, memory, since, until)
+    return sorted({*spread, *own, *(seq - 1 for seq in own)})
+
+
+def _gaps(probes: _Probes, seqs: list[int]) -> list[tuple[int, int]]:
+    """Neighbours among these positions that lie on different sides."""
+    return [(a, b) for a, b in pairwise(seqs) if probes.inside(a) != probes.inside(b)]
 
 
 def _narrow(probes: _Probes, low: int, high: int) -> int:
@@ -145,9 +161,11 @@ def _narrow(probes: _Probes, low: int, high: int) -> int:
     return high
 
 
-def _scan(log: Log, probes: _Probes, since: int, until: int, progress: Progress | None) -> Iterator[Crossing]:
+def _scan(
+    probes: _Probes, moving: Iterable[int], since: int, until: int, progress: Progress | None
+) -> Iterator[Crossing]:
     side = probes.inside(since)
-    for seq in _moving(log, since, until):
+    for seq in moving:
         if probes.inside(seq) != side:
             side = not side
             yield probes.crossing(seq)
@@ -155,26 +173,35 @@ def _scan(log: Log, probes: _Probes, since: int, until: int, progress: Progress 
             progress(seq - since, until - since)
 
 
-def _moving(log: Log, since: int, until: int) -> Iterable[int]:
-    """The events that can move a ranking."""
-    return (event.seq for event in log.read(since, until) if not isinstance(event.fact, _UNMOVED_BY))
+def _moving(log: Log, question: Question, since: int, until: int) -> Iterable[int]:
+    """The events that can move the ranking of a question."""
+    return (event.seq for event in log.read(since, until) if _moves(event.fact, question))
+
+
+def _moves(fact: object, question: Question) -> bool:
+    """A recall moves only what its own session asks next: a formula may mind what the session was told."""
+    if isinstance(fact, Recalled):
+        return question.session is not None and fact.question.session == question.session
+    return not isinstance(fact, _UNMOVED_BY)
 
 
 def _sentence(
     memory_id: str, top: int, probes: _Probes, since: int, until: int, crossings: list[Crossing],
-    *, several: bool, every: bool,
+    *, several: bool, scanned: bool,
 ) -> str:  # fmt: skip
+    asked = "" if scanned else f"{len(probes)} positions asked"
     if not crossings:
         where = f"in the top {top}" if probes.inside(since) else f"outside the top {top}"
-        sure = "" if every else " at every position asked"
-        return f"{memory_id} was {where} all the way from @{since} to @{until}{sure}"
+        unsure = f" at the {asked}; --all asks at every event" if asked else ""
+        return f"{memory_id} was {where} all the way from @{since} to @{until}{unsure}"
     first = crossings[0]
     moved = f"{memory_id} {'entered' if first.entered else 'left'} the top {top} with @{first.seq}"
     ranks = f"{_rank(first.rank_before)} → {_rank(first.rank_after)}"
-    if not several:
-        return f"{moved} ({ranks})"
-    rest = f"{len(crossings)} crossings in all" if every else "a scan lists all crossings"
-    return f"{moved} ({ranks}); it goes back and forth: {rest}"
+    if scanned:
+        rest = f"; it goes back and forth: {len(crossings)} crossings in all" if several else ""
+        return f"{moved} ({ranks}){rest}"
+    rest = "it goes back and forth, --all lists every crossing" if several else "--all asks at every event"
+    return f"{moved} ({ranks}), the first crossing among the {asked}; {rest}"
 
 
 def _rank(rank: int | None) -> str:

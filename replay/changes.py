@@ -6,10 +6,13 @@ others from the earlier one; each group's part is its Shapley value over these r
 the difference. Groups that did not change are left out of the choices: their part is 0.
 
 A memory that is not ranked has the score 0 and stands one place behind the last that is: so it can be said of
-one that came or went what brought it, too. Ranks count all candidates, not only those that were returned.
+one that came or went what brought it, too. Where it is ranked at neither moment nothing is shared out: every part
+is 0. Ranks count all candidates, not only those that were returned.
 """
 
 from __future__ import annotations
+
+from itertools import takewhile
 
 import msgspec
 
@@ -17,10 +20,12 @@ from recollect.events.log import Log
 from recollect.query.ranking import Ranking, rank
 from recollect.replay.hybrid import HybridView, Mix
 from recollect.replay.inquiry import Inquiry, Moment, Standing, position_of
+from recollect.replay.redaction import redacted_within
 from recollect.replay.shapley import shapley
-from recollect.replay.witnesses import CAUSES, Cause, Witnesses
+from recollect.replay.witnesses import CAUSES, Cause, Passings, Witnesses
 
 EVENTS_MAX = 50
+_NOTHING = 1e-12  # what a share may be off 0 by adding up
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +46,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """A memory at two moments. The parts' scores add up to `score_change`, their ranks to `rank_change`.
 
     `cause` is the largest part of the rank's change, or of the score's if the rank did not change; None if
-    nothing did. `passed_by` were behind it and are before it now; `passed` the other way round.
+    nothing did. `passed_by` were behind it and are before it now; `passed` the other way round. `redacted` is a
+    line about what was erased since and could have ranked at one of the moments, or empty.
     """
 
     id: str
@@ -55,6 +61,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[Part, ...]
     passed_by: tuple[str, ...]
     passed: tuple[str, ...]
+    redacted: str = ""
 
 
 class _Standings:
@@ -114,15 +121,18 @@ def why_changed(log: Log, inquiry: Inquiry, memory_id: str, since: Moment, until
     memory = inquiry.projections.documents.ids.find(memory_id)
     before, after = inquiry.standing(memory_id, since), inquiry.standing(memory_id, until)
     first, last = inquiry.ranking(since), inquiry.ranking(until)
+    ranked = before.rank is not None or after.rank is not None
     standings = _Standings(inquiry, memory, since, until)
     standings.settle(first, last)
-    scores = shapley(standings.causes, lambda later: standings.of(later)[0])
-    ranks = shapley(standings.causes, lambda later: float(standings.of(later)[1]))
-    passed_by, passed = _passings(inquiry, memory, first, last)
-    witnesses = Witnesses(log, inquiry, memory, since, until, passed_by=passed_by, passed=passed)
+    causes = standings.causes if ranked else []
+    scores = shapley(causes, lambda later: standings.of(later)[0])
+    ranks = shapley(causes, lambda later: float(standings.of(later)[1]))
+    passings = _passings(memory, first, last) if ranked else Passings((), (), (), (), ())
+    witnesses = Witnesses(log, inquiry, memory, since, until, passings)
     parts = tuple(_part(cause, scores.get(cause, 0.0), ranks.get(cause, 0.0), witnesses) for cause in CAUSES)
     (score_a, rank_a), (score_b, rank_b) = standings.worth(first), standings.worth(last)
-    cause = _main(parts, score_b - score_a, rank_b - rank_a)
+    rank_change = rank_b - rank_a if ranked else 0
+    cause = _main(parts, score_b - score_a, rank_change)
     return Change(
         id=memory_id,
         query=inquiry.question.text,
@@ -131,30 +141,39 @@ def why_changed(log: Log, inquiry: Inquiry, memory_id: str, since: Moment, until
         since=before,
         until=after,
         score_change=score_b - score_a,
-        rank_change=rank_b - rank_a,
+        rank_change=rank_change,
         parts=parts,
-        passed_by=passed_by,
-        passed=passed,
+        passed_by=witnesses.names(passings.passed_by),
+        passed=witnesses.names(passings.passed),
+        redacted=redacted_within(inquiry.projections, (since.seq, since.seq), (until.seq, until.seq)),
     )
 
 
-def _passings(
-    inquiry: Inquiry, memory: int, first: Ranking, last: Ranking
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Who stands before the memory at the end only, and who at the beginning only."""
-    before, after = _before(first, memory), _before(last, memory)
-    ids = inquiry.projections.documents.ids.values
-    return tuple(ids[m] for m in after if m not in before), tuple(ids[m] for m in before if m not in after)
+def _passings(memory: int, first: Ranking, last: Ranking) -> Passings:
+    """Who stands before the memory at the end only, who at the beginning only; who is ranked there beside it."""
+    was, is_ = _order(first), _order(last)
+    before, after = _before(was, memory), _before(is_, memory)
+    return Passings(
+        passed_by=tuple(m for m in after if m not in before),
+        passed=tuple(m for m in before if m not in after),
+        came=tuple(m for m in is_ if m not in was and m != memory),
+        went=tuple(m for m in was if m not in is_ and m != memory),
+        stayed=tuple(m for m in is_ if m in was and m != memory),
+    )
 
 
-def _before(ranking: Ranking, memory: int) -> list[int]:
-    """The memories ranked before this one, best first: all that are ranked if it is not."""
-    order = [int(ranking.sheet.memories[place]) for place in ranking.order]
-    return order[: order.index(memory)] if memory in order else order
+def _order(ranking: Ranking) -> dict[int, None]:
+    """The memories that are ranked, best first."""
+    return dict.fromkeys(ranking.sheet.memories[list(ranking.order)].tolist())
+
+
+def _before(order: dict[int, None], memory: int) -> dict[int, None]:
+    """Those ranked before this one: all that are ranked if it is not."""
+    return dict.fromkeys(takewhile(lambda other: other != memory, order))
 
 
 def _part(cause: Cause, score: float, rank_: float, witnesses: Witnesses) -> Part:
-    seqs, says = witnesses.of(cause)
+    seqs, says = witnesses.of(cause, moved=abs(score) > _NOTHING or abs(rank_) > _NOTHING)
     return Part(
         cause=cause, score=score, rank=rank_, says=says, events=tuple(seqs[-EVENTS_MAX:]), event_count=len(seqs)
     )  # fmt: skip
@@ -183,6 +202,8 @@ def _main(parts: tuple[Part, ...], score: float, rank_: int) -> Cause | None:
 def _sentence(
     memory_id: str, before: Standing, after: Standing, cause: Cause | None, parts: tuple[Part, ...]
 ) -> str:
+    if before.rank is None and after.rank is None:
+        return f"{memory_id} was ranked at neither end, @{before.seq} nor @{after.seq}"
     when = f"between @{before.seq} and @{after.seq}"
     if cause is None:
         return f"nothing changed for {memory_id} {when}: {_where(before)}"

@@ -9,6 +9,9 @@ either comes out bit for bit as before, or it is *redacted*. Of a redacted recal
     or was visible at the basis
 
 What was recorded itself is guarded by the hash chain as ever. Anything else is a difference.
+
+The same holds for ranks of the past that nobody recorded (`bisect`, `ranks`, `why_changed`): those of an erased memory
+cannot be told, those of others are computed without it, and `redacted_within` is the line that says so.
 """
 
 from __future__ import annotations
@@ -94,6 +97,33 @@ def erasure_at(log: Log, projections: Projections, memory_id: str, seq: int) -> 
     row = -1 if memory < 0 else documents.newest_row(memory, seq)
     fact = None if row < 0 else log.get(documents.source(row)).fact
     return fact.erased_at if isinstance(fact, Redacted) else None
+
+
+def erased_within(log: Log, projections: Projections, memory_id: str, since: int, until: int) -> int | None:
+    """The seq at which something that a memory was between `since` and `until` was erased; None if nothing was."""
+    memory = projections.documents.ids.find(memory_id)
+    lost = [one.seq for one in _overlapping(projections, (since, until)) if one.memory == memory]
+    return max(lost) if lost else erasure_at(log, projections, memory_id, until)
+
+
+def redacted_within(projections: Projections, *spans: tuple[int, int]) -> str:
+    """A line about memories that could have ranked within these spans and were erased since; empty if none were."""
+    lost = {one.memory: one.seq for one in _overlapping(projections, *spans)}
+    if not lost:
+        return ""
+    last = max(lost.values())
+    if len(lost) == 1:
+        return f"a memory that could have ranked was erased at @{last}: ranks before that are computed without it"
+    return f"{len(lost)} memories that could have ranked were erased by @{last}: ranks before that lack them"
+
+
+def _overlapping(projections: Projections, *spans: tuple[int, int]) -> list[Erasure]:
+    """The erasures that took something which the log held within one of these spans, both ends included."""
+    return [
+        one
+        for one in projections.documents.erasures
+        if any(one.first <= until and since < one.seq for since, until in spans)
+    ]
 
 
 def _contradiction(projections: Projections, recalled: Recalled, erased: Sequence[str]) -> str | None:

@@ -57,5 +57,7 @@ def recorded(log: Log, projections: Projections, seq: int) -> Recalled:
     """The recall recorded at `seq`."""
     fact = log.get(seq).fact if 0 < seq <= projections.position else None
     if not isinstance(fact, Recalled):
-        raise InvalidInput(f"'r{seq}' is not the id of a recorded recall; `Answer.id` has it")
+        raise InvalidInput(
+            f"'r{seq}' is not the id of a recorded recall; every answer that was recorded has one"
+        )
     return fact

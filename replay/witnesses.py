@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, get_args
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple, get_args
 
 from recollect.events.facts import (
     Accessed,
@@ -27,23 +27,32 @@ _DREAMT = (Consolidated, Downscaled, DreamEnded, Placed, Promoted, Pruned, Stabi
 _RIVALS_MAX = 50
 
 
+class Passings(NamedTuple):
+    """The other memories of two rankings, by number: who passed whom, who is new, gone, or in both."""
+
+    passed_by: tuple[int, ...]
+    passed: tuple[int, ...]
+    came: tuple[int, ...]
+    went: tuple[int, ...]
+    stayed: tuple[int, ...]
+
+
 class Witnesses:
     """For every cause its events between the two moments, and what they say in a few words."""
 
     def __init__(
-        self, log: Log, inquiry: Inquiry, memory: int, since: Moment, until: Moment,
-        *, passed_by: tuple[str, ...], passed: tuple[str, ...],
-    ) -> None:  # fmt: skip
+        self, log: Log, inquiry: Inquiry, memory: int, since: Moment, until: Moment, passings: Passings
+    ) -> None:
         self._log = log
         self._inquiry = inquiry
         self._memory = memory
         self._since = since
         self._until = until
-        self._passed_by = passed_by
-        self._passed = passed
+        self._passings = passings
         self._facts: dict[int, object] = {}
 
-    def of(self, cause: Cause) -> tuple[list[int], str]:  # noqa: PLR0911 (one answer per cause)
+    def of(self, cause: Cause, *, moved: bool) -> tuple[list[int], str]:  # noqa: PLR0911 (one answer per cause)
+        """`moved` says that the cause has a part in the change."""
         engine, since, until = self._inquiry.projections.engine, self._since, self._until
         match cause:
             case "edits":
@@ -55,7 +64,7 @@ class Witnesses:
                 seqs = self._births_and_deaths()
                 return seqs, f"{_count(len(seqs), 'event')} that brought or took texts of others"
             case "others":
-                return self._of_rivals(), self._rivalry()
+                return self._others(moved)
             case "formula":
                 a, b = self._inquiry.formula_at(since.seq), self._inquiry.formula_at(until.seq)
                 return self._within([engine.formula_since(until.seq)]), f"{a.label} → {b.label}"
@@ -92,15 +101,42 @@ class Witnesses:
             self._facts[seq] = self._log.get(seq).fact
         return self._facts[seq]
 
-    def _of_rivals(self) -> list[int]:
-        find = self._inquiry.projections.documents.ids.find
-        rivals = (*self._passed_by, *self._passed)[:_RIVALS_MAX]
-        return self._within([seq for id_ in rivals for seq in self._history(find(id_))])
+    def _others(self, moved: bool) -> tuple[list[int], str]:
+        """Those that passed the memory or that it passed; if nothing happened to them, whoever else moved it."""
+        by, over = self._passings.passed_by, self._passings.passed
+        seqs = self._within([seq for rival in (*by, *over)[:_RIVALS_MAX] for seq in self._history(rival)])
+        passings = self._listed({"passed by": by, "passed": over})
+        if seqs or not moved:
+            return seqs, passings or "nobody passed it, nor it anybody"
+        return self._beside(passings or "nobody passed it")
 
-    def _rivalry(self) -> str:
-        by = [f"passed by {_names(self._passed_by)}"] if self._passed_by else []
-        over = [f"passed {_names(self._passed)}"] if self._passed else []
-        return "; ".join((*by, *over)) or "nobody passed it, nor it anybody"
+    def _beside(self, passings: str) -> tuple[list[int], str]:
+        """A score can hang on the other candidates as they are: as its scale, or through edges and clusters."""
+        groups = {
+            "new beside it:": self._passings.came,
+            "gone:": self._passings.went,
+            "changed:": self._passings.stayed,
+        }
+        seqs = {other: self._touched(other) for group in groups.values() for other in group}
+        touched = {words: tuple(m for m in group if seqs[m]) for words, group in groups.items()}
+        graph = self._inquiry.projections.graph
+        linked = self._within([*graph.history(self._memory), graph.clustered(self._until.seq)])
+        own = "its edges or clusters changed" if linked else ""
+        says = "; ".join(filter(None, (passings, self._listed(touched), own)))
+        return self._within([*linked, *(seq for events in seqs.values() for seq in events)]), says
+
+    def _touched(self, memory: int) -> list[int]:
+        """The events that changed another memory's text, lifecycle or edges."""
+        projections = self._inquiry.projections
+        strength = projections.lifecycle.provenance(memory, self._until.seq)["strength"]
+        return self._within([*self._history(memory), *strength, *projections.graph.history(memory)])
+
+    def _listed(self, groups: Mapping[str, tuple[int, ...]]) -> str:
+        return "; ".join(f"{words} {_first(self.names(group))}" for words, group in groups.items() if group)
+
+    def names(self, memories: tuple[int, ...]) -> tuple[str, ...]:
+        ids = self._inquiry.projections.documents.ids.values
+        return tuple(ids[memory] for memory in memories)
 
     def _births_and_deaths(self) -> list[int]:
         documents = self._inquiry.projections.documents
@@ -112,7 +148,7 @@ class Witnesses:
         return sorted({seq for seq in seqs if self._since.seq < seq <= self._until.seq})
 
 
-def _names(ids: tuple[str, ...]) -> str:
+def _first(ids: tuple[str, ...]) -> str:
     return ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import signal
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from recollect.cli import main
+from recollect.cli import _clear_errors, main
 from recollect.memory import Memory
 from recollect.render_travel import sparkline
 
@@ -155,6 +157,44 @@ def test_sql_prints_tables_and_binds_parameters(cli: Cli):
     assert refused.count("\n") == 1
     assert "DROP is refused" in refused
     assert "is not NAME=VALUE" in cli("sql", "SELECT 1", "--param", "nonsense", status=2)
+
+
+def test_sql_parameters_are_numbers_unless_they_are_quoted(cli: Cli):
+    kind = "SELECT typeof($x) AS kind"
+    assert cli.json("sql", kind, "--param", "x=123") == [{"kind": "INTEGER"}]
+    assert cli.json("sql", kind, "--param", 'x="123"') == [{"kind": "VARCHAR"}]
+    assert """'"123"' as text""" in " ".join(cli("sql", "--help").split())
+
+
+def test_sql_loses_no_column_of_a_name_that_comes_twice(cli: Cli):
+    assert cli.json("sql", "SELECT 1 AS a, 2 AS a") == [{"a": 1, "a_1": 2}]
+
+
+def test_a_log_that_nothing_can_be_in_is_refused_in_one_line(cli: Cli):
+    for options, says in (
+        (["--memory", "nope"], "no memory has the id 'nope'"),
+        (["--since", "@99999"], "@99999 is not in this log, which ends at @9"),
+        (["--since", "@5", "--until", "@4"], "since (@5) lies after until (@4); swap them"),
+    ):
+        assert cli("log", *options, status=2) == f"recollect: {says}\n"
+
+
+def test_a_file_that_cannot_be_written_is_one_clear_line(cli: Cli, tmp_path: Path):
+    (tmp_path / "file").touch()
+    said = cli("export", str(tmp_path / "file" / "log.jsonl"), status=2)
+    assert said == f"recollect: {tmp_path / 'file'}: File exists\n"
+    assert cli("export", "", status=2).startswith("recollect: '' is no place")
+
+
+@pytest.mark.parametrize(
+    "error", [BrokenPipeError(errno.EPIPE, "Broken pipe"), io.UnsupportedOperation("fileno")]
+)
+def test_a_reader_that_has_gone_and_our_own_mistakes_are_no_failure_of_a_file(error: OSError):
+    def command() -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        _clear_errors(command)()
 
 
 def test_export_and_import(cli: Cli, tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator
 
@@ -16,14 +17,26 @@ from recollect.events.facts import (
     Forgotten,
     Ingested,
     Linked,
+    Question,
     Rated,
     Recalled,
     Revised,
     Superseded,
 )
 from recollect.memory import Memory
+from recollect.query import formula as formulas
+from recollect.replay.bisect import SAMPLES
 from recollect.replay.inquiry import Moment
+from recollect.replay.turns import TOUCHES_MAX
 
+CONTINUED = """
+name = "continued"
+stages = [
+  { op = "retrieve", channel = "lexical", variant = "lucene", top = 100 },
+  { op = "weigh", weights = { lexical = 1.0 } },
+  { op = "boost", amounts = { returned_before = 0.5 } },
+]
+"""
 FILLER = ["tuesday", "billing", "cookie", "deploy", "stripe", "login"]
 
 
@@ -137,15 +150,82 @@ def test_nothing_changed_finds_nothing(memory: Memory):
     found = memory.bisect(QUERY, "target", until_rank=1)
     assert found.seq is None
     assert found.before is None
-    assert found.sentence == "target was in the top 1 all the way from @1 to @2 at every position asked"
+    assert found.sentence == "target was in the top 1 all the way from @1 to @2"
+    assert found.scanned
+
+
+def test_what_comes_and_goes_between_two_positions_of_the_spread_is_found_by_its_own_events(memory: Memory):
+    tell(memory, Ingested(id="target", content=f"{QUERY} here", at=START))
+    tell(memory, *(note(random.Random(6), n) for n in range(100)))
+    seqs = [memory.forget("target"), memory.restore("target")]
+    tell(memory, *(note(random.Random(7), n) for n in range(100, 120)))
+    seqs.append(memory.forget("target"))
+    tell(memory, *(note(random.Random(8), n) for n in range(120, 1120)))
+    assert seqs[-1] - seqs[0] < (memory.status().head - 1) // (SAMPLES + 1)  # all in one gap of the spread
+    found = memory.bisect(QUERY, "target", until_rank=3)
+    assert (found.seq, found.back_and_forth, found.scanned) == (seqs[0], True, False)
+    assert found.sentence.endswith("it goes back and forth, --all lists every crossing")
+
+
+def test_without_a_scan_the_first_is_said_to_be_that_of_the_positions_asked(memory: Memory):
+    tell(memory, Ingested(id="target", content=f"{QUERY} here", at=START))
+    tell(memory, *(note(random.Random(9), n) for n in range(30)))
+    seq = memory.forget("target")
+    found = memory.bisect(QUERY, "target", until_rank=1)
+    assert found.sentence == (
+        f"target left the top 1 with @{seq} (rank 1 → not ranked), "
+        f"the first crossing among the {found.rankings} positions asked; --all asks at every event"
+    )
+    stayed = memory.bisect(QUERY, "target", until=seq - 1, until_rank=1)
+    assert stayed.sentence == (
+        f"target was in the top 1 all the way from @1 to @{seq - 1} at the {stayed.rankings} positions asked; "
+        f"--all asks at every event"
+    )
+    scan = memory.bisect(QUERY, "target", until_rank=1, every=True)
+    assert scan.sentence == f"target left the top 1 with @{seq} (rank 1 → not ranked)"
+
+
+def test_a_range_as_short_as_the_spread_is_scanned(memory: Memory):
+    tell(memory, Ingested(id="target", content=f"{QUERY} here", at=START))
+    seqs = []
+    for _ in range(3):
+        seqs += [memory.forget("target"), memory.restore("target")]
+    found = memory.bisect(QUERY, "target", until_rank=1)
+    assert found.scanned
+    assert [crossing.seq for crossing in found.crossings] == seqs
+    assert "6 crossings in all" in found.sentence
+
+
+def test_of_a_memory_with_many_events_what_shows_and_hides_it_is_asked_first(memory: Memory):
+    tell(memory, Ingested(id="target", content=f"{QUERY} here", at=START))
+    tell(memory, *[Accessed(ids=("target",), at=START)] * 1000)
+    hidden, shown = memory.forget("target"), memory.restore("target")
+    tell(memory, *[Accessed(ids=("target",), at=START)] * 1000)
+    found = memory.bisect(QUERY, "target", until_rank=1)
+    assert (found.seq, found.back_and_forth) == (hidden, True)
+    assert shown == hidden + 1
+    gap = math.ceil(math.log2(2000 / (SAMPLES + 1)))
+    assert found.rankings <= SAMPLES + 2 + 2 * (2 + TOUCHES_MAX) + gap
+
+
+def test_a_scan_asks_where_a_recall_of_the_same_session_moved_the_ranking(memory: Memory):
+    for id_ in ("rival", "target"):
+        tell(memory, Ingested(id=id_, content=QUERY, at=START))
+    question = Question(text=QUERY, now=START, k=1, session="s1")
+    told = tell(memory, Recalled(question=question, basis=2, formula="", ids=("target",), scores=(1.0,)))
+    tell(memory, note(random.Random(10), 0))
+    asking = {"until_rank": 1, "every": True, "formula": formulas.parse(CONTINUED, origin="test")}
+    assert memory.bisect(QUERY, "target", session="s1", **asking).seq == told
+    assert memory.bisect(QUERY, "target", session="s2", **asking).seq is None
+    assert memory.bisect(QUERY, "target", **asking).seq is None
 
 
 def test_a_million_positions_take_some_twenty_rankings(memory: Memory):
     # Positions are what is searched, so few real events and a long range do as well as many.
     facts = [Ingested(id="target", content=f"{QUERY} here", at=START)]
-    facts += [Accessed(ids=("target",), at=START)] * 500
+    facts += [note(random.Random(n), n) for n in range(500)]
     facts += [Ingested(id="rival", content=QUERY, at=START)]
-    facts += [Accessed(ids=("target",), at=START)] * 500
+    facts += [note(random.Random(n), n) for n in range(500, 1000)]
     tell(memory, *facts)
     found = memory.bisect(QUERY, "target", until_rank=1)
     assert found.seq == 1 + 500 + 1

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from travel_world import DAY, QUERY, START, Hours, histories, tell, world
 
 from recollect.events.errors import InvalidInput, UnknownMemory
-from recollect.events.facts import Accessed, Consolidated, EmbedderAdopted, Reembedded, StrengthChange
+from recollect.events.facts import Accessed, Consolidated, EmbedderAdopted, Linked, Reembedded, StrengthChange
 from recollect.memory import Memory
 from recollect.query import formula as formulas
 from recollect.query.ranking import rank
@@ -118,7 +118,7 @@ def test_its_own_lifecycle_is_named_with_the_accesses_and_the_dream(memory: Memo
     since = memory.status().head
     access = tell(memory, Accessed(ids=("a",), at=START))
     dream = tell(memory, Consolidated(dream="d", changes=(StrengthChange(id="a", before=1.0, after=0.25),)))
-    change = changed(memory, since)
+    change = changed(memory, since, formula="reverie")
     assert change.cause == "lifecycle"
     assert part(change, "lifecycle").events == (access, dream)
     assert part(change, "lifecycle").says == "1 access, 1 dream event"
@@ -157,6 +157,40 @@ def test_the_memories_that_passed_it_are_named(memory: Memory):
     assert change.rank_change == 1
     assert part(change, "others").events == (since + 1,)
     assert "passed by better" in change.sentence
+
+
+def test_what_hangs_on_the_other_candidates_names_their_events_though_nobody_passed_it(memory: Memory):
+    # In the default formula a word score counts relative to the best of the candidates.
+    since = memory.status().head
+    new = memory.remember("auth cookie of the login page", id="new") and memory.status().head
+    change = changed(memory, since, formula="recollect")
+    assert (change.rank_change, change.passed_by, change.passed) == (0, (), ())
+    others = part(change, "others")
+    assert others.score != 0.0
+    assert others.events == (new,)
+    assert others.says == "nobody passed it; new beside it: new"
+    gone = memory.forget("new")
+    back = part(changed(memory, new, formula="recollect"), "others")
+    assert (back.events, back.says) == ((gone,), "nobody passed it; gone: new")
+
+
+def test_an_edge_that_moved_a_memory_is_among_the_events_of_the_others(memory: Memory):
+    since = memory.status().head
+    linked = tell(memory, Linked(a="a", b="b", kind="supports", weight=1.0))
+    change = changed(memory, since, formula="memorysync")
+    assert part(change, "others").score != 0.0
+    assert part(change, "others").events == (linked,)
+    assert "its edges or clusters changed" in part(change, "others").says
+
+
+def test_what_is_ranked_at_neither_moment_has_no_parts_and_was_passed_by_nobody(memory: Memory):
+    since = memory.status().head
+    memory.remember("auth session postgres", id="better", kind="decision")
+    change = changed(memory, since, filters={"kinds": ["decision"]})
+    assert change.sentence == f"a was ranked at neither end, @{since} nor @{since + 1}"
+    assert (change.cause, change.rank_change, change.score_change) == (None, 0, 0.0)
+    assert (change.passed_by, change.passed) == ((), ())
+    assert {(p.score, p.rank) for p in change.parts} == {(0.0, 0.0)}
 
 
 def test_the_formula_is_named(memory: Memory):
