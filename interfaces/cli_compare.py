@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,6 @@ from recollect import completing
 from recollect.cli import Failure, _clear_errors, _memory, embedder_named, main, no_daemon, progress_bar
 
 if TYPE_CHECKING:
-    from recollect.memory import Memory
     from recollect.replay.comparison import Comparison
     from recollect.replay.limits import Limit
 
@@ -25,15 +23,6 @@ _STORE = click.option(
     help="The store's directory.",
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-
-
-@contextmanager
-def _existing(store: str) -> Iterator[Memory]:
-    """A store that is there, without a model: recorded questions have their vectors."""
-    if not Path(store).expanduser().is_dir():
-        raise Failure(f"there is no store at {store}; `recollect remember` makes one")
-    with _memory(store, "none") as memory:
-        yield memory
 
 
 def _show(value: object, as_json: bool, how: str) -> None:
@@ -79,12 +68,21 @@ def compare(
       recollect compare reverie mine.toml --question r42
       recollect compare --embedder minilm
     """
-    from recollect.replay.limits import parse_limit  # noqa: PLC0415
-
-    parsed = [parse_limit(limit) for limit in limits]
     if b is None and embedder is None:
         raise Failure("name two formulas to compare, such as `recollect compare reverie mine.toml`")
-    with _existing(store) as memory:
+    if question is not None:
+        _refuse_beside_question(
+            fail_if=limits,
+            html=report,
+            last=last,
+            queries=queries,
+            at=when,
+            qrels=qrels,
+            embedder=embedder,
+            work=work,
+        )
+    parsed = _limits(limits, k)
+    with _memory(store) as memory:
         if question is not None:
             _show(memory.drill(question, a or "", b or ""), as_json, "drilldown")
             return
@@ -98,6 +96,25 @@ def compare(
             _write(Path(report), memory.comparison_html(result))
     _show(result, as_json, "comparison")
     _refuse(passed, result)
+
+
+def _refuse_beside_question(**given: object) -> None:
+    """One question is explained, not measured: what only concerns a comparison would be ignored."""
+    for name, value in given.items():
+        if value not in (None, ()):
+            option = name.replace("_", "-")
+            raise Failure(f"--question explains one question and compares nothing; leave out --{option}")
+
+
+def _limits(texts: Sequence[str], k: int) -> list[Limit]:
+    """The limits, whose metrics are known before anything is ranked."""
+    from recollect.replay.compare import metric_names  # noqa: PLC0415 (imports wait until needed)
+    from recollect.replay.limits import parse_limit  # noqa: PLC0415
+
+    parsed = [parse_limit(text) for text in texts]
+    for limit in parsed:
+        limit.check(metric_names(k))
+    return parsed
 
 
 def _write(path: Path, text: str) -> None:
@@ -138,7 +155,7 @@ def fork(
       recollect fork --formula mine.toml --closed-loop --since @1200 --to ./what-if
       recollect compare recorded ./what-if
     """
-    with _existing(store) as memory, progress_bar("living again") as progress:
+    with _memory(store) as memory, progress_bar("living again") as progress:
         result = memory.fork(
             target, formula=formula, closed_loop=closed_loop, since=since, dream=settings, progress=progress
         )
@@ -159,6 +176,6 @@ def reembed(embedder: str, store: str, as_json: bool) -> None:
       recollect compare --embedder minilm
       recollect reembed --embedder minilm
     """
-    with _existing(store) as memory, progress_bar("embedding") as progress:
+    with _memory(store) as memory, progress_bar("embedding") as progress:
         result = memory.reembed(embedder_named(embedder) or embedder, progress=progress)
     _show(result, as_json, "reembedding")

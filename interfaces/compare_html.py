@@ -46,6 +46,7 @@ def page(comparison: Comparison, text_of: TextOf) -> str:
         f"<style>{_STYLE}{CHART_STYLE}</style></head><body>",
         f"<h1>{escape(comparison.a)} <span class=dim>against</span> {escape(comparison.b)}</h1>",
         f"<p class=dim>{escape(_size(comparison))}</p>",
+        f"<p class=note>{escape(comparison.note)}</p>" if comparison.note else "",
         _metrics(comparison),
         _judged(comparison),
         _movers(comparison.movers),

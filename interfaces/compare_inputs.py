@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from recollect.asking import pose
+from recollect.asking import check_weights, pose
 from recollect.embedder import Embedder, EmbedFunction, choose
 from recollect.embedding import Embedding
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import AnyFact, DreamBegan, GridVector, Question
 from recollect.events.log import Log
+from recollect.in_force import formula_named
 from recollect.past_embedding import embedding_at
 from recollect.projections.view import Projections
 from recollect.query import formula as formulas
 from recollect.query.formula import Formula
-from recollect.question_files import Line, parse_questions
+from recollect.question_files import NamedQuestion, parse_questions
 from recollect.replay.asked import Asked
 from recollect.replay.fork import fork_side
 from recollect.replay.fork_note import read_note
 from recollect.replay.fork_rules import Dreaming
-from recollect.replay.judgements import Judgements, parse_qrels
+from recollect.replay.judgements import Judgements, given_qrels, parse_qrels
 from recollect.replay.reembedding import NewEmbedder
 from recollect.replay.sides import RecordedSide, Side
 from recollect.store import Store
@@ -32,48 +33,68 @@ AnyEmbedder = str | Embedder | EmbedFunction
 DreamSettings = str | Path | Mapping[str, object]
 
 RECORDED = "recorded"
-_DIGEST_MIN = 6
 
 
 def side(store: Store, given: Recipe) -> Formula | Side:
     """A formula, "recorded", or the directory of a fork."""
     if given == RECORDED:
         return RecordedSide()
-    if not isinstance(given, Formula):
-        folder = Path(given).expanduser()
-        if folder.is_dir() and read_note(folder) is not None:
-            return fork_side(store.log, folder)
-    return recipe(store, given)
+    if not isinstance(given, Formula) and _is_fork(given):
+        return fork_side(store.log, Path(given).expanduser())
+    return formula_named(store.projections.engine, given)
 
 
-def recipe(store: Store, given: Recipe) -> Formula:
-    """A formula by its built-in name, the path of its file, or name@digest in the log."""
-    if isinstance(given, Formula):
-        return given
-    if isinstance(given, str) and "@" in given and not given.endswith(".toml"):
-        return _in_log(store, given)
-    return formulas.load(given)
+def to_embed(store: Store, named: Recipe | None, in_force: Formula, *, given: bool) -> Formula | None:
+    """The formula that ranks with another embedder; None if each recall is to keep its own.
+
+    `named` is b where it was `given`, else a.
+    """
+    if named is None:
+        return in_force
+    if named == RECORDED and not given:
+        return None
+    if named == RECORDED:
+        raise InvalidInput(
+            f"{RECORDED!r} is what was answered with the store's own embedder; with another one, b is a formula"
+        )
+    return _formula_not_fork(store, named, "another embedder is tried with a formula; name one as b")
 
 
-def _in_log(store: Store, label: str) -> Formula:
-    """The formula of the log that name@digest means; the digest may be cut short."""
-    name, _, digest = label.rpartition("@")
-    known = [formulas.from_canonical(text) for text in store.projections.engine.formulas.values()]
-    found = [one for one in known if one.name == name and one.digest.startswith(digest)]
-    if len(digest) < _DIGEST_MIN or len(found) != 1:
-        labels = ", ".join(sorted(one.label for one in known)) or "none"
-        raise InvalidInput(f"{label!r} is not one formula of this log; it holds {labels}")
-    return found[0]
+def to_drill(store: Store, named: Recipe, asked: Asked) -> Formula:
+    """The formula that explains a recorded question; "recorded" is the one that it was answered with."""
+    if named == RECORDED and asked.recorded is not None:
+        known = store.projections.engine.formulas
+        if asked.recorded.formula not in known:
+            raise InvalidInput(
+                f"{asked.name} used the formula {asked.recorded.formula}, which the log does not hold"
+            )
+        return formulas.from_canonical(known[asked.recorded.formula])
+    return _formula_not_fork(
+        store, named, "one question is explained by formulas; `why` explains it in the fork"
+    )
 
 
-def questions(store: Store, embedding: Embedding, queries: Queries, at: When | None) -> list[Asked]:
-    """The questions of a file or a list, as they are asked at the head or at a moment."""
+def _formula_not_fork(store: Store, named: Recipe, instead: str) -> Formula:
+    if not isinstance(named, Formula) and _is_fork(named):
+        raise InvalidInput(f"{named} is a fork, whose answers are known but not ranked here: {instead}")
+    return formula_named(store.projections.engine, named)
+
+
+def _is_fork(named: str | Path) -> bool:
+    folder = Path(named).expanduser()
+    return folder.is_dir() and read_note(folder) is not None
+
+
+def questions(
+    store: Store, embedding: Embedding, queries: Queries, at: When | None, *, formulas: Sequence[Formula]
+) -> list[Asked]:
+    """The questions of a file or a list, as they are asked of these formulas at the head or at a moment."""
     lines, origin = _lines(queries)
     seq, now = (store.catch_up(), store.clock()) if at is None else store.resolve(at)
     seq = store.view(seq).seq
     own = _own_embedding(store, embedding, seq)
     return [
-        Asked(question.name, _posed(question.line, own, now), seq)
+        Asked(question.name, _posed(question, own, now, formulas), seq)
         for question in parse_questions(lines, origin=origin)
     ]
 
@@ -81,6 +102,8 @@ def questions(store: Store, embedding: Embedding, queries: Queries, at: When | N
 def _lines(queries: Queries) -> tuple[Iterable[str | Mapping[str, object]], str]:
     if isinstance(queries, str | Path):
         return read_text(queries).splitlines(), str(queries)
+    if isinstance(queries, Mapping) or not isinstance(queries, Iterable):
+        raise InvalidInput(f"queries must be a file or a list of questions, not {queries!r}")
     return queries, "the list of questions"
 
 
@@ -92,17 +115,23 @@ def _own_embedding(store: Store, embedding: Embedding, seq: int) -> Embedding:
     return embedding_at(store, embedding, seq)
 
 
-def _posed(line: Line, embedding: Embedding, now: int) -> Question:
-    question, _ = pose(
-        line.query,
-        now=now if line.now is None else parse_time(line.now, now=now, what="now"),
-        k=line.k,
-        embedding=embedding,
-        session=line.session,
-        context=line.context,
-        filters=line.filters,
-        wait=True,
-    )
+def _posed(named: NamedQuestion, embedding: Embedding, now: int, formulas: Sequence[Formula]) -> Question:
+    line = named.line
+    try:
+        question, _ = pose(
+            line.query,
+            now=now if line.now is None else parse_time(line.now, now=now, what="now"),
+            k=line.k,
+            embedding=embedding,
+            session=line.session,
+            context=line.context,
+            filters=line.filters,
+            wait=True,
+        )
+        for formula in formulas:
+            check_weights(question.context.weights, formula)
+    except InvalidInput as error:
+        raise InvalidInput(f"{named.where}: {error}") from None
     return question
 
 
@@ -110,7 +139,7 @@ def judgements(given: str | Path | Judgements | None) -> Judgements | None:
     """Judgements as they are, or from a file."""
     if isinstance(given, str | Path):
         return parse_qrels(read_text(given), origin=str(given))
-    return given
+    return None if given is None else given_qrels(given)
 
 
 def read_text(path: str | Path) -> str:

@@ -14,6 +14,7 @@ from recollect.embedder import EmbedderMismatch, choose
 from recollect.embedding import Embedding
 from recollect.events.errors import InvalidInput
 from recollect.explaining import recall_seq
+from recollect.in_force import formula_named
 from recollect.query.formula import Formula
 from recollect.store import Progress, Store
 from recollect.when import When
@@ -55,23 +56,32 @@ class Comparing:
 
         A side is a formula (a built-in name, the path of a TOML file, name@digest of one in the log), the
         directory of a fork, or "recorded"; the formula in force if it is not given. `queries` are asked at the
-        head, or `at` a moment, instead. With `embedder`, b ranks in a fork that is embedded with it; `work` is
-        where that fork is kept, so that it can go on where it stopped.
+        head, or `at` a moment, instead. With `embedder`, b ranks in a fork that is embedded with it (each recall
+        under its own formula if a is "recorded" and b is not given); `work` is where that fork is kept, so that it
+        can go on where it stopped.
         """
         from recollect import compare_inputs as inputs  # noqa: PLC0415 (opening a store does not wait for this)
+        from recollect.replay.topic import looks_back  # noqa: PLC0415
 
-        _check(last=last, k=k, queries=queries, at=at, embedder=embedder)
+        _check(last=last, k=k, queries=queries, at=at, embedder=embedder, work=work)
         self._store.catch_up()
         before = inputs.side(self._store, self._formula if a is None else a)
         judged = inputs.judgements(qrels)
         if embedder is not None:
-            after = inputs.recipe(self._store, b or a or self._formula)
+            after = inputs.to_embed(self._store, a if b is None else b, self._formula, given=b is not None)
             with tempfile.TemporaryDirectory(prefix="recollect-fork-") as folder:
                 target = Path(work).expanduser() if work else Path(folder) / "fork"
-                switched = self._embedded(target, after, embedder, progress)
+                switched = self._forked(target, after, embedder, progress)
+                if isinstance(before, Formula) and looks_back(before):
+                    before = self._forked(Path(folder) / "as-it-is", before, None, progress)
                 return self._compared(before, switched, last=last, qrels=judged, k=k, progress=progress)
         other = inputs.side(self._store, self._formula if b is None else b)
-        asked = None if queries is None else inputs.questions(self._store, self._embedding, queries, at)
+        formulas = [side for side in (before, other) if isinstance(side, Formula)]
+        asked = (
+            None
+            if queries is None
+            else inputs.questions(self._store, self._embedding, queries, at, formulas=formulas)
+        )
         return self._compared(before, other, asked, last=last, qrels=judged, k=k, progress=progress)
 
     def _compared(
@@ -93,10 +103,10 @@ class Comparing:
                 log, projections, a, b, questions=questions, last=last, qrels=qrels, k=k, progress=progress
             )
 
-    def _embedded(
-        self, target: Path, formula: Formula, embedder: AnyEmbedder, progress: Progress | None
+    def _forked(
+        self, target: Path, formula: Formula | None, embedder: AnyEmbedder | None, progress: Progress | None
     ) -> Side:
-        """This log as it would be had it been embedded otherwise, as a side."""
+        """This log as it would be had it been ranked, or embedded, otherwise, as a side."""
         from recollect.compare_inputs import new_embedder  # noqa: PLC0415
         from recollect.replay.fork import fork, fork_side  # noqa: PLC0415
 
@@ -104,14 +114,17 @@ class Comparing:
             self._store.log,
             target,
             formula=formula,
-            embedder=new_embedder(embedder),
+            embedder=None if embedder is None else new_embedder(embedder),
             progress=progress,
         )
         return fork_side(self._store.log, target)
 
     def drill(self, recall: str, a: Recipe, b: Recipe) -> Drilldown:
-        """One recorded question under two formulas: every memory of either answer, explained both ways."""
-        from recollect.compare_inputs import recipe  # noqa: PLC0415
+        """One recorded question under two formulas: every memory of either answer, explained both ways.
+
+        "recorded" is the formula that the question was answered with.
+        """
+        from recollect.compare_inputs import to_drill  # noqa: PLC0415
         from recollect.replay.asked import recorded_question  # noqa: PLC0415
         from recollect.replay.drill import drill  # noqa: PLC0415
 
@@ -119,7 +132,7 @@ class Comparing:
         with self._store.lock:
             log, projections = self._store.log, self._store.projections
             asked = recorded_question(log, projections, recall_seq(recall))
-            before, after = (recipe(self._store, given or self._formula) for given in (a, b))
+            before, after = (to_drill(self._store, given or self._formula, asked) for given in (a, b))
             return drill(log, projections, asked, before, after)
 
     def comparison_html(self, comparison: Comparison) -> str:
@@ -156,7 +169,7 @@ class Comparing:
             self._store.log,
             Path(to).expanduser(),
             since=self._store.view(self._store.resolve(since)[0]).seq,
-            formula=None if formula is None else inputs.recipe(self._store, formula),
+            formula=None if formula is None else formula_named(self._store.projections.engine, formula),
             closed_loop=closed_loop,
             dreaming=None if dream is None else inputs.dreaming(dream),
             shard_dir=None if cache is None else cache / "shards",
@@ -185,8 +198,9 @@ class Comparing:
 
 
 def _check(
-    *, last: int | None, k: int, queries: Queries | None, at: When | None, embedder: AnyEmbedder | None
-) -> None:
+    *, last: int | None, k: int, queries: Queries | None, at: When | None, embedder: AnyEmbedder | None,
+    work: str | Path | None,
+) -> None:  # fmt: skip
     """Refuse what does not go together before anything is ranked."""
     validate.whole(k, "k", low=1, high=validate.K_MAX)
     if last is not None:
@@ -197,3 +211,5 @@ def _check(
         raise InvalidInput("recorded questions are ranked at their own moments; `at` goes with `queries`")
     if embedder is not None and queries is not None:
         raise InvalidInput("another embedder is compared over the recorded questions; leave out `queries`")
+    if work is not None and embedder is None:
+        raise InvalidInput("`work` is where the fork of another embedder is kept; it goes with `embedder`")

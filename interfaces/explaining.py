@@ -37,6 +37,13 @@ class Asking(TypedDict, total=False):
     wait: bool
 
 
+def refuse_unknown(asking: Asking) -> None:
+    """A misspelt argument would be a question without it."""
+    unknown = sorted(set(asking) - set(Asking.__annotations__))
+    if unknown:
+        raise InvalidInput(f"unknown argument {unknown[0]!r}; there are {', '.join(Asking.__annotations__)}")
+
+
 class Standpoint(NamedTuple):
     """Where a question is asked from: the view, what embeds it, and the formula and clock unless it has others."""
 
@@ -97,6 +104,7 @@ def explain_from(here: Standpoint, query: str, memory_id: str, asking: Asking) -
     """One memory in the answer that a question has there."""
     from recollect.query.explain.explaining import explain  # noqa: PLC0415
 
+    refuse_unknown(asking)
     given, moment = asking.get("formula"), asking.get("now")
     recipe = here.formula if given is None else formula_named(here.view.engine, given)
     question, _ = pose(

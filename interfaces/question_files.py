@@ -29,8 +29,11 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class NamedQuestion(NamedTuple):
+    """A question and where it was read."""
+
     name: str
     line: Line
+    where: str
 
 
 def parse_questions(lines: Iterable[str | Mapping[str, object]], *, origin: str) -> list[NamedQuestion]:
@@ -39,8 +42,9 @@ def parse_questions(lines: Iterable[str | Mapping[str, object]], *, origin: str)
     for number, given in enumerate(lines, 1):
         if isinstance(given, str) and not given.strip():
             continue
-        line = _line(given, f"{origin}, line {number}")
-        found.append(NamedQuestion(line.id or f"q{number}", line))
+        where = f"{origin}, line {number}"
+        line = _line(given, where)
+        found.append(NamedQuestion(line.id or f"q{number}", line, where))
     if not found:
         raise InvalidInput(f"{origin} holds no questions; write one per line")
     names = [question.name for question in found]
@@ -50,9 +54,11 @@ def parse_questions(lines: Iterable[str | Mapping[str, object]], *, origin: str)
     return found
 
 
-def _line(given: str | Mapping[str, object], where: str) -> Line:
+def _line(given: object, where: str) -> Line:
+    if not isinstance(given, str | Mapping):
+        raise InvalidInput(f"{where}: a question is a text or the arguments of `recall`, not {given!r}")
     try:
-        if not isinstance(given, str):
+        if isinstance(given, Mapping):
             return msgspec.convert(dict(given), Line)
         text = given.strip()
         return msgspec.json.decode(text, type=Line) if text.startswith("{") else Line(query=text)

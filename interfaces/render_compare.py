@@ -42,7 +42,10 @@ def comparison(result: Comparison, out: Console | None = None) -> None:
     out = out or console()
     out.print(Text.assemble(("a  ", "dim"), result.a))
     out.print(Text.assemble(("b  ", "dim"), result.b))
-    out.print(f"[dim]{result.questions} questions, {result.judged_questions} judged, {result.mode} mode[/]\n")
+    out.print(f"[dim]{result.questions} questions, {result.judged_questions} judged, {result.mode} mode[/]")
+    if result.note:
+        out.print(Text(result.note, style="yellow"))
+    out.print()
     table = _table("metric", ">value", "meaning")
     for name, value in result.metrics.items():
         if meaning(name):
@@ -156,7 +159,7 @@ def fork(result: ForkReport) -> None:
         )
         out.print(f"{result.dreams_again} of {result.dreams} dreams dreamt again")
     if result.skipped:
-        out.print(f"{result.skipped} events left out: erased, or of an unknown type")
+        out.print(f"{result.skipped} events left out: of an unknown type, or erased without a trace")
 
 
 def reembedding(result: ReembedReport) -> None:

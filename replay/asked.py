@@ -17,7 +17,7 @@ class Asked(NamedTuple):
     """One question at one position. `recorded` is what was answered then; None for one that never was asked.
 
     `name` is the recall id (`r12`), or the question's name in the file that it comes from; `event` is the id of
-    its event, by which a fork of the log has it too.
+    its event, by which a fork of the log has it too; `seq` is where it stands.
     """
 
     name: str
@@ -25,6 +25,7 @@ class Asked(NamedTuple):
     basis: int
     event: EventId = b""
     recorded: Recalled | None = None
+    seq: int = 0
 
 
 def recorded_questions(log: Log, projections: Projections, *, last: int | None = None) -> list[Asked]:
@@ -45,7 +46,7 @@ def recorded_question(log: Log, projections: Projections, seq: int) -> Asked:
 
 
 def _asked(event: Recorded, recalled: Recalled) -> Asked:
-    return Asked(f"r{event.seq}", recalled.question, recalled.basis, event.id, recalled)
+    return Asked(f"r{event.seq}", recalled.question, recalled.basis, event.id, recalled, event.seq)
 
 
 def under(question: Question, *, formula: str, recorded: str | None) -> Question:

@@ -1,7 +1,9 @@
 """compare: recorded questions ranked under two formulas, each at its own past moment, and the differences counted.
 
 Nothing is written. The moment of a question is the one it was asked at: corpus, lifecycle, effects and clock are
-the recorded ones, only the formula changes. One side may instead be the record itself or a fork (`sides`).
+the recorded ones, only the formula changes. One side may instead be the record itself or a fork (`sides`). What was
+erased since is missing from that moment: an answer quoted from the record is then not compared with a ranking of what
+is left.
 """
 
 from __future__ import annotations
@@ -25,18 +27,31 @@ from recollect.query.ranking_metrics import (
     rbo,
 )
 from recollect.replay.asked import Asked, recorded_questions
-from recollect.replay.comparison import CAVEAT_CLOSED_LOOP, CAVEAT_FROZEN, Comparison, QuestionRow
-from recollect.replay.judgements import Gains, Judgements, from_events, gains_for
+from recollect.replay.comparison import (
+    CAVEAT_CLOSED_LOOP,
+    CAVEAT_FROZEN,
+    CAVEAT_OPEN_LOOP,
+    Comparison,
+    QuestionRow,
+    erasure_note,
+)
+from recollect.replay.judgements import Gains, Judgements, from_events, gains_for, refuse_unless_any
 from recollect.replay.movers import movers
 from recollect.replay.once import SearchOnce
 from recollect.replay.parallel import each
-from recollect.replay.quality import flat_metrics, judge
+from recollect.replay.quality import flat_metrics, judge, judged_names
 from recollect.replay.sides import FormulaSide, Mode, Pair, Ranked, Side
+from recollect.replay.verify import redacted
 
 Progress = Callable[[int, int], None]
 
 DEPTHS = (3, 5, 10)
 PERSISTENCES = (0.9, 0.5)
+_CAVEATS: dict[Mode, str] = {
+    "closed loop": CAVEAT_CLOSED_LOOP,
+    "open loop": CAVEAT_OPEN_LOOP,
+    "frozen": CAVEAT_FROZEN,
+}
 _ANSWERS = msgspec.msgpack.Decoder(tuple[Ranked, Ranked])
 
 
@@ -58,12 +73,12 @@ def compare(
     """
     sides = [FormulaSide(log, projections, s) if isinstance(s, Formula) else s for s in (a, b)]
     asked = recorded_questions(log, projections, last=last) if questions is None else questions
-    known = [one for one in asked if all(side.knows(one) for side in sides)]
-    if not known:
-        raise InvalidInput(
-            "there are no recorded questions to compare; ask some with `recall`, or give a file of questions"
-        )
-
+    known = _known(asked, sides, recorded=questions is None)
+    unlike = redacted(log, projections, [one.seq for one in known if one.recorded is not None])
+    left_out = [one for one in known if one.seq in unlike and any(side.quotes(one) for side in sides)]
+    known = _kept(known, left_out)
+    if qrels is not None:
+        refuse_unless_any(known, qrels)
     depth = max(side.depth for side in sides)
 
     def ranked(one: Asked) -> tuple[Ranked, Ranked]:
@@ -73,7 +88,42 @@ def compare(
     answers = each(known, ranked, _ANSWERS, progress=progress)
     pairs = [Pair(one, before, after) for one, (before, after) in zip(known, answers, strict=True)]
     judgements = from_events(log.read(known[0].basis, projections.position)) if qrels is None else qrels
-    return _report(log, projections, sides, pairs, judgements, k)
+    result = _report(log, projections, sides, pairs, judgements, k)
+    return msgspec.structs.replace(
+        result,
+        redacted=len(unlike),
+        left_out=tuple(one.name for one in left_out),
+        note=erasure_note(len(unlike), len(left_out)),
+    )
+
+
+def _known(asked: Sequence[Asked], sides: Sequence[Side], *, recorded: bool) -> list[Asked]:
+    """The questions that both sides can answer."""
+    for side in sides:
+        if asked and not any(side.knows(one) for one in asked):
+            raise InvalidInput(
+                f"{side.label!r} answered none of these questions; a fork answers those after it parted"
+                if recorded
+                else f"{side.label!r} has answers to recorded questions only, and these were never asked; name a "
+                f"formula instead"
+            )
+    known = [one for one in asked if all(side.knows(one) for side in sides)]
+    if not known:
+        raise InvalidInput(
+            "there are no recorded questions to compare; ask some with `recall`, or give a file of questions"
+        )
+    return known
+
+
+def _kept(known: Sequence[Asked], left_out: Sequence[Asked]) -> list[Asked]:
+    out = {one.seq for one in left_out}
+    kept = [one for one in known if one.seq not in out]
+    if not kept:
+        raise InvalidInput(
+            "every question saw memories that were erased since, so that no recorded answer can be compared with a "
+            "ranking; compare two formulas instead"
+        )
+    return kept
 
 
 def _report(
@@ -84,7 +134,7 @@ def _report(
     judgements: Judgements,
     k: int,
 ) -> Comparison:
-    mode: Mode = "closed loop" if any(side.mode == "closed loop" for side in sides) else "frozen"
+    mode = next(mode for mode in _CAVEATS if any(side.mode == mode for side in sides))
     graded = [(pair, gains) for pair in pairs if (gains := gains_for(pair.asked, judgements))]
     judged = judge(graded, k)
     metrics = _differences(pairs, k) | flat_metrics(graded, judged, k)
@@ -99,7 +149,24 @@ def _report(
         judged=judged,
         rows=tuple(_row(pair, gains_for(pair.asked, judgements), k) for pair in pairs),
         movers=movers(log, projections, pairs),
-        caveat=CAVEAT_CLOSED_LOOP if mode == "closed loop" else CAVEAT_FROZEN,
+        caveat=_CAVEATS[mode],
+    )
+
+
+def metric_names(k: int) -> tuple[str, ...]:
+    """Every metric that a comparison of this depth may have; those from `delta_` on need judgements."""
+    depths = sorted({*DEPTHS, k})
+    return (
+        "unchanged",
+        "top1_changed",
+        *(f"churn@{depth}" for depth in depths),
+        *(f"jaccard@{depth}" for depth in depths),
+        *(f"rbo@{p:g}" for p in PERSISTENCES),
+        "tau_b",
+        "mean_abs_rank_change",
+        "entered",
+        "left",
+        *judged_names(k),
     )
 
 

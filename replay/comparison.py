@@ -11,6 +11,11 @@ CAVEAT_FROZEN = (
     "recorded formula returned. Frozen mode ranks each question at its recorded state, which is exact, but does "
     "not show how the other formula would have changed what was accessed, asked and judged next."
 )
+CAVEAT_OPEN_LOOP = (
+    "Replayed traffic is off-policy: these questions were asked, and these memories used, in answer to what the "
+    "recorded formula returned. What was used is as recorded, but the formula also asks what a session was answered "
+    "before, and in the fork that is what the fork answered: its state drifted from the recorded one."
+)
 CAVEAT_CLOSED_LOOP = (
     "Replayed traffic is off-policy: the questions are the recorded ones. In the closed loop, accesses followed "
     "what the fork's formula returned, so its state drifted from the recorded one; people might have asked and "
@@ -72,6 +77,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     entered, left                memories that came into and fell out of the answers
     delta_*, win, tie, loss,     with judgements only: b minus a; questions won, tied and lost by nDCG; the
     p_value, unjudged@k_a/_b     randomisation test of nDCG; share of the first k that nobody judged
+
+    `redacted` counts the questions whose recorded answer cannot come out again because of what was erased since
+    (`verify` says so too). Where a side quotes the record they are `left_out` of everything else; formulas rank what
+    is left. `note` says so in a sentence; it is empty where nothing was erased.
     """
 
     a: str
@@ -85,3 +94,18 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[QuestionRow, ...]
     movers: tuple[Mover, ...]
     caveat: str
+    redacted: int = 0
+    left_out: tuple[str, ...] = ()
+    note: str = ""
+
+
+def erasure_note(redacted: int, left_out: int) -> str:
+    """What a reader has to know about questions that saw what was erased since."""
+    if not redacted:
+        return ""
+    who = f"{redacted} {'question' if redacted == 1 else 'questions'} saw memories that were erased since"
+    if not left_out:
+        return f"{who}; what is left of that state is ranked."
+    if left_out == redacted:
+        return f"{who} and cannot be answered as recorded; left out of all numbers."
+    return f"{who}; {left_out} of them are quoted from the record and left out of all numbers."

@@ -5,33 +5,40 @@ moment. In a closed loop, what was read follows what the new formula returned (`
 again, and so the state drifts from the recorded one. With another embedder every text is embedded again.
 
 Event ids are kept, so that the same question can be found in both futures; what the fork adds has ids derived
-from them. Running it again continues where it stopped (`fork_note`). The source is only read.
+from them. Running it again continues where it stopped (`fork_note`); what the source has erased since is then erased
+in the fork too. The source is only read.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
+from recollect.events.envelope import EventId, type_name
 from recollect.events.errors import InvalidInput
+from recollect.events.facts import FormulaAdopted, Recalled
 from recollect.events.log import Log
+from recollect.events.redacted_log import ERASED
 from recollect.events.segment_log import SegmentLog
 from recollect.projections.view import Projections
-from recollect.query.formula import Formula
+from recollect.query.formula import Formula, from_canonical
 from recollect.replay.fork_note import ForkNote, leave_note, read_note
 from recollect.replay.fork_rules import Dreaming, RecordedClock, Rules
 from recollect.replay.reembedding import NewEmbedder
 from recollect.replay.reliving import Reliving
 from recollect.replay.sides import ForkSide, Mode
+from recollect.replay.topic import looks_back
 
 Progress = Callable[[int, int], None]
 
 
 class ForkReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was lived again; the counts are those of this run. `skipped` were erased, or of an unknown type."""
+    """What was lived again; the counts are those of this run. `skipped` are of an unknown type, or erased with nothing
+    left of them."""
 
     path: str
     source_head: int
@@ -71,12 +78,15 @@ def fork(
     _check(rules, head)
     leave_note(target, _note(source, since, formula, closed_loop, embedder, dreaming))
     shards = target / "cache" / "shards"
-    if shard_dir is not None and shard_dir.is_dir():
-        shutil.copytree(shard_dir, shards, dirs_exist_ok=True)
+    _copy(shard_dir, shards)
     clock = RecordedClock()
     with SegmentLog.open(target / "log", clock=clock) as log:
         projections = Projections(formula.analyzers if formula else (), shard_dir=shards)
-        counts = Reliving(source, log, clock, projections, rules).run(progress)
+        reliving = Reliving(source, log, clock, projections, rules)
+        counts = reliving.run(progress)
+        if reliving.erased_late:
+            shutil.rmtree(target / "cache", ignore_errors=True)
+            _copy(shard_dir, shards)
         return ForkReport(
             path=str(target),
             source_head=head,
@@ -87,6 +97,11 @@ def fork(
             embedder=embedder.adoption.name if embedder else None,
             **counts,
         )
+
+
+def _copy(shard_dir: Path | None, shards: Path) -> None:
+    if shard_dir is not None and shard_dir.is_dir():
+        shutil.copytree(shard_dir, shards, dirs_exist_ok=True)
 
 
 def _check(rules: Rules, head: int) -> None:
@@ -125,6 +140,43 @@ def fork_side(source: Log, folder: Path) -> ForkSide:
     if note.since > source.head or source.chain_at(max(note.since, min(1, source.head))).hex() != note.origin:
         raise InvalidInput(f"{folder} is a fork of another store")
     with SegmentLog.open(folder / "log", read_only=True) as log:
-        mode: Mode = "closed loop" if note.closed_loop else "frozen"
-        lived_again = {event.id for event in source.read(note.since)}
-        return ForkSide(log, among=lived_again, label=note.label, mode=mode)
+        _refuse_stale(source, log, folder)
+        recorded = _answers(source, note.since)
+        mode: Mode = "closed loop" if note.closed_loop else _open_or_frozen(log, recorded)
+        return ForkSide(log, among=recorded.keys(), label=note.label, mode=mode)
+
+
+class _Answer(NamedTuple):
+    formula: str
+    ids: tuple[str, ...]
+
+
+def _answers(log: Log, since: int) -> dict[EventId, _Answer]:
+    facts = ((event.id, event.fact) for event in log.read(since))
+    return {id_: _Answer(fact.formula, fact.ids) for id_, fact in facts if isinstance(fact, Recalled)}
+
+
+def _open_or_frozen(log: Log, recorded: Mapping[EventId, _Answer]) -> Mode:
+    """Other answers are another state for formulas that ask what a session was answered."""
+    again = [(one, recorded[event]) for event, one in _answers(log, 0).items() if event in recorded]
+    if all(one.ids == before.ids for one, before in again):
+        return "frozen"
+    used = {one.formula for one, _ in again}
+    formulas = [from_canonical(one.text) for one in _adoptions(log) if one.digest in used]
+    return "open loop" if any(looks_back(formula) for formula in formulas) else "frozen"
+
+
+def _adoptions(log: Log) -> list[FormulaAdopted]:
+    facts = (log.get(seq).fact for seq in log.positions(type_name(FormulaAdopted)))
+    return [fact for fact in facts if isinstance(fact, FormulaAdopted)]
+
+
+def _refuse_stale(source: Log, log: Log, folder: Path) -> None:
+    """A fork from before an erasure still holds, and ranks, what is gone from its source."""
+    known = {log.get(seq).id for seq in log.positions(ERASED)}
+    late = next((seq for seq in source.positions(ERASED) if source.get(seq).id not in known), None)
+    if late is not None:
+        raise InvalidInput(
+            f"{folder} still holds what was erased from its source at @{late}; run the same `recollect fork` again, "
+            f"which erases it there too"
+        )

@@ -4,13 +4,14 @@ In the log, a rating that names its recall judges a memory for that question: he
 A memory that was used from an answer has 1. A rating outweighs a use, and the last rating counts.
 
 A file has one judgement per line, in TREC's form (`question 0 memory grade`) or as tab-separated values
-(`question <tab> memory <tab> grade`, a heading is skipped). A question is named by its recall id (`r12`), by its
+(`question <tab> memory <tab> grade`, where the first line may be a heading). A grade is a finite number. A question is named by its recall id (`r12`), by its
 name in the file of questions, or, with tabs, by its text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 from recollect.events.envelope import Recorded
 from recollect.events.errors import InvalidInput
@@ -46,14 +47,42 @@ def parse_qrels(text: str, *, origin: str) -> Judgements:
         if not line.strip() or line.startswith("#"):
             continue
         question, memory, grade = _fields(line, number, origin)
-        try:
-            found.setdefault(question, {})[memory] = float(grade)
-        except ValueError:
-            if number > 1:
-                raise InvalidInput(f"{origin}, line {number}: the grade {grade!r} is not a number") from None
+        if number == 1 and "\t" in line and _number(grade) is None:
+            continue
+        found.setdefault(question, {})[memory] = _grade(grade, f"{origin}, line {number}")
     if not found:
         raise InvalidInput(f"{origin} holds no judgements; a line is `question 0 memory grade`")
     return found
+
+
+def given_qrels(given: object) -> Judgements:
+    """Judgements from `{question: {memory: grade}}`; anything else is refused with what it is."""
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"qrels must be a file or {{question: {{memory: grade}}}}, not {given!r}")
+    found: Judgements = {}
+    for question, grades in given.items():
+        if not isinstance(question, str) or not isinstance(grades, Mapping):
+            raise InvalidInput(f"qrels[{question!r}] must be {{memory: grade}}, not {grades!r}")
+        found[question] = {
+            str(memory): _grade(grade, f"qrels[{question!r}][{memory!r}]") for memory, grade in grades.items()
+        }
+    return found
+
+
+def _grade(given: object, where: str) -> float:
+    grade = _number(given)
+    if grade is None or not math.isfinite(grade):
+        raise InvalidInput(f"{where}: the grade {given!r} is not a finite number")
+    return grade
+
+
+def _number(given: object) -> float | None:
+    if isinstance(given, bool) or not isinstance(given, str | int | float):
+        return None
+    try:
+        return float(given)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _fields(line: str, number: int, origin: str) -> tuple[str, str, str]:
@@ -68,6 +97,16 @@ def _fields(line: str, number: int, origin: str) -> tuple[str, str, str]:
                 f"{origin}, line {number}: {line!r} is neither `question 0 memory grade` nor "
                 f"`question <tab> memory <tab> grade`"
             )
+
+
+def refuse_unless_any(questions: Sequence[Asked], judgements: Mapping[str, Gains]) -> None:
+    """Refuse judgements of which none is about any of these questions."""
+    if not any(gains_for(one, judgements) for one in questions):
+        judged, asked = next(iter(judgements), ""), questions[0]
+        raise InvalidInput(
+            f"none of the judgements is about a question that is compared: they name {judged!r}, the questions are "
+            f"named like {asked.name!r} or by their text, {asked.question.text!r}"
+        )
 
 
 def gains_for(asked: Asked, judgements: Mapping[str, Gains]) -> Gains | None:

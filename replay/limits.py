@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
@@ -35,11 +35,18 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     operator: str
     value: float
 
+    def check(self, names: Collection[str]) -> None:
+        """Refuse a metric that no comparison has."""
+        if self.metric not in names:
+            raise InvalidInput(f"there is no metric {self.metric!r}; there are {', '.join(names)}")
+
     def passed(self, metrics: Mapping[str, float]) -> bool:
         """Whether the comparison went past this limit."""
         if self.metric not in metrics:
             known = ", ".join(metrics)
-            raise InvalidInput(f"this comparison has no metric {self.metric!r}; it has {known}")
+            raise InvalidInput(
+                f"this comparison has no metric {self.metric!r}, for no question was judged; it has {known}"
+            )
         return _OPERATORS[self.operator](metrics[self.metric], self.value)
 
     def __str__(self) -> str:

@@ -46,6 +46,12 @@ def _metric(values: Sequence[tuple[float, float]]) -> JudgedMetric:
     )
 
 
+def judged_names(k: int) -> tuple[str, ...]:
+    """The flat names of the judged metrics."""
+    deltas = (f"delta_ndcg@{k}", "delta_mrr", f"delta_recall@{k}")
+    return (*deltas, "win", "tie", "loss", "p_value", f"unjudged@{k}_a", f"unjudged@{k}_b")
+
+
 def flat_metrics(
     graded: Sequence[tuple[Pair, Gains]], judged: Mapping[str, JudgedMetric], k: int
 ) -> dict[str, float]:

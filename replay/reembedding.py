@@ -1,12 +1,14 @@
 """A log told again with the vectors of another embedder: texts stay, every vector is made anew.
 
 Which embedder a fact was recorded with does not matter: one is adopted before everything else. A cluster's
-centroid becomes the direction of its members' new vectors. What was built of old vectors is left out.
+centroid becomes the direction of its members' new vectors, and one that comes back (a dream was undone) is what it
+had become then. As long as every vector comes out as it was recorded, clusters stay as they are. What was built of
+old vectors is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -45,6 +47,8 @@ class Retold:
         self._embedder = embedder
         self._name = embedder.adoption.name
         self._vectors: dict[str, GridVector] = {}
+        self._centres: dict[GridVector, GridVector] = {}
+        self._as_recorded = True
 
     def prepare(self, events: Iterable[Recorded]) -> None:
         texts = list(dict.fromkeys(text for event in events for text in _texts(event)))
@@ -53,16 +57,43 @@ class Retold:
     def tell(self, fact: AnyFact) -> AnyFact | None:
         """The fact with new vectors; None for what only concerned the old ones."""
         match fact:
-            case Reembedded() | ShardSealed() | EmbedderAdopted():
+            case Reembedded():
+                self._as_recorded = False
+                return None
+            case ShardSealed() | EmbedderAdopted():
                 return None
             case Ingested(content=content) | Revised(content=str(content)):
-                return msgspec.structs.replace(fact, vector=self._vectors[content], embedder=self._name)
+                again = msgspec.structs.replace(fact, vector=self._vectors[content], embedder=self._name)
+                self.note(fact, again)
+                return again
             case Revised():
                 return msgspec.structs.replace(fact, vector=UNSET, embedder=UNSET)
             case Recalled(question=question):
                 return msgspec.structs.replace(fact, question=self._question(question))
             case _:
                 return fact
+
+    def centred(self, fact: Clustered, projections: Projections) -> Clustered:
+        """The clusters around the new vectors of their members."""
+        again = fact if self._as_recorded else recentred(fact, projections, known=self._centres)
+        self.note(fact, again)
+        return again
+
+    def note(self, fact: AnyFact, again: AnyFact) -> None:
+        """How a fact was told, in this run or an earlier one."""
+        match fact, again:
+            case (Ingested(vector=before), Ingested(vector=after)) | (
+                Revised(content=str(), vector=before),
+                Revised(vector=after),
+            ):
+                self._as_recorded = self._as_recorded and before == after
+            case Clustered(clusters=clusters), Clustered(clusters=told):
+                centres = {cluster.name: cluster.centroid for cluster in told}
+                for cluster in clusters:
+                    if cluster.centroid and cluster.name in centres:
+                        self._centres.setdefault(cluster.centroid, centres[cluster.name])
+            case _:
+                pass
 
     def _question(self, question: Question) -> Question:
         """An empty text has no vector; what an expansion had is made anew."""
@@ -88,9 +119,15 @@ def _texts(event: Recorded) -> Iterator[str]:
             pass
 
 
-def recentred(fact: Clustered, projections: Projections) -> Clustered:
-    """The same clusters around the vectors that their members have now; a cluster without any is left out."""
-    found = ((cluster, centre_of(cluster, projections)) for cluster in fact.clusters)
+def recentred(
+    fact: Clustered, projections: Projections, *, known: Mapping[GridVector, GridVector] | None = None
+) -> Clustered:
+    """The same clusters around the vectors that their members have now; a cluster without any is left out.
+
+    `known` has what some centroids became before: they become the same again.
+    """
+    before = known or {}
+    found = ((one, before.get(one.centroid) or centre_of(one, projections)) for one in fact.clusters)
     clusters = tuple(
         msgspec.structs.replace(cluster, centroid=centroid) for cluster, centroid in found if centroid
     )

@@ -2,7 +2,8 @@
 
 Every event of the source keeps its id and recorded time. Positions shift where the fork leaves something out or
 adds something, so every seq that a fact names is moved along. What the target holds already (an interrupted run)
-is taken as it is: the same source and rules give the same events.
+is taken as it is: the same source and rules give the same events. What was erased from the source is erased here
+(`leftovers`).
 """
 
 from __future__ import annotations
@@ -15,25 +16,31 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.events.envelope import Draft, EventId, Recorded
+from recollect.events.errors import InvalidInput
 from recollect.events.facts import (
     Accessed,
     AnyFact,
     Clustered,
     DreamBegan,
     DreamEnded,
+    Erased,
     FormulaAdopted,
+    Question,
     Recalled,
     Redacted,
     ShardSealed,
     Unknown,
 )
 from recollect.events.log import Log
-from recollect.projections.view import Projections
+from recollect.events.transfer import TransferableLog
+from recollect.projections.view import Projections, View
 from recollect.query.formula import Formula, from_canonical
 from recollect.query.ranking import rank
+from recollect.replay.asked import under
 from recollect.replay.following import follow, is_tracked
 from recollect.replay.fork_rules import Counts, Dreaming, RecordedClock, Rules, no_counts
-from recollect.replay.reembedding import Retold, recentred
+from recollect.replay.leftovers import Foretold, Leftovers, left_of
+from recollect.replay.reembedding import Retold
 from recollect.replay.renumbering import renumbered
 from recollect.replay.topic import with_previous
 
@@ -52,14 +59,20 @@ class _Answer(NamedTuple):
 
 class Reliving:
     def __init__(
-        self, source: Log, target: Log, clock: RecordedClock, projections: Projections, rules: Rules
+        self,
+        source: Log,
+        target: TransferableLog,
+        clock: RecordedClock,
+        projections: Projections,
+        rules: Rules,
     ) -> None:
         self._source = source
-        self._target = target
+        self._target = Foretold(target)
         self._clock = clock
         self._projections = projections
         self._rules = rules
         self._retold = Retold(rules.embedder) if rules.embedder else None
+        self._leftovers = Leftovers(source)
         self._known: dict[EventId, int] = {event.id: event.seq for event in target.read()}
         self._head = target.head
         self._batch: list[Draft] = []
@@ -69,6 +82,8 @@ class Reliving:
         self._replaced: str | None = None
         self._taken_back = _taken_back(source) if rules.dreaming else frozenset()
         self._rows_differ = rules.embedder is not None
+        self._drifted = rules.embedder is not None
+        self.erased_late = False
         self.counts = no_counts()
 
     def run(self, progress: Progress | None) -> Counts:
@@ -82,40 +97,72 @@ class Reliving:
                 if progress and event.seq % _PROGRESS_EVERY == 0:
                     progress(event.seq, total)
         self._write()
+        self._target.overwrite()
         self._target.sync()
         return self.counts
 
     # --- one event -------------------------------------------------------------------------------
 
     def _live(self, event: Recorded) -> None:
-        fact = event.fact
+        fact = left_of(event.fact)
         if event.seq == self._rules.since + 1 and self._rules.embedder:
             self._put(self._rules.embedder.adoption, event, derived_id(event.id, "embedder", 0))
         if event.seq > self._rules.since and isinstance(fact, Recalled):
             self._adopt_formula(event)
-        if event.id in self._known:
-            self._take(event)
-        elif isinstance(fact, Unknown | Redacted):
+        if fact is None:
             self.counts["skipped"] += 1
-            self._rows_differ = self._rows_differ or isinstance(fact, Redacted)
+            self._rows_differ = self._rows_differ or isinstance(event.fact, Redacted)
+        elif event.id in self._known:
+            self._take(event, fact)
         else:
             for again in self._again(event, fact):
                 self._note_formula(again)
                 self._put(again, event, event.id)
+                self._foretell(event, again)
         self._positions.append(self._head)
 
-    def _take(self, event: Recorded) -> None:
-        """An event that an earlier run wrote."""
-        self._head = self._known[event.id]
-        again = self._target.get(self._head).fact
-        if isinstance(event.fact, Recalled) and isinstance(again, Recalled):
-            self._answers[event.seq] = _Answer(event.fact, again)
+    def _take(self, event: Recorded, fact: AnyFact) -> None:
+        """An event that an earlier run wrote; what was erased since is erased here too."""
+        seq = self._known[event.id]
+        again = left_of(self._target.get(seq).fact)
+        if event.seq in self._leftovers:
+            left = next(self._again(event, fact))
+            self._refuse_to_keep(again, left)
+            again = left
+        self._head = seq
+        if again is None:
+            return
+        self._foretell(event, again)
         self._note_formula(again)
+        if self._retold:
+            self._retold.note(fact, again)
+        match fact, again:
+            case Recalled(), Recalled():
+                self._answers[event.seq] = _Answer(fact, again)
+                self._drifted = self._drifted or again.ids != fact.ids
+            case Accessed(), Accessed():
+                self._drifted = self._drifted or again.ids != fact.ids
+
+    def _foretell(self, event: Recorded, again: AnyFact) -> None:
+        if event.seq in self._leftovers:
+            self._leftovers.add(event.seq, self._head, again)
+            self._target.foretell(self._head, again)
+
+    def _refuse_to_keep(self, held: AnyFact | None, left: AnyFact) -> None:
+        """The fork holds what the source has erased since. What it dreamt of that nobody can name."""
+        if held is None or held == left:
+            return
+        self.erased_late = True
+        if self._rules.dreaming:
+            raise InvalidInput(
+                "this fork dreamt of memories that were erased since; delete it and make it again in a new directory"
+            )
 
     def _again(self, event: Recorded, fact: AnyFact) -> Iterator[AnyFact]:
         """What happens in the fork in place of this event; nothing, if it does not happen."""
-        moved = renumbered(fact, self._seq_of)
-        told = self._retold.tell(moved) if self._retold else moved
+        moved = self._leftovers.moved(fact) if isinstance(fact, Erased) else renumbered(fact, self._seq_of)
+        whole = not isinstance(event.fact, Redacted)
+        told = self._retold.tell(moved) if self._retold and whole else moved
         if told is None:
             return
         if isinstance(told, ShardSealed) and self._rows_differ:
@@ -133,13 +180,13 @@ class Reliving:
                 yield msgspec.structs.replace(told, in_force=told.in_force and wanted)
             case Clustered() if self._retold:
                 self._fold()
-                yield recentred(told, self._projections)
+                yield self._retold.centred(told, self._projections)
             case _ if not self._dreamt_again(event, told):
                 yield told
             case _:
                 return
 
-    def _note_formula(self, fact: AnyFact | Unknown | Redacted) -> None:
+    def _note_formula(self, fact: AnyFact) -> None:
         if isinstance(fact, FormulaAdopted) and fact.in_force:
             self._in_force = fact.digest
 
@@ -156,11 +203,19 @@ class Reliving:
     def _recall(self, seq: int, recorded: Recalled, moved: Recalled) -> Recalled:
         """The question, ranked at its own moment in the fork."""
         self._fold()
-        again = self._rank(moved)
+        again = moved if self._stands(recorded) else self._rank(moved)
+        changed = again.ids != recorded.ids
         self.counts["recalls"] += 1
-        self.counts["recalls_changed"] += again.ids != recorded.ids
+        self.counts["recalls_changed"] += changed
+        self._drifted = self._drifted or changed
         self._answers[seq] = _Answer(recorded, again)
         return again
+
+    def _stands(self, recorded: Recalled) -> bool:
+        """Whether the answer is the recorded one although it may not come out again: the formula and all that
+        went before are the same, and memories that it was ranked among were erased since."""
+        same = self._rules.formula is None or self._rules.formula.digest == recorded.formula
+        return same and not self._drifted and self._leftovers.touched.at(recorded.basis) is not None
 
     def _rank(self, moved: Recalled) -> Recalled:
         formula = self._rules.formula or self._formula(moved.formula)
@@ -170,12 +225,19 @@ class Reliving:
             if analyzer not in self._projections.lexicals:
                 self._projections.index(analyzer, self._target.read(0, self._projections.position))
         view = self._projections.at(moved.basis, self._target.time_of(moved.basis))
-        same = formula.digest == moved.formula
-        question = with_previous(self._target, moved.question, view, formula, same=same)
+        question = self._question(moved, view, formula)
         ranking = rank(question, view, formula)
         return msgspec.structs.replace(
             moved, question=question, formula=formula.digest, ids=ranking.ids, scores=ranking.scores
         )
+
+    def _question(self, moved: Recalled, view: View, formula: Formula) -> Question:
+        """The question with the answer that its session had before: in a closed loop the fork's own under this
+        formula, else only where the question had one under it, as in a frozen comparison."""
+        same = formula.digest == moved.formula
+        if self._rules.closed_loop or same:
+            return with_previous(self._target, moved.question, view, formula, same=same)
+        return under(moved.question, formula=formula.digest, recorded=moved.formula)
 
     def _formula(self, digest: str) -> Formula | None:
         text = self._projections.engine.formulas.get(digest)
@@ -188,6 +250,7 @@ class Reliving:
             return
         ids = follow(recorded, answer.recorded.ids, answer.again.ids)
         self.counts["accesses_changed"] += ids != recorded.ids
+        self._drifted = self._drifted or ids != recorded.ids
         self.counts["accesses_dropped"] += not ids
         if ids:
             yield msgspec.structs.replace(moved, ids=ids)
@@ -219,7 +282,7 @@ class Reliving:
         return True
 
     def _dream(self, event: Recorded, began: DreamBegan, dreaming: Dreaming) -> None:
-        self._rows_differ = True
+        self._rows_differ = self._drifted = True
         self.counts["dreams_again"] += 1
         if derived_id(event.id, "dream", 0) not in self._known:
             self._fold()
@@ -262,7 +325,7 @@ class Reliving:
 
     def _fold(self) -> None:
         self._write()
-        for _ in self._projections.apply_all(self._target.read(self._projections.position)):
+        for _ in self._projections.apply_all(self._target.read(self._projections.position, self._head)):
             pass
 
 

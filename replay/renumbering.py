@@ -11,7 +11,6 @@ from recollect.events.facts import (
     AnyFact,
     Downscaled,
     DreamBegan,
-    Erased,
     Question,
     Rated,
     Recalled,
@@ -22,7 +21,10 @@ Renumber = Callable[[int], int]
 
 
 def renumbered(fact: AnyFact, seq_of: Renumber) -> AnyFact:
-    """The fact with every seq in it put through `seq_of`; the fact itself if it names none."""
+    """The fact with every seq in it put through `seq_of`; the fact itself if it names none.
+
+    An `Erased` event names events with what is left of them; `Leftovers` moves it.
+    """
     match fact:
         case Accessed(recall=int(recall)) | Rated(recall=int(recall)):
             return msgspec.structs.replace(fact, recall=seq_of(recall))
@@ -30,9 +32,6 @@ def renumbered(fact: AnyFact, seq_of: Renumber) -> AnyFact:
             return msgspec.structs.replace(fact, undoes=seq_of(undoes))
         case DreamBegan(basis=basis) | ShardSealed(basis=basis):
             return msgspec.structs.replace(fact, basis=seq_of(basis))
-        case Erased(seqs=seqs):
-            # What remains of erased events is not told again, so nothing takes its place there.
-            return msgspec.structs.replace(fact, seqs=tuple(seq_of(seq) for seq in seqs), remains=())
         case Recalled(basis=basis, question=question):
             return msgspec.structs.replace(
                 fact, basis=seq_of(basis), question=renumbered_question(question, seq_of)

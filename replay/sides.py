@@ -2,6 +2,10 @@
 
 A formula ranks it again at its own moment; the record says what was answered; a fork says what was answered in
 the other future, where the same question has the same event id.
+
+    frozen       the state that a question is ranked on is the recorded one
+    open loop    what was read is as recorded, what sessions were answered is the fork's own
+    closed loop  both are the fork's own
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from recollect.query.stages.retrieve import Retrieve
 from recollect.replay.asked import Asked, under
 from recollect.replay.once import SearchOnce
 
-Mode = Literal["frozen", "closed loop"]
+Mode = Literal["frozen", "open loop", "closed loop"]
 
 
 class Ranked(NamedTuple):
@@ -53,6 +57,10 @@ class Side(Protocol):
 
     def knows(self, asked: Asked) -> bool: ...
 
+    def quotes(self, asked: Asked) -> bool:
+        """Whether its answer is the recorded one, and not a ranking of what is in the log now."""
+        ...
+
     def rank(self, asked: Asked, view: SearchOnce) -> Ranked: ...
 
 
@@ -74,6 +82,9 @@ class FormulaSide:
     def knows(self, asked: Asked) -> bool:  # noqa: ARG002 (a formula ranks any question)
         return True
 
+    def quotes(self, asked: Asked) -> bool:  # noqa: ARG002 (a formula ranks)
+        return False
+
     def rank(self, asked: Asked, view: SearchOnce) -> Ranked:
         recorded = asked.recorded.formula if asked.recorded else None
         question = under(asked.question, formula=self.formula.digest, recorded=recorded)
@@ -93,9 +104,24 @@ class RecordedSide:
     def knows(self, asked: Asked) -> bool:
         return asked.recorded is not None
 
+    def quotes(self, asked: Asked) -> bool:  # noqa: ARG002 (always)
+        return True
+
     def rank(self, asked: Asked, view: SearchOnce) -> Ranked:  # noqa: ARG002 (nothing is ranked)
         assert asked.recorded is not None
         return Ranked(asked.recorded.ids, asked.recorded.ids)
+
+
+class _Said(NamedTuple):
+    """What a recall was answered."""
+
+    formula: str
+    ids: tuple[str, ...]
+    scores: tuple[float, ...]
+
+
+def _said(recalled: Recalled) -> _Said:
+    return _Said(recalled.formula, recalled.ids, recalled.scores)
 
 
 class ForkSide:
@@ -106,8 +132,8 @@ class ForkSide:
     def __init__(self, fork: Log, *, among: Set[EventId], label: str, mode: Mode) -> None:
         self.label = label
         self.mode: Mode = mode
-        self._answers: dict[EventId, tuple[str, ...]] = {
-            event.id: event.fact.ids
+        self._answers: dict[EventId, _Said] = {
+            event.id: _said(event.fact)
             for event in fork.read()
             if isinstance(event.fact, Recalled) and event.id in among
         }
@@ -115,6 +141,9 @@ class ForkSide:
     def knows(self, asked: Asked) -> bool:
         return asked.event in self._answers
 
+    def quotes(self, asked: Asked) -> bool:
+        return asked.recorded is not None and _said(asked.recorded) == self._answers[asked.event]
+
     def rank(self, asked: Asked, view: SearchOnce) -> Ranked:  # noqa: ARG002 (nothing is ranked)
-        ids = self._answers[asked.event]
+        ids = self._answers[asked.event].ids
         return Ranked(ids, ids)

@@ -1,4 +1,4 @@
-"""The previous answer of a session, as a formula with a topic gate sees it in a future of its own."""
+"""What a session was answered before, as a formula sees it in a future of its own."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from recollect.events.facts import Previous, Question, Recalled
 from recollect.events.log import Log
 from recollect.projections.view import View
 from recollect.query.formula import Formula
+from recollect.query.formula_check import read_by
 from recollect.query.stages.gate import Gate
 
 
@@ -28,6 +29,11 @@ def with_previous(log: Log, question: Question, view: View, formula: Formula, *,
         return question
     effects = msgspec.structs.replace(question.effects, previous=previous)
     return msgspec.structs.replace(question, effects=effects)
+
+
+def looks_back(formula: Formula) -> bool:
+    """Whether it asks what earlier recalls of a session returned: then other answers are another state."""
+    return any(stage.enabled and "returned_before" in read_by(stage) for stage in formula.stages)
 
 
 def _is_gated(formula: Formula) -> bool:

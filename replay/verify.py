@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -94,6 +94,19 @@ def verify(
         redacted=len(redactions),
         redactions=redactions,
     )
+
+
+def redacted(log: Log, projections: Projections, seqs: Sequence[int]) -> set[int]:
+    """Those of the recalls at these seqs that cannot come out as recorded because of what was erased since."""
+    touched = Touched(projections.documents.erasures)
+    recalls = (
+        [(seq, fact) for seq in seqs if isinstance(fact := log.get(seq).fact, Recalled)] if touched else []
+    )
+    touching = [seq for seq, recalled in recalls if touched.at(recalled.basis) is not None]
+    for text in projections.engine.formulas.values() if touching else ():
+        prepare(log, projections, from_canonical(text))
+    found = each(touching, partial(_check, log, projections), _FOUND)
+    return {seq for seq, one in zip(touching, found, strict=True) if one.redacted is not None}
 
 
 def _touching(log: Log, projections: Projections, seqs: list[int]) -> int:

@@ -21,6 +21,7 @@ from recollect.memory import Memory
 from recollect.query.formula import built_in, load, names
 from recollect.query.ranking import rank
 from recollect.query.ranking_metrics import churn_at, rbo
+from recollect.replay.compare import metric_names
 from recollect.replay.judgements import from_events, parse_qrels
 from recollect.replay.limits import parse_limit
 from recollect.replay.significance import bootstrap_interval, randomisation_p
@@ -63,6 +64,75 @@ def test_the_recorded_answers_are_what_the_recorded_formula_gives(memory: Memory
     result = memory.compare("recorded", "reverie")
     assert result.metrics["unchanged"] == 1.0
     assert result.mode == "frozen"
+
+
+# --- what was erased -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def redacted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """r6 and r9 answered with b, which was erased later; r13 did not know it."""
+    folder = tmp_path_factory.mktemp("redacted")
+    with Memory.open(folder / "store", embedder="hash", formula="reverie", clock=Hourly()) as memory:
+        for id_, text in (("a", "auth session redis"), ("b", "auth login page"), ("c", "redis cache backup")):
+            memory.remember(text, id=id_)
+        memory.recall("auth")
+        memory.remember("auth cookie", id="d")
+        memory.recall("auth redis")
+        memory.erase("b")
+        memory.recall("auth")
+    return folder
+
+
+def test_recorded_answers_that_were_redacted_are_left_out_and_that_is_said(redacted: Path):
+    with Memory.open(redacted / "store", embedder=None) as memory:
+        expected = tuple(one.recall for one in memory.verify().redactions)
+        result = memory.compare("recorded", "reverie")
+        page = memory.comparison_html(result)
+    assert len(expected) == 2
+    assert (result.redacted, result.left_out, result.questions) == (2, expected, 1)
+    assert result.metrics["unchanged"] == 1.0
+    assert {row.name for row in result.rows}.isdisjoint(expected)
+    said = "2 questions saw memories that were erased since and cannot be answered as recorded"
+    assert said in page
+    _, out, _ = run(redacted, "recorded", "reverie")
+    assert said in " ".join(out.split())
+    document = msgspec.json.decode(run(redacted, "recorded", "reverie", "--json")[1])
+    assert (document["redacted"], document["left_out"]) == (2, list(expected))
+    assert document["note"].startswith(said)
+
+
+def test_two_formulas_rank_what_is_left_and_that_is_said(redacted: Path):
+    with Memory.open(redacted / "store", embedder=None) as memory:
+        result = memory.compare("reverie", "reverie")
+    assert (result.redacted, result.left_out, result.questions) == (2, (), 3)
+    assert result.note == (
+        "2 questions saw memories that were erased since; what is left of that state is ranked."
+    )
+
+
+def test_a_fork_that_quotes_a_redacted_answer_is_treated_like_the_record(redacted: Path, tmp_path: Path):
+    with Memory.open(redacted / "store", embedder=None) as memory:
+        memory.fork(tmp_path / "same", closed_loop=True)
+        memory.fork(tmp_path / "other", formula="omega")
+        quoted = memory.compare("reverie", tmp_path / "same")
+        ranked = memory.compare("omega", tmp_path / "other")
+    assert (len(quoted.left_out), quoted.metrics["unchanged"]) == (2, 1.0)
+    assert (len(ranked.left_out), ranked.questions, ranked.metrics["unchanged"]) == (0, 3, 1.0)
+
+
+def test_a_store_without_erasures_has_no_note(memory: Memory):
+    result = memory.compare("recorded", "reverie")
+    assert (result.redacted, result.left_out, result.note) == (0, (), "")
+
+
+def test_nothing_but_redacted_answers_is_nothing_to_compare(tmp_path: Path):
+    with Memory.open(tmp_path, embedder="hash", formula="reverie", clock=Hourly()) as memory:
+        memory.remember("auth session", id="a")
+        memory.recall("auth")
+        memory.erase("a")
+        with pytest.raises(InvalidInput, match="compare two formulas instead"):
+            memory.compare("recorded", "reverie")
 
 
 # --- what changes ----------------------------------------------------------------------------------
@@ -155,6 +225,34 @@ def test_a_file_of_questions_with_a_mistake_is_refused(memory: Memory, tmp_path:
         memory.compare("reverie", "reverie", queries=path)
 
 
+def test_a_mistake_in_a_question_is_named_with_its_file_and_line(memory: Memory, tmp_path: Path):
+    path = tmp_path / "questions.jsonl"
+    for line, problem in (
+        ('{"query": "x", "k": 0}', "k is 0"),
+        ('{"query": "x", "filters": {"colour": "red"}}', "unknown filters entry 'colour'"),
+        ('{"query": "x", "now": "soonish"}', "soonish"),
+        ('{"query": "x", "context": {"weights": {"lexical": 2}}}', "weights of formula 'reverie' are fixed"),
+    ):
+        path.write_text(f"auth session\n{line}\n", "utf-8")
+        with pytest.raises(InvalidInput, match=problem) as refused:
+            memory.compare("reverie", "reverie", queries=path)
+        assert str(refused.value).startswith(f"{path}, line 2: ")
+
+
+@pytest.mark.parametrize("queries", [[5], 5, {"query": "auth"}, [["auth"]]])
+def test_what_is_no_list_of_questions_is_refused(memory: Memory, queries: object):
+    with pytest.raises(InvalidInput, match=r"not (5|\{'query': 'auth'\}|\['auth'\])"):
+        memory.compare("reverie", "reverie", queries=queries)  # type: ignore[arg-type]
+
+
+def test_the_record_has_no_answers_to_questions_of_a_file(memory: Memory, tmp_path: Path):
+    with pytest.raises(InvalidInput, match="'recorded' has answers to recorded questions only"):
+        memory.compare("recorded", "reverie", queries=["auth"])
+    memory.fork(tmp_path / "fork")
+    with pytest.raises(InvalidInput, match="has answers to recorded questions only"):
+        memory.compare("reverie", tmp_path / "fork", queries=["auth"])
+
+
 # --- judgements ------------------------------------------------------------------------------------
 
 
@@ -210,6 +308,35 @@ def test_judgements_of_a_file_replace_those_of_the_log(memory: Memory, tmp_path:
     assert result.judged["ndcg@10"].a == 1 / math.log2(3)
 
 
+@pytest.mark.parametrize("grade", ["inf", "-inf", "nan", "abc", "1e999", ""])
+def test_a_grade_that_is_no_finite_number_is_refused_also_in_the_first_line(memory: Memory, grade: str):
+    with pytest.raises(InvalidInput, match="x, line 1"):
+        parse_qrels(f"r8 0 m0 {grade}\nr13 0 m0 1\n", origin="x")
+    with pytest.raises(InvalidInput, match="x, line 2"):
+        parse_qrels(f"r13\tm0\t1\nr8\tm0\t{grade}\n", origin="x")
+    with pytest.raises(InvalidInput, match=r"qrels\['r8'\]\['m0'\]: the grade"):
+        memory.compare("reverie", "reverie", qrels={"r8": {"m0": grade}})  # type: ignore[dict-item]
+
+
+def test_only_words_are_a_heading():
+    with pytest.raises(InvalidInput, match="x, line 1: the grade 'nan' is not a finite number"):
+        parse_qrels("r8\tm0\tnan\nr13\tm0\t1\n", origin="x")
+
+
+@pytest.mark.parametrize("qrels", [{"r8": ["m0"]}, {8: {"m0": 1.0}}, ["r8"], {"r8": {"m0": None}}])
+def test_judgements_of_another_shape_are_refused(memory: Memory, qrels: object):
+    with pytest.raises(InvalidInput, match="qrels"):
+        memory.compare("reverie", "reverie", qrels=qrels)  # type: ignore[arg-type]
+
+
+def test_judgements_about_other_questions_are_refused_before_anything_is_ranked(memory: Memory):
+    def ranked(done: int, total: int) -> None:
+        raise AssertionError((done, total))
+
+    with pytest.raises(InvalidInput, match="they name 'elsewhere'"):
+        memory.compare("reverie", "reverie", qrels={"elsewhere": {"m0": 1.0}}, progress=ranked)
+
+
 def test_randomisation_counts_the_sign_patterns_that_reach_the_mean():
     # all four differences agree: of 2⁴ sign patterns only ++++ and ---- reach the mean
     assert randomisation_p([0.5, 0.5, 0.5, 0.5]) == pytest.approx(2 / 16, abs=0.01)
@@ -248,6 +375,11 @@ def test_what_is_not_a_limit_is_refused(text: str):
         parse_limit(text)
 
 
+@pytest.mark.parametrize("k", [4, 5, 10])
+def test_every_metric_is_known_before_anything_is_ranked(memory: Memory, k: int):
+    assert tuple(memory.compare("reverie", "reverie", k=k, last=3).metrics) == metric_names(k)
+
+
 # --- the command -----------------------------------------------------------------------------------
 
 
@@ -268,6 +400,40 @@ def test_the_command_exits_1_past_a_limit_and_2_for_a_wrong_one(folder: Path):
     assert (code, len(err.splitlines())) == (2, 1)
     assert run(folder, "reverie")[0] == 2
     assert run(folder, "reverie", "nothing-like-it")[0] == 2
+
+
+def test_a_metric_that_does_not_exist_is_refused_before_the_store_is_opened(tmp_path: Path):
+    code, _, err = run(tmp_path / "no-store", "reverie", "omega", "--fail-if", "chrn@5>0.2")
+    assert code == 2
+    assert "no metric 'chrn@5'" in err
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--fail-if", "churn@5>=0"),
+        ("--html", "r.html"),
+        ("--last", "3"),
+        ("--qrels", "q"),
+        ("--queries", "f"),
+    ],
+)
+def test_one_question_is_explained_and_nothing_else_is_asked_of_it(
+    folder: Path, memory: Memory, option: tuple[str, str]
+):
+    recall = memory.compare("reverie", "reverie").rows[0].name
+    code, _, err = run(folder, "reverie", "omega", "--question", recall, *option)
+    assert code == 2
+    assert f"leave out {option[0]}" in err
+
+
+def test_the_drill_down_of_the_record_is_that_of_its_formula(memory: Memory, tmp_path: Path):
+    recall = memory.compare("reverie", "reverie").rows[0].name
+    found = memory.drill(recall, "recorded", "omega")
+    assert found == memory.drill(recall, "reverie", "omega")
+    memory.fork(tmp_path / "fork")
+    with pytest.raises(InvalidInput, match="is a fork, whose answers are known but not ranked here"):
+        memory.drill(recall, tmp_path / "fork", "omega")
 
 
 def test_the_command_prints_one_json_document(folder: Path):

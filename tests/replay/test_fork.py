@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 
@@ -66,7 +67,18 @@ def test_every_built_in_formula_lives_the_same_life_twice(tmp_path: Path, name: 
 ACTIONS = st.lists(
     st.tuples(
         st.sampled_from(
-            ["remember", "recall", "untracked", "revise", "access", "forget", "restore", "dream", "mine"]
+            [
+                "remember",
+                "recall",
+                "untracked",
+                "revise",
+                "access",
+                "forget",
+                "restore",
+                "dream",
+                "mine",
+                "erase",
+            ]
         ),
         st.integers(0, 20),
     ),
@@ -78,7 +90,7 @@ ACTIONS = st.lists(
 def play(memory: Memory, actions: list[tuple[str, int]], mine: Path) -> None:
     """Random life; what does not apply is skipped."""
     words = ["auth session", "redis cache", "deploy tuesday", "auth cookie", "billing stripe redis"]
-    answer = None
+    answer, erased = None, set[str]()
     for step, (action, number) in enumerate(actions):
         ids = [memo.id for memo in memory.memories()]
         text, picked = words[number % 5], ids[number % len(ids)] if ids else None
@@ -99,18 +111,21 @@ def play(memory: Memory, actions: list[tuple[str, int]], mine: Path) -> None:
         elif action == "forget":
             memory.forget(picked)
         elif action == "restore":
-            hidden = [f"m{n}" for n in range(step) if f"m{n}" not in ids and _is_known(memory, f"m{n}")]
+            gone = {*ids, *erased}
+            hidden = [f"m{n}" for n in range(step) if f"m{n}" not in gone and _is_known(memory, f"m{n}")]
             if hidden:
                 memory.restore(hidden[0])
         elif action == "dream":
             memory.dream()
+        elif action == "erase":
+            erased.update(memory.erase(picked).ids)
 
 
 def _is_known(memory: Memory, memory_id: str) -> bool:
     return memory._store.projections.documents.ids.find(memory_id) >= 0
 
 
-@settings(max_examples=12)
+@settings(max_examples=16)
 @given(actions=ACTIONS, share=st.integers(0, 4))
 def test_a_closed_loop_without_changes_reproduces_any_log_from_any_point(
     actions: list[tuple[str, int]], share: int
@@ -121,7 +136,11 @@ def test_a_closed_loop_without_changes_reproduces_any_log_from_any_point(
         with Memory.open(folder / "store", embedder="hash", formula="reverie", clock=Hourly()) as memory:
             play(memory, [("remember", 0), *actions], mine)
             memory.fork(folder / "fork", closed_loop=True, since=memory.status().head * share // 4)
+            expected = memory.verify()
         assert events(folder / "fork") == events(folder / "store")
+        with Memory.open(folder / "fork", embedder=None) as other:
+            assert other.verify() == expected
+            assert expected.exact
 
 
 # --- another future --------------------------------------------------------------------------------
@@ -192,6 +211,44 @@ def test_without_a_closed_loop_accesses_stay_as_recorded_and_answers_equal_the_f
         for path in (folder / "store", tmp_path / "fork")
     ]
     assert read[0] == read[1]
+
+
+def gated_formula(folder: Path) -> Path:
+    """Engram with its topic gate on, which opens easily."""
+    text = resources.files("recollect.query.formulas").joinpath("engram.toml").read_text("utf-8")
+    gate = 'threshold = 0.85, to = "best", enabled = false'
+    assert gate in text
+    path = folder / "gated.toml"
+    path.write_text(text.replace(gate, 'threshold = 0.3, to = "best"'), "utf-8")
+    return path
+
+
+def test_without_a_closed_loop_a_topic_gate_sees_what_a_frozen_comparison_lets_it_see(
+    folder: Path, tmp_path: Path
+):
+    gated = gated_formula(tmp_path)
+    with Memory.open(folder / "store", embedder=None) as memory:
+        memory.fork(tmp_path / "fork", formula=gated)
+        result = memory.compare(gated, tmp_path / "fork")
+        memory.fork(tmp_path / "closed", formula=gated, closed_loop=True)
+    assert (result.mode, result.metrics["unchanged"]) == ("frozen", 1.0)
+    seen = [one.question.effects.previous for one in recalls(tmp_path / "fork").values()]
+    assert seen == [None] * 34
+    assert any(one.question.effects.previous for one in recalls(tmp_path / "closed").values())
+
+
+def test_a_fork_whose_formula_asks_what_sessions_were_answered_is_not_called_frozen(
+    folder: Path, tmp_path: Path
+):
+    with Memory.open(folder / "store", embedder=None) as memory:
+        memory.fork(tmp_path / "fork", formula="memorysync")
+        memory.fork(tmp_path / "same")
+        result = memory.compare("memorysync", tmp_path / "fork")
+        assert result.mode == "open loop"
+        assert "what the fork answered" in result.caveat
+        assert memory.compare("recorded", tmp_path / "same").mode == "frozen"
+    with Memory.open(tmp_path / "fork", embedder=None) as other:
+        assert other.verify().exact
 
 
 @pytest.mark.parametrize(
@@ -297,6 +354,9 @@ def _fork_prefix(folder: Path, target: Path, upto: int) -> None:
         def chain_at(self, seq: int) -> bytes:
             return self._log.chain_at(seq)
 
+        def positions(self, type_: str, after: int = 0) -> list[int]:
+            return [seq for seq in self._log.positions(type_, after) if seq <= upto]
+
     with SegmentLog.open(folder / "store" / "log", read_only=True) as log:
         fork(Prefix(log), target, formula=load(folder / "sharp.toml"), closed_loop=True)
 
@@ -309,6 +369,100 @@ def test_a_fork_follows_a_source_that_lived_on(tmp_path: Path):
         assert memory.fork(tmp_path / "fork", closed_loop=True).recalls == 1
         head = memory.status().head
     assert len(events(tmp_path / "fork")) == head
+
+
+# --- what was erased -------------------------------------------------------------------------------
+
+
+def erased_from(folder: Path) -> None:
+    """a, b, c; a question; d; a question; b is erased; a question."""
+    with Memory.open(folder, embedder="hash", formula="reverie", clock=Hourly()) as memory:
+        for id_, text in (("a", "auth session redis"), ("b", "auth login page"), ("c", "redis cache backup")):
+            memory.remember(text, id=id_)
+        memory.recall("auth")
+        memory.remember("auth cookie", id="d")
+        memory.recall("auth redis")
+        memory.erase("b")
+        memory.recall("auth")
+
+
+@pytest.mark.parametrize("closed_loop", [True, False])
+@pytest.mark.parametrize("since", [0, 6])
+def test_a_fork_of_a_store_with_an_erasure_is_the_same_log_and_verifies_the_same(
+    tmp_path: Path, since: int, closed_loop: bool
+):
+    erased_from(tmp_path / "store")
+    with Memory.open(tmp_path / "store", embedder=None) as memory:
+        report = memory.fork(tmp_path / "fork", closed_loop=closed_loop, since=since)
+        expected = memory.verify()
+    assert (report.recalls_changed, report.skipped) == (0, 0)
+    assert expected.redacted == 2
+    assert events(tmp_path / "fork") == events(tmp_path / "store")
+    with Memory.open(tmp_path / "fork", embedder=None) as other:
+        assert other.verify() == expected
+
+
+@pytest.mark.parametrize("closed_loop", [True, False])
+def test_another_formula_ranks_what_is_left_and_the_fork_verifies_exactly(tmp_path: Path, closed_loop: bool):
+    erased_from(tmp_path / "store")
+    with Memory.open(tmp_path / "store", embedder=None) as memory:
+        memory.fork(tmp_path / "fork", formula="omega", closed_loop=closed_loop)
+    with Memory.open(tmp_path / "fork", embedder=None) as other:
+        report = other.verify()
+        assert (report.exact, report.checked, report.redacted) == (True, 3, 0)
+        assert not any("b" in recalled.ids for recalled in recalls(tmp_path / "fork").values())
+
+
+def test_a_fork_that_follows_its_source_erases_what_was_erased_there_since(tmp_path: Path):
+    secret = "zanzibar"
+    with Memory.open(tmp_path / "store", embedder="hash", formula="reverie", clock=Hourly()) as memory:
+        live(memory, memories=10)
+        memory.remember(f"auth {secret} session", id="secret")
+        memory.recall("auth session")
+        memory.dream()
+        memory.fork(tmp_path / "fork", closed_loop=True)
+        with Memory.open(tmp_path / "fork", embedder=None) as other:
+            other._store.checkpoint()
+        memory.erase("secret")
+        memory.recall("auth session")
+        with pytest.raises(InvalidInput, match="still holds what was erased"):
+            memory.compare("reverie", tmp_path / "fork")
+        memory.fork(tmp_path / "fork", closed_loop=True)
+        expected = memory.verify()
+    held = [path for path in (tmp_path / "fork").rglob("*") if path.is_file()]
+    assert not any(secret.encode() in path.read_bytes() for path in held)
+    assert events(tmp_path / "fork") == events(tmp_path / "store")
+    with Memory.open(tmp_path / "fork", embedder=None) as other:
+        assert other.verify() == expected
+
+
+def test_a_fork_that_dreamt_of_what_was_erased_since_is_not_continued(tmp_path: Path):
+    with Memory.open(tmp_path / "store", embedder="hash", formula="reverie", clock=Hourly()) as memory:
+        live(memory, memories=10)
+        memory.dream()
+        memory.fork(tmp_path / "fork", closed_loop=True, dream={})
+        memory.erase("m3")
+        with pytest.raises(InvalidInput, match="delete it and make it again"):
+            memory.fork(tmp_path / "fork", closed_loop=True, dream={})
+        memory.fork(tmp_path / "anew", closed_loop=True, dream={})
+    with Memory.open(tmp_path / "anew", embedder=None) as other:
+        assert other.verify().exact
+
+
+def test_erasures_that_touch_one_event_twice_come_over_too(tmp_path: Path):
+    with Memory.open(tmp_path / "store", embedder="hash", formula="reverie", clock=Hourly()) as memory:
+        live(memory, memories=12)
+        memory.dream()
+        members = memory._store.projections.graph.clusters_at(memory.status().head)
+        assert members
+        memory.erase("m1")
+        memory.erase("m2", reason="also")
+        memory.fork(tmp_path / "fork", closed_loop=True)
+        memory.fork(tmp_path / "other", formula="omega", closed_loop=True)
+    assert events(tmp_path / "fork") == events(tmp_path / "store")
+    with Memory.open(tmp_path / "other", embedder=None) as other:
+        assert other.verify().exact
+        assert other.doctor().healthy
 
 
 def test_erased_events_are_left_out_and_references_move_along(tmp_path: Path):
@@ -348,6 +502,13 @@ def test_a_fork_of_another_store_is_no_side_of_a_comparison(folder: Path, tmp_pa
         pytest.raises(InvalidInput, match="fork of another store"),
     ):
         memory.compare("reverie", tmp_path / "fork")
+
+
+def test_a_fork_that_lived_no_question_again_has_nothing_to_compare(folder: Path, tmp_path: Path):
+    with Memory.open(folder / "store", embedder=None) as memory:
+        memory.fork(tmp_path / "fork", since=memory.status().head)
+        with pytest.raises(InvalidInput, match="answered none of these questions"):
+            memory.compare("reverie", tmp_path / "fork")
 
 
 def test_the_command_makes_a_fork_that_compare_takes(folder: Path, tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +10,15 @@ import pytest
 from click.testing import CliRunner
 from compared_stores import Hourly, contents, live, scattered
 
+from recollect import reembedding
 from recollect.cli import main
 from recollect.embedder import PROBE_TEXT, EmbedderMismatch
-from recollect.events.errors import InvalidInput, RecollectError
+from recollect.events.errors import InvalidInput
 from recollect.events.facts import Cluster, Clustered, EmbedderAdopted, Ingested, Recalled, Reembedded
 from recollect.events.grid import from_bytes, norm2, quantize, to_bytes
 from recollect.events.segment_log import SegmentLog
 from recollect.memory import Memory
+from recollect.query.formula import names
 
 
 @pytest.fixture
@@ -153,6 +156,114 @@ def test_no_embedder_is_refused(lived: Path):
         memory.reembed("none")
 
 
+# --- others write meanwhile ------------------------------------------------------------------------
+
+
+class Meanwhile:
+    """The scattered embedder; what was given happens once, while it embeds the memories' texts."""
+
+    name, dimensions, ready = "scattered", 32, True
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        self._happens = [happens]
+
+    def warm(self) -> None:
+        pass
+
+    def embed(self, texts: list[str]) -> np.ndarray:
+        if texts != [PROBE_TEXT] and self._happens:
+            self._happens.pop()()
+        return scattered(texts)
+
+
+def vector_of(memory: Memory, id_: str) -> bytes:
+    documents = memory.store.projections.documents
+    row = documents.newest_row(documents.ids.find(id_), memory.store.catch_up())
+    return memory.store.projections.vectors.vector(row).tobytes()
+
+
+@pytest.mark.parametrize("theirs", [scattered, None], ids=["with a vector", "with words only"])
+def test_a_memory_revised_while_it_was_embedded_gets_the_vector_of_its_new_text(lived: Path, theirs):
+    def revise() -> None:
+        with Memory.open(lived, embedder=theirs) as other:
+            other.revise("m7", "the cat sat on the mat")
+
+    with Memory.open(lived, embedder="hash") as memory:
+        report = memory.reembed(Meanwhile(revise))
+        assert report.embedded == (19 if theirs else 20)
+        for memo in memory.memories():
+            assert vector_of(memory, memo.id) == vector(memo.content), memo.id
+        assert memory.reembed(scattered).embedded == 0
+        assert memory.verify().exact
+
+
+def test_a_memory_erased_while_it_was_embedded_leaves_no_vector(lived: Path):
+    def erase() -> None:
+        with Memory.open(lived, embedder=None) as other:
+            other.erase("m7")
+
+    with Memory.open(lived, embedder="hash") as memory:
+        gone = vector(memory.get("m7").content)
+        assert memory.reembed(Meanwhile(erase)).embedded == 19
+        given = [dict(e.fact.vectors) for e in memory.store.log.read() if isinstance(e.fact, Reembedded)]
+        assert [sorted(one) for one in given] == [sorted({f"m{n}" for n in range(20)} - {"m7"})]
+    assert not any(gone in path.read_bytes() for path in lived.rglob("*") if path.is_file())
+
+
+def test_what_others_write_meanwhile_costs_no_second_embedding(lived: Path):
+    embedded: list[str] = []
+
+    class Counting(Meanwhile):
+        def embed(self, texts: list[str]) -> np.ndarray:
+            embedded.extend(text for text in texts if text != PROBE_TEXT)
+            return super().embed(texts)
+
+    def recall() -> None:
+        with Memory.open(lived, embedder=None) as other:
+            other.recall("auth")
+
+    with Memory.open(lived, embedder="hash") as memory:
+        assert memory.reembed(Counting(recall)).embedded == 20
+    assert len(embedded) == 20
+
+
+def test_another_switch_in_between_ends_this_one(lived: Path):
+    def switch() -> None:
+        with Memory.open(lived, embedder=None) as other:
+            other.reembed("hash")
+
+    with (
+        Memory.open(lived, embedder="hash") as memory,
+        pytest.raises(InvalidInput, match=r"another embedder while it was embedded with 'scattered'"),
+    ):
+        memory.reembed(Meanwhile(switch))
+    with Memory.open(lived, embedder="hash") as memory:
+        assert not any(isinstance(event.fact, Reembedded) for event in memory.store.log.read())
+        assert memory.reembed("hash").embedded == 0
+
+
+def test_clusters_are_not_centred_on_vectors_that_are_gone(lived: Path, monkeypatch: pytest.MonkeyPatch):
+    centred = reembedding.recentred
+
+    def centred_then_revised(*args: object) -> Clustered:
+        monkeypatch.setattr(reembedding, "recentred", centred)
+        made = centred(*args)
+        with Memory.open(lived, embedder=scattered) as other:
+            other.revise("m1", "the cat sat on the mat")
+        return made
+
+    with Memory.open(lived, embedder="hash") as memory:
+        old = to_bytes(quantize(np.ones(256)))
+        cluster = Cluster(name="c", centroid=old, members=("m1",))
+        memory._append([Clustered(method="x", clusters=(cluster,))])
+        monkeypatch.setattr(reembedding, "recentred", centred_then_revised)
+        memory.reembed(scattered)
+        (cluster,) = memory.store.projections.graph.clusters_at(memory.status().head)
+        assert cluster.centroid == to_bytes(
+            quantize(from_bytes(vector("the cat sat on the mat")).astype(int))
+        )
+
+
 # --- trying out ------------------------------------------------------------------------------------
 
 
@@ -163,6 +274,88 @@ def test_the_same_embedder_in_a_fork_changes_nothing(lived: Path):
     assert result.metrics["unchanged"] == 1.0
     assert result.b.endswith("embedded with hash/1")
     assert contents(lived) == before
+
+
+@pytest.fixture(scope="module")
+def eventful(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with dreams, one of them taken back after memories changed, several formulas, and an erasure."""
+    folder = tmp_path_factory.mktemp("eventful") / "store"
+    with Memory.open(folder, embedder="hash", formula="reverie", clock=Hourly()) as memory:
+        live(memory, memories=30)
+        memory.dream()
+        live(memory, memories=14, seed=2)
+        memory.recall("auth session", session="s1", formula="memorysync")
+        undone = memory.dream().id
+        for number in range(0, 12, 2):
+            memory.revise(f"m{number}", f"stripe billing tuesday {number}")
+        memory.undream(undone)
+        memory.erase("m5")
+        for text in ("auth session", "redis cookie", "auth login"):
+            memory.recall(text, session="s1", formula="omega")
+            memory.recall(text, session="s1")
+    return folder
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_same_embedder_changes_nothing_whatever_happened(eventful: Path, name: str):
+    with Memory.open(eventful, embedder=None) as memory:
+        result = memory.compare(name, name, embedder="hash")
+        assert result.questions == len(memory._store.projections.engine.recalls)
+    assert result.metrics["unchanged"] == 1.0
+
+
+def test_recorded_answers_meet_the_recorded_formulas_with_another_embedder(eventful: Path):
+    with Memory.open(eventful, embedder=None) as memory:
+        same = memory.compare("recorded", embedder="hash")
+        other = memory.compare("recorded", embedder=scattered)
+    assert (same.a, same.b) == ("recorded", "fork since @0: recorded formulas, embedded with hash/1")
+    assert same.metrics["unchanged"] == 1.0 > other.metrics["unchanged"]
+
+
+def test_clusters_that_an_undone_dream_brings_back_are_centred_where_they_were(tmp_path: Path):
+    with Memory.open(tmp_path / "store", embedder="hash", clock=Hourly()) as memory:
+        first = (Cluster(name="c1", centroid=to_bytes(quantize(np.ones(256))), members=("m1", "m2")),)
+        second = (Cluster(name="c1", centroid=to_bytes(quantize(np.arange(256))), members=("m1", "m3")),)
+        live(memory, memories=8)
+        for clusters in (first, second):
+            memory._append([Clustered(method="x", clusters=clusters)])
+        memory.revise("m1", "stripe billing tuesday")
+        memory._append([Clustered(method="x", clusters=first)])
+        for _ in range(2):  # the second run only follows the first
+            memory.recall("auth session")
+            memory.compare(embedder=scattered, work=tmp_path / "work")
+            memory._append([Clustered(method="x", clusters=second)])
+            memory.compare(embedder=scattered, work=tmp_path / "work")
+    with SegmentLog.open(tmp_path / "work" / "log", read_only=True) as log:
+        told = [event.fact.clusters for event in log.read() if isinstance(event.fact, Clustered)]
+    assert told[0] != first
+    assert told == [told[0], told[1], told[0], told[1], told[1]]
+
+
+def test_trying_out_carries_erasures_over_and_follows_those_that_came_since(lived: Path, tmp_path: Path):
+    with Memory.open(lived, embedder="hash", clock=Hourly()) as memory:
+        memory.dream()
+        memory.erase("m3")
+        memory.recall("auth session")
+        memory.compare(embedder=scattered, work=tmp_path / "work")
+        for number in range(6, 20):
+            memory.revise(f"m{number}", f"zanzibar cookie {number}")
+        memory.recall("auth session")
+        memory.compare(embedder=scattered, work=tmp_path / "work")
+        memory.erase([f"m{number}" for number in range(7, 20)])
+        memory.compare(embedder=scattered, work=tmp_path / "work")
+        memory.compare(embedder=scattered, work=tmp_path / "anew")
+    assert clusters(tmp_path / "work") == clusters(tmp_path / "anew") != []
+    assert b"zanzibar cookie 7" not in b"".join(p.read_bytes() for p in (tmp_path / "work").rglob("*.seg"))
+    with Memory.open(tmp_path / "work", embedder=None) as fork:
+        assert fork.verify().exact
+        assert {"m3", "m7"}.isdisjoint(memo.id for memo in fork.memories())
+
+
+def clusters(folder: Path) -> list[Clustered]:
+    with Memory.open(folder, embedder=None) as memory:
+        facts = [event.fact for event in memory._store.log.read()]
+    return [fact for fact in facts if isinstance(fact, Clustered)]
 
 
 def test_another_embedder_in_a_fork_shows_what_the_switch_would_change(lived: Path, tmp_path: Path):
@@ -211,8 +404,14 @@ def test_the_question_of_another_embedder_is_asked_with_a_formula_and_recorded_q
     with Memory.open(lived, embedder=None) as memory:
         with pytest.raises(InvalidInput, match="recorded questions"):
             memory.compare(embedder="hash", queries=["auth"])
-        with pytest.raises(RecollectError, match="'recorded': is not built in"):
+        with pytest.raises(InvalidInput, match="store's own embedder; with another one, b is a formula"):
             memory.compare("reverie", "recorded", embedder="hash")
+        memory.fork(tmp_path / "fork")
+        with pytest.raises(InvalidInput, match="is a fork, whose answers are known"):
+            memory.compare(tmp_path / "fork", embedder="hash")
+        with pytest.raises(InvalidInput, match="`work` is where the fork of another embedder is kept"):
+            memory.compare("reverie", "omega", work=tmp_path / "work")
+        assert not (tmp_path / "work").exists()
 
 
 def test_the_commands_try_out_and_switch(lived: Path, monkeypatch: pytest.MonkeyPatch):
