@@ -18,6 +18,7 @@ get a thread of their own, `asyncio.to_thread(memory.memory.watch, …)`.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial, wraps
@@ -44,6 +45,7 @@ from recollect.when import When
 
 P = ParamSpec("P")
 T = TypeVar("T")
+log = logging.getLogger("recollect.async_memory")
 Lane = Literal["writes", "reads", "long"]
 
 _THREADS: dict[Lane, int] = {"writes": 1, "reads": 4, "long": 1}
@@ -111,8 +113,14 @@ class AsyncMemory:
         """Several calls as one piece of work, in the thread that writes unless another lane is named."""
         if self._closing is not None:
             raise InvalidInput("this AsyncMemory is closed; open the store again")
-        work = self._lanes[lane].submit(function, self._memory)
-        return await asyncio.shield(asyncio.wrap_future(work))
+        if lane not in self._lanes:
+            raise InvalidInput(f"there is no lane {lane!r}; there are {', '.join(self._lanes)}")
+        work = asyncio.wrap_future(self._lanes[lane].submit(function, self._memory))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            work.add_done_callback(_unheard)
+            raise
 
     async def close(self) -> None:
         """Wait for all work that was begun, then close the store. Closing twice is closing once."""
@@ -217,6 +225,12 @@ class AsyncMemory:
         while chunk := await self.run(lambda _: list(islice(events, _CHUNK)), lane="reads"):
             for happening in chunk:
                 yield happening
+
+
+def _unheard(work: asyncio.Future[T]) -> None:
+    """Nobody waits for this work any more, so that it failed is nobody's error."""
+    if not work.cancelled() and (error := work.exception()) is not None:
+        log.info("work that was no longer waited for failed: %s", error)
 
 
 def _close_opened(opening: asyncio.Future[Memory]) -> None:

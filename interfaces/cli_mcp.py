@@ -6,6 +6,7 @@ import logging
 import sys
 
 import click
+from click.core import ParameterSource
 
 from recollect.cli import NO_DAEMON, _common, main, was_named
 
@@ -59,6 +60,11 @@ def mcp(
         return
     if as_json:
         raise click.UsageError("--json goes with --list-tools; a server speaks JSON-RPC")
+    if (
+        address is None
+        and click.get_current_context().get_parameter_source("token") is ParameterSource.COMMANDLINE
+    ):
+        raise click.UsageError("--token goes with --http; over standard streams there is nobody to keep out")
     if dream_every is not None:
         from recollect.dream.schedule import parse_interval  # noqa: PLC0415 (refuses a wrong one before serving)
 

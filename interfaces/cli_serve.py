@@ -47,7 +47,7 @@ def serve(
         if open_:
             click.launch(address.page)
 
-    with _memory(store, embedder, make=True) as memory:
+    with _memory(store, embedder, make=True, actor="web") as memory:
         run(
             memory, host=host, port=port, token=token, read_only=read_only, dream_every=dream_every,
             origins=origins, host_names=host_names, ready=ready,

@@ -13,14 +13,19 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from recollect.embedder_names import is_built_in, require_embedder
 from recollect.events.errors import InvalidInput, RecollectError
+
+__all__ = [
+    "PROBE_COSINE_MIN", "PROBE_TEXT", "Elsewhere", "EmbedFunction", "Embedder", "EmbedderMismatch", "Embeddings",
+    "FunctionEmbedder", "choose", "is_built_in",
+]  # fmt: skip
 
 Embeddings = npt.NDArray[np.float32]
 EmbedFunction = Callable[[list[str]], npt.ArrayLike]
 
 PROBE_TEXT = "The quick brown fox jumps over the lazy dog."
 PROBE_COSINE_MIN = 0.999
-BUILT_IN = ("minilm", "hash")
 
 
 class EmbedderMismatch(RecollectError):
@@ -109,11 +114,6 @@ class Elsewhere:
         raise self._mismatch
 
 
-def is_built_in(name: str) -> bool:
-    """Whether `choose` knows an embedder of this name."""
-    return name.partition("/")[0] in BUILT_IN
-
-
 def choose(embedder: str | Embedder | EmbedFunction | None) -> Embedder | None:
     """The embedder behind a name, a callable or an object."""
     if embedder is None or embedder == "none":
@@ -130,13 +130,11 @@ def choose(embedder: str | Embedder | EmbedFunction | None) -> Embedder | None:
 
 
 def _named(name: str) -> Embedder:
-    family = name.partition("/")[0]
-    if family == "hash":
+    require_embedder(name)
+    if name.partition("/")[0] == "hash":
         from recollect.hash_embedder import HashEmbedder  # noqa: PLC0415 (each embedder loads only when asked for)
 
         return HashEmbedder()
-    if family == "minilm":
-        from recollect.minilm import MiniLm  # noqa: PLC0415
+    from recollect.minilm import MiniLm  # noqa: PLC0415
 
-        return MiniLm()
-    raise InvalidInput(f"there is no embedder named {name!r}; there are 'minilm', 'hash' and 'none'")
+    return MiniLm()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -18,11 +18,15 @@ Kind = Annotated[str, Meta(description="note, decision, preference, fact, bug, t
 Importance = Annotated[float, Meta(description="0 to 1; 0.5 is ordinary.", ge=0.0, le=1.0)]
 Tags = Annotated[tuple[str, ...], Meta(description="Short labels.")]
 Entities = Annotated[tuple[str, ...], Meta(description="People, systems, files and the like it is about.")]
-Project = Annotated[str, Meta(description="The project it belongs to; '*' in recall means all projects.")]
+Project = Annotated[str, Meta(description="The project it belongs to, if not this server's.")]
 Source = Annotated[str, Meta(description="Where it comes from: a file, a URL, a person.")]
 Session = Annotated[str, Meta(description="The conversation it belongs to.")]
 Moment = Annotated[str, Meta(description="ISO 8601, '2 days ago', or a position in the log such as '@120'.")]
 Time = Annotated[str, Meta(description="ISO 8601 or '2 days ago'.")]
+Formula = Annotated[
+    str, Meta(description="The name of a ranking formula, or name@digest of one that is in the log.")
+]
+Clearable = Literal["project", "source", "valid_from", "valid_to", "expires_at"]
 K = Annotated[int, Meta(description="How many memories at most.", ge=1, le=1_000)]
 TokensMax = Annotated[
     int,
@@ -32,9 +36,9 @@ TokensMax = Annotated[
 
 class Remember(msgspec.Struct, frozen=True, kw_only=True):
     content: Text
-    id: Annotated[str | None, Meta(description="Only to replace a known memory, or to name it yourself.")] = (
-        None
-    )
+    id: Annotated[
+        str | None, Meta(description="Only to name it yourself. A known id is refused; use revise.")
+    ] = None
     kind: Kind = "note"
     importance: Importance = 0.5
     tags: Tags = ()
@@ -54,7 +58,9 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     query: Annotated[str, Meta(description="What to look for, in plain words; a question is best.")]
     k: K = K_DEFAULT
     max_tokens: TokensMax = TOKENS_DEFAULT
-    project: Project | None = None
+    project: Annotated[
+        str | None, Meta(description="Only memories of this project; '*' means all projects.")
+    ] = None
     session: Annotated[str | None, Meta(description="The conversation that asks.")] = None
     kinds: Annotated[tuple[str, ...], Meta(description="Only memories of these kinds.")] = ()
     tags: Annotated[tuple[str, ...], Meta(description="Only memories with one of these tags.")] = ()
@@ -64,7 +70,7 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
         str | None,
         Meta(description="Answer as of a past moment: '@120', ISO 8601, '2 days ago'. Records nothing."),
     ] = None
-    formula: Annotated[str | None, Meta(description="The name of another ranking formula.")] = None
+    formula: Formula | None = None
     track: Annotated[bool, Meta(description="Whether the hits count as accessed.")] = True
     record: Annotated[bool, Meta(description="False writes nothing at all; the answer then has no id.")] = (
         True
@@ -89,7 +95,7 @@ class Revise(msgspec.Struct, frozen=True, kw_only=True):
     valid_to: Time | None = None
     expires_at: Time | None = None
     clear: Annotated[
-        tuple[str, ...],
+        tuple[Clearable, ...],
         Meta(description="Names to empty: project, source, valid_from, valid_to, expires_at."),
     ] = ()
 

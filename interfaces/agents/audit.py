@@ -82,6 +82,7 @@ def why_changed(memory: Memory, given: asked.WhyChanged, call: Call) -> WhyChang
         ),
         passed_by=found.passed_by,
         passed=found.passed,
+        redacted=found.redacted,
     )
 
 
@@ -138,7 +139,7 @@ def dream(memory: Memory, given: asked.Dream, _: Call) -> DreamResult:
 
 
 def rate(memory: Memory, given: asked.Rate, call: Call) -> WriteResult:
-    session = given.session or call.scope.session
+    session = call.scope.session_of(given.session)
     return WriteResult(
         id=given.id, seq=memory.rate(given.id, given.verdict, recall=given.recall, session=session)
     )

@@ -7,13 +7,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from recollect.agents.asked import Id, Moment, Session
+from recollect.agents.asked import Formula, Id, Moment, Session
 
 RecallId = Annotated[str, Meta(description="The id of a recorded recall, such as 'r12'.")]
 Query = Annotated[str, Meta(description="The question.")]
-Formula = Annotated[
-    str, Meta(description="A formula's name, the path of a TOML file, or name@digest from the log.")
-]
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +33,9 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
 
 class Compare(msgspec.Struct, frozen=True, kw_only=True):
     formula: Formula
-    against: Annotated[str | None, Meta(description="Another formula; the one in force if left out.")] = None
+    against: Annotated[
+        str | None, Meta(description="Another formula, named likewise; the one in force if left out.")
+    ] = None
     last: Annotated[int, Meta(description="Only the last so many recorded questions.", ge=1)] | None = None
     k: Annotated[int, Meta(description="How many first places to compare.", ge=1, le=1_000)] = 10
 
@@ -143,6 +142,7 @@ class WhyChangedResult(msgspec.Struct, frozen=True, kw_only=True):
     causes: tuple[CauseResult, ...]
     passed_by: tuple[str, ...]
     passed: tuple[str, ...]
+    redacted: str = ""
 
 
 class EventResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,7 +35,7 @@ def why(result: WhyResult) -> str:
 
 def why_changed(result: WhyChangedResult) -> str:
     parts = [f"{part.cause}: score {part.score:+.6g}, {part.says}" for part in result.causes if part.score]
-    return "\n".join([result.sentence, *parts])
+    return "\n".join([result.sentence, *parts, *([result.redacted] if result.redacted else [])])
 
 
 def history(result: HistoryResult) -> str:

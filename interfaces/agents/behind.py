@@ -13,6 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from recollect.embedder_names import require_embedder
+from recollect.events.errors import InvalidInput
+
 if TYPE_CHECKING:
     from recollect.async_memory import AsyncMemory
     from recollect.embedder import Embedder
@@ -28,7 +31,14 @@ Opener = Callable[[], "Memory"]
 def opener(
     path: str | Path, *, embedder: str, daemon: bool, actor: str = "mcp", yielding: bool = False
 ) -> Opener:
-    """How to open a store by its path; nothing is imported before it is called."""
+    """How to open a store by its path; nothing is imported before it is called.
+
+    What can be seen to go wrong is refused at once: better than a server that greets and then fails at every call.
+    """
+    require_embedder(embedder)
+    folder = Path(path).expanduser()
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInput(f"{folder} is a file; a store is a directory")
 
     def open_() -> Memory:
         from recollect.agents.embedding import embedder_of  # noqa: PLC0415 (that is the point)

@@ -13,7 +13,7 @@ from recollect.agents import text
 from recollect.agents.asked import TOKENS_DEFAULT
 from recollect.agents.results import RecallResult
 from recollect.agents.tool import Call
-from recollect.agents.tools import ALL_PROJECTS, shown
+from recollect.agents.tools import shown
 from recollect.events.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def inject(
 ) -> RecallResult:
     """Recall for a prompt: recorded, and what fits counts as injected, not as returned."""
     scope, asking = call.scope, session or call.scope.session
-    filters = {"project": scope.project} if scope.project not in (None, ALL_PROJECTS) else None
+    filters = None if scope.project is None else {"project": scope.project}
     answer = memory.recall(query, k=k, session=asking, filters=filters, track=False, wait=False)
     result = shown(answer, tokens_max=tokens_max, model_failure=call.model_failure)
     if result.hits:

@@ -21,7 +21,8 @@ class RecalledHit(msgspec.Struct, frozen=True, kw_only=True):
 class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
     """A ranking. `recall` is its id (none if nothing was recorded), `basis` the position of the log it saw.
 
-    `left_out` hits did not fit into the token budget; `degraded` says what was off while ranking.
+    `left_out` hits did not fit into the token budget, the first of which are named; `degraded` says what was off
+    while ranking.
     """
 
     recall: str | None
@@ -35,10 +36,14 @@ class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RememberResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The id under which a memory is kept; `revision` is above 1 if the id was known already."""
+    """The id under which a memory is kept; `revision` is above 1 where one was erased under this id.
+
+    `unchanged`: it was known, as it was told again, and nothing was written.
+    """
 
     id: str
     revision: int
+    unchanged: bool = False
 
 
 class WriteResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +51,13 @@ class WriteResult(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     seq: int
+
+
+class ForgetResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Where in the log a memory was forgotten; none if it was forgotten already and nothing was written."""
+
+    id: str
+    seq: int | None
 
 
 class ReviseResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +95,7 @@ class MemoryResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StatusResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The health of the store behind the server."""
+    """The health of the store behind the server. `last_dream` is a position in the log, none if it never dreamt."""
 
     store: str
     head: int
@@ -93,7 +105,7 @@ class StatusResult(msgspec.Struct, frozen=True, kw_only=True):
     formula: str
     embedder: str | None
     model: str
-    last_dream: int
+    last_dream: int | None
     new_since_dream: int
     degraded: tuple[str, ...]
     profile: str

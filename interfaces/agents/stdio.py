@@ -1,7 +1,8 @@
 """Serving over standard input and output, for the client that started this process.
 
 The end of standard input is the end of the server, also while a call is running: the store is closed if that is
-quick, and the process leaves in any case. While it serves, whatever prints goes to standard error.
+quick, and the process leaves in any case. While it serves, whatever prints goes to standard error. A line that is no
+message is answered too (`unread.py`).
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ async def _serve(behind: Behind, scope: Scope, dream_every: str | None) -> None:
     from mcp.server.stdio import stdio_server  # noqa: PLC0415 (only a server pays for the SDK)
 
     from recollect.agents.server import Agents  # noqa: PLC0415
+    from recollect.agents.unread import Answering  # noqa: PLC0415
 
     server = Agents(behind, scope, dream_every=dream_every).server()
     async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+        await server.run(Answering(incoming, outgoing), outgoing, server.create_initialization_options())

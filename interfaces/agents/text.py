@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.agents.results import (
+    ForgetResult,
     MemoryResult,
     RecalledHit,
     RecallResult,
     RememberResult,
     ReviseResult,
     StatusResult,
-    WriteResult,
 )
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ def hit(one: RecalledHit) -> str:
 def recalled(result: RecallResult) -> str:
     lines = [hit(one) for one in result.hits] or [nothing(result)]
     if result.left_out and result.hits:
-        ids = ", ".join(result.left_out_ids)
-        lines.append(f"{result.left_out} more did not fit into max_tokens: {ids}")
+        lines.append(f"{result.left_out} more did not fit into max_tokens: {left_out(result)}")
     lines += [f"degraded: {problem}" for problem in result.degraded]
     where = f"at @{result.basis} with {result.formula}"
     lines.append(f"({result.recall} {where})" if result.recall else f"(not recorded; {where})")
@@ -38,11 +37,18 @@ def nothing(result: RecallResult) -> str:
         return "No memory matches."
     return (
         f"None of the {result.left_out} memories that match fits into max_tokens; ask with a larger budget, or "
-        f"get one by its id: {', '.join(result.left_out_ids)}"
+        f"get one by its id: {left_out(result)}"
     )
 
 
+def left_out(result: RecallResult) -> str:
+    rest = result.left_out - len(result.left_out_ids)
+    return ", ".join(result.left_out_ids) + (f" and {rest} more" if rest else "")
+
+
 def remembered(result: RememberResult) -> str:
+    if result.unchanged:
+        return f"{result.id} was remembered already, and says the same; nothing was written"
     return f"Remembered as {result.id}" + (f", revision {result.revision}" if result.revision > 1 else "")
 
 
@@ -50,7 +56,9 @@ def revised(result: ReviseResult) -> str:
     return f"{result.id} is now at revision {result.revision}"
 
 
-def forgotten(result: WriteResult) -> str:
+def forgotten(result: ForgetResult) -> str:
+    if result.seq is None:
+        return f"{result.id} was forgotten already; nothing was written"
     return f"{result.id} no longer answers (written @{result.seq})"
 
 

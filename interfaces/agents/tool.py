@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import msgspec
 
+from recollect import validate
 from recollect.events.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ A = TypeVar("A", bound=msgspec.Struct)
 R = TypeVar("R", bound=msgspec.Struct)
 Lane = Literal["writes", "reads", "long"]
 Schema = dict[str, Any]
+
+ALL_PROJECTS = "*"
+"""What a recall names to be answered from all projects; nothing is kept under it."""
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,13 +44,24 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     session: str | None = None
     files: bool = True
 
+    def __post_init__(self) -> None:
+        validate.optional_identifier(self.project, "project")
+        validate.optional_identifier(self.session, "session")
+        if self.project == ALL_PROJECTS:
+            raise InvalidInput("project '*' is not a project; leave it out to serve all projects")
+
+    def project_of(self, named: str | None) -> str | None:
+        """The project that a call means: the one that it names, or the server's. Models write "" for none."""
+        return named if named and named.strip() else self.project
+
+    def session_of(self, named: str | None) -> str | None:
+        return named if named and named.strip() else self.session
+
     def formula(self, given: str | None) -> str | None:
         """A formula that a caller names, unless it is a path that it may not name."""
-        if (
-            given is not None
-            and not self.files
-            and ("/" in given or "\\" in given or given.endswith(".toml"))
-        ):
+        if not given:
+            return None
+        if not self.files and ("/" in given or "\\" in given or given.endswith(".toml")):
             raise InvalidInput(
                 f"formula {given!r} is a path, which this server does not read; name a built-in formula, or one "
                 f"in the log as name@digest"

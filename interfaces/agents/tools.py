@@ -13,38 +13,50 @@ from msgspec import UNSET
 
 from recollect.agents import asked, text
 from recollect.agents.budget import fit
+from recollect.agents.known import known, require_the_same
 from recollect.agents.results import (
+    ForgetResult,
     MemoryResult,
     RecalledHit,
     RecallResult,
     RememberResult,
     ReviseResult,
     StatusResult,
-    WriteResult,
 )
-from recollect.agents.tool import AnyTool, Call, Scope, Tool
+from recollect.agents.tool import ALL_PROJECTS, AnyTool, Call, Scope, Tool
 from recollect.events.errors import InvalidInput
 
 if TYPE_CHECKING:
     from recollect.answers import Answer
     from recollect.memory import Memory
 
-ALL_PROJECTS = "*"
 _DIGITS = 4
+_LEFT_OUT_MAX = 20
 
 
 def remember(memory: Memory, given: asked.Remember, call: Call) -> RememberResult:
-    fields = {name: value for name, value in msgspec.structs.asdict(given).items() if value is not None}
-    scope = call.scope
-    fields.setdefault("project", scope.project)
-    fields.setdefault("session", scope.session)
+    fields = msgspec.structs.asdict(given)
+    fields["project"] = one_project(call.scope.project_of(given.project))
+    fields["session"] = call.scope.session_of(given.session)
+    before = known(memory, given.id)
+    if before is not None:
+        require_the_same(memory, before, fields)
+        return RememberResult(id=before.id, revision=before.state.revision_count, unchanged=True)
     memory_id = memory.remember_many([fields])[0]
     return RememberResult(id=memory_id, revision=memory.get(memory_id).state.revision_count)
 
 
+def one_project(name: str | None) -> str | None:
+    if name == ALL_PROJECTS:
+        raise InvalidInput(
+            "project '*' means all projects, and a memory belongs to one; name it or leave it out"
+        )
+    return name
+
+
 def recall(memory: Memory, given: asked.Recall, call: Call) -> RecallResult:
     """Whoever asks while the model is loading is answered by words, and told so."""
-    session = given.session or call.scope.session
+    session = call.scope.session_of(given.session)
     source = memory.at(given.at) if given.at is not None else memory
     answer = source.recall(
         given.query,
@@ -58,13 +70,13 @@ def recall(memory: Memory, given: asked.Recall, call: Call) -> RecallResult:
     )
     result = shown(answer, tokens_max=given.max_tokens, model_failure=call.model_failure)
     if given.track and answer.id is not None and result.hits:
-        count_as_returned(memory, tuple(hit.id for hit in result.hits), session)
+        count_as_returned(memory, answer.id, tuple(hit.id for hit in result.hits), session)
     return result
 
 
 def filters_of(given: asked.Recall, scope: Scope) -> dict[str, object]:
     """The project of the server, unless the call names one or asks for all."""
-    project = scope.project if given.project is None else given.project
+    project = scope.project_of(given.project)
     fields = {
         "project": None if project == ALL_PROJECTS else project,
         "kinds": given.kinds, "tags": given.tags, "since": given.since, "until": given.until,
@@ -89,7 +101,7 @@ def shown(answer: Answer, *, tokens_max: int, model_failure: str | None = None) 
         hits=hits[: fitted.kept],
         degraded=tuple(said(problem, model_failure) for problem in answer.degraded),
         left_out=len(left),
-        left_out_ids=left,
+        left_out_ids=left[:_LEFT_OUT_MAX],
         tokens=fitted.tokens,
     )
 
@@ -103,11 +115,17 @@ def compact(factors: dict[str, float]) -> dict[str, float]:
     return {name: float(f"{value:.{_DIGITS}g}") for name, value in factors.items()}
 
 
-def count_as_returned(memory: Memory, ids: tuple[str, ...], session: str | None) -> None:
-    """What the budget left out was never seen: only what is shown counts as accessed."""
-    from recollect.events.facts import Accessed  # noqa: PLC0415 (tools are listed before the engine is loaded)
+def count_as_returned(memory: Memory, recall_id: str, ids: tuple[str, ...], session: str | None) -> None:
+    """What the budget left out was never seen: only what is shown counts as accessed.
 
-    fact = Accessed(ids=ids, at=memory.store.clock(), session=session, how="returned")
+    It names its recall, so that what was read follows the answer in a fork where that becomes another.
+    """
+    from recollect.events.facts import Accessed  # noqa: PLC0415 (tools are listed before the engine is loaded)
+    from recollect.explaining import recall_seq  # noqa: PLC0415
+
+    fact = Accessed(
+        ids=ids, at=memory.store.clock(), session=session, how="returned", recall=recall_seq(recall_id)
+    )
     memory.store.append([fact], actor="mcp", durability="unsafe")
 
 
@@ -121,21 +139,29 @@ def revise(memory: Memory, given: asked.Revise, _: Call) -> ReviseResult:
     both = sorted(changes.keys() & set(given.clear))
     if both:
         raise InvalidInput(f"revise was told to set and to clear {both[0]!r}; do one of them")
+    one_project(given.project)
     content = changes.pop("content", UNSET)
     revision = memory.revise(given.id, content, **changes, **dict.fromkeys(given.clear))
     return ReviseResult(id=given.id, revision=revision)
 
 
-def forget(memory: Memory, given: asked.Forget, _: Call) -> WriteResult:
-    return WriteResult(id=given.id, seq=memory.forget(given.id, given.reason))
+def forget(memory: Memory, given: asked.Forget, _: Call) -> ForgetResult:
+    """The same call again is not an error: what it asks for is so."""
+    if memory.get(given.id).state.visibility == "forgotten":
+        return ForgetResult(id=given.id, seq=None)
+    return ForgetResult(id=given.id, seq=memory.forget(given.id, given.reason))
 
 
 def status(memory: Memory, _: asked.Status, call: Call) -> StatusResult:
+    from recollect.agents.embedding import loading  # noqa: PLC0415 (tools are listed before the engine is loaded)
+
     now, scope = memory.status(), call.scope
+    problem = loading(memory.embedder)
+    degraded = now.degraded if problem is None else (*now.degraded, said(problem, call.model_failure))
     return StatusResult(
         store=now.store, head=now.head, memories=now.memories, visible=now.visible, recalls=now.recalls,
-        formula=now.formula, embedder=now.embedder.name, model=call.model_failure or now.embedder.state, last_dream=now.last_dream,
-        new_since_dream=now.new_since_dream, degraded=now.degraded, profile=scope.profile,
+        formula=now.formula, embedder=now.embedder.name, model=call.model_failure or now.embedder.state,
+        last_dream=now.last_dream or None, new_since_dream=now.new_since_dream, degraded=degraded, profile=scope.profile,
         project=scope.project, session=scope.session,
     )  # fmt: skip
 
@@ -180,7 +206,7 @@ TOOLS: tuple[AnyTool, ...] = (
         name="forget",
         title="Forget a memory",
         description="A memory that is wrong or unwanted no longer answers. A person can restore it.",
-        arguments=asked.Forget, result=WriteResult, run=forget, show=text.forgotten, lane="writes",
+        arguments=asked.Forget, result=ForgetResult, run=forget, show=text.forgotten, lane="writes",
         replaces=True, repeatable=True,
     ),
     Tool(

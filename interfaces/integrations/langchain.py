@@ -33,7 +33,7 @@ from recollect.query.formula import Formula
 class RecollectRetriever(BaseRetriever):
     """The arguments of `Memory.recall`, kept; `memory` is a `Memory` or an `AsyncMemory`."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     memory: Memory | AsyncMemory
     k: int = 10

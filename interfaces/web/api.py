@@ -13,6 +13,7 @@ import msgspec
 from starlette.requests import Request
 
 from recollect import streaming
+from recollect.agents.embedding import loading
 from recollect.answers import Answer, Happening, Memo
 from recollect.async_memory import AsyncMemory
 from recollect.memory import Memory
@@ -87,8 +88,6 @@ async def recall_recorded(memory: AsyncMemory, request: Request) -> Answer:
 
     def work(inner: Memory) -> Answer:
         formula = formula_named(inner, ask.formula)
-        if ask.at is not None:
-            return inner.at(ask.at).recall(ask.q, k=ask.k, formula=formula, filters=ask.filters, wait=False)
         return inner.recall(
             ask.q, k=ask.k, formula=formula, session=ask.session, filters=ask.filters, now=ask.now,
             track=ask.track, wait=False,
@@ -148,10 +147,11 @@ async def status(memory: AsyncMemory, request: Request) -> ServerStatus:
     parameters(request, Nothing)
     serving: Serving = request.app.state.serving
     store = await memory.status()
+    problem = None if serving.model_problem else loading(memory.memory.embedder)
     own = {
         "read_only": serving.read_only,
         "dream_every": serving.dream_every,
-        "degraded": store.degraded + serving.problems,
+        "degraded": store.degraded + serving.problems + ((problem,) if problem else ()),
     }
     return ServerStatus(**{**msgspec.structs.asdict(store), **own})
 

@@ -1,4 +1,4 @@
-"""One request and its answer, as the guard passes them on: refusals, counted bodies, headers for other origins."""
+"""One request and its answer, as the guard passes them on: refusals, whole bodies, headers for other origins."""
 
 from __future__ import annotations
 
@@ -25,41 +25,38 @@ class Refusal(NamedTuple):
 
 
 class Exchange:
-    """One request and its answer: counts what comes in, and once it has refused, lets nothing more out."""
+    """One request and its answer: the application is asked once the whole body is there and small enough."""
 
     def __init__(self, receive: Receive, send: Send, body_bytes_max: int, allowed: Headers) -> None:
         self._receive = receive
         self._send = send
-        self._left = body_bytes_max
         self._max = body_bytes_max
         self._allowed = allowed
-        self._started = False
-        self._refused = False
+        self._unread: Message | None = None
 
     async def through(self, app: Application, scope: Scope) -> None:
-        try:
-            await app(scope, self.receive, self.send)
-        except Exception:
-            if not self._refused:
-                raise
+        """A client that leaves before it has sent its body is nobody to answer."""
+        body = bytearray()
+        more = True
+        while more:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                return
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > self._max:
+                await refuse(self._send, too_large(self._max), self._allowed)
+                return
+        self._unread = {"type": "http.request", "body": bytes(body), "more_body": False}
+        await app(scope, self.receive, self.send)
 
     async def receive(self) -> Message:
-        if self._refused:
-            return {"type": "http.disconnect"}
-        message = await self._receive()
-        self._left -= len(message.get("body", b""))
-        if self._left >= 0:
-            return message
-        if not self._started:
-            await refuse(self._send, too_large(self._max), self._allowed)
-        self._refused = True
-        return {"type": "http.disconnect"}
+        """The body, once; then whatever comes, which can only be that the client has left."""
+        message, self._unread = self._unread, None
+        return await self._receive() if message is None else message
 
     async def send(self, message: Message) -> None:
-        if self._refused:
-            return
         if message["type"] == "http.response.start":
-            self._started = True
             message = {**message, "headers": [*message.get("headers", ()), *self._allowed]}
         await self._send(message)
 

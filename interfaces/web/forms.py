@@ -38,12 +38,11 @@ class Nothing(msgspec.Struct, frozen=True):
     """No parameters."""
 
 
-class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """A question. `at` asks the store as it was; without it the head is asked and nothing is recorded."""
+class AskNow(msgspec.Struct, frozen=True, kw_only=True):
+    """A question to the store as it is."""
 
     q: str
     k: K = 10
-    at: str | None = None
     now: str | None = None
     formula: str | None = None
     session: str | None = None
@@ -57,7 +56,15 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
         return {name: value for name, value in given.items() if value}
 
 
-class AskAndRecord(Ask, frozen=True, kw_only=True):
+class Ask(AskNow, frozen=True, kw_only=True):
+    """A question that is not recorded. `at` asks the store as it was."""
+
+    at: str | None = None
+
+
+class AskAndRecord(AskNow, frozen=True, kw_only=True):
+    """A question that is recorded, and so is one of now: what was asked of the past is not."""
+
     track: bool = True
 
 

@@ -1,10 +1,11 @@
-"""The guard that every server of a store stands behind: pure ASGI, so that streams pass through untouched.
+"""The guard that every server of a store stands behind: pure ASGI, so that answers stream through untouched.
 
 A request reaches the application only if, in this order,
 
     its client has a token left in its bucket            429, with Retry-After
     its Host header names this server                    421  (a page on another site that rebinds its name to
-                                                               127.0.0.1 still sends its own name)
+                                                               127.0.0.1 still sends its own name; any name will
+                                                               do on another interface unless names were given)
     its Origin, if it has one, is this server or listed  403
     it carries the token, if there is one                401
     its body is small enough                             413, by Content-Length or, streamed, by counting

@@ -12,6 +12,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from recollect.agents.arguments import in_words
 from recollect.dreaming import DreamOvertaken
 from recollect.embedder import EmbedderMismatch
 from recollect.events.errors import (
@@ -72,6 +73,9 @@ def json_response(value: object, status: int = 200) -> Response:
 def parameters(request: Request, kind: type[T]) -> T:
     """The query string as a Struct."""
     params = request.query_params
+    for name in params:
+        if name not in _LISTS and len(params.getlist(name)) > 1:
+            raise InvalidInput(f"{request.url.path} got {name!r} more than once; give it once")
     given: dict[str, object] = {
         name: params.getlist(name) if name in _LISTS else params[name] for name in params
     }
@@ -106,4 +110,12 @@ def _convert(given: dict[str, object], kind: type[T], path: str, *, strict: bool
     try:
         return msgspec.convert(given, kind, strict=strict)
     except msgspec.ValidationError as error:
-        raise InvalidInput(f"{path}: {error}") from None
+        raise InvalidInput(f"{path}: {_said(error, given, kind)}") from None
+
+
+def _said(error: msgspec.ValidationError, given: dict[str, object], kind: type[msgspec.Struct]) -> str:
+    """What is wrong with which value; a parameter that is missing has none."""
+    missing = [
+        field.name for field in msgspec.structs.fields(kind) if field.required and field.name not in given
+    ]
+    return f"it needs {missing[0]!r}" if missing else in_words(str(error), given, kind)

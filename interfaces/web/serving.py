@@ -20,18 +20,16 @@ from starlette.applications import Starlette
 
 from recollect.agents.http import BODY_BYTES_MAX, PATH
 from recollect.async_memory import AsyncMemory
-from recollect.dream.schedule import MICROS_PER_SECOND, parse_interval
+from recollect.dream.schedule import parse_interval
 from recollect.embedder import PROBE_TEXT
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.memory import Memory
-from recollect.scheduled import dream_if_due, schedule_of
+from recollect.scheduled import keep_dreaming_beside, schedule_of
 from recollect.web.app import application
 from recollect.web.forms import Serving
 from recollect.web.guard import guarded
 
 PORT = 8377
-_LOOKS_PER_INTERVAL = 20
-_LOOK_SECONDS_MAX = 60.0
 _GRACE_SECONDS = 5
 
 Ready = Callable[["Address"], None]
@@ -155,19 +153,13 @@ def _address(host: str, port: int, token: str | None, read_only: bool) -> Addres
 @asynccontextmanager
 async def _dreams(memory: AsyncMemory, serving: Serving, interval: int) -> AsyncIterator[None]:
     """Dream as it comes due, for as long as the server runs; what goes wrong is in its status."""
-    opened, schedule = memory.store.clock(), schedule_of(interval)
-    pause_s = min(interval / MICROS_PER_SECOND / _LOOKS_PER_INTERVAL, _LOOK_SECONDS_MAX)
 
-    async def keep_dreaming() -> None:
-        while True:
-            try:
-                await memory.run(lambda inner: dream_if_due(inner, schedule, opened=opened), lane="long")
-                serving.dream_problem = None
-            except RecollectError as error:
-                serving.dream_problem = f"the last scheduled dream failed: {error}"
-            await asyncio.sleep(pause_s)
+    def failed(error: RecollectError | None) -> None:
+        serving.dream_problem = None if error is None else f"the last scheduled dream failed: {error}"
 
-    dreaming = asyncio.create_task(keep_dreaming())
+    dreaming = asyncio.create_task(
+        keep_dreaming_beside(memory, schedule_of(interval), dreamt=lambda _: None, on_failure=failed)
+    )
     try:
         yield
     finally:

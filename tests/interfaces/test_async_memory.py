@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import threading
 
@@ -129,6 +130,38 @@ def test_a_cancelled_await_stops_waiting_and_its_work_is_done_all_the_same(tmp_p
         assert [memo.id for memo in await memory.memories()] == ["kept"]
         assert (await memory.recall("told before")).hits[0].id == "kept"
         assert (await memory.verify()).exact
+
+    with_memory(tmp_path, scenario)
+
+
+def test_work_that_fails_after_its_await_was_cancelled_is_logged_and_troubles_nobody(tmp_path, caplog):
+    unheard: list[dict[str, object]] = []
+
+    async def scenario(memory: AsyncMemory):
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
+        go_on = threading.Event()
+        blocking = asyncio.create_task(memory.run(lambda _: go_on.wait(30)))
+        failing = asyncio.create_task(memory.remember("", id="bad"))
+        await asyncio.sleep(0)
+        failing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await failing
+        del failing
+        go_on.set()
+        await blocking
+        await memory.run(lambda _: None)
+        gc.collect()
+
+    with caplog.at_level("INFO", logger="recollect.async_memory"):
+        with_memory(tmp_path, scenario)
+    assert unheard == []
+    assert "no longer waited for failed: content is empty" in caplog.text
+
+
+def test_an_unknown_lane_is_refused_by_name(tmp_path):
+    async def scenario(memory: AsyncMemory):
+        with pytest.raises(InvalidInput, match="there is no lane 'x'; there are writes, reads, long"):
+            await memory.run(lambda _: None, lane="x")
 
     with_memory(tmp_path, scenario)
 

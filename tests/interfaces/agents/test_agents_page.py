@@ -134,6 +134,12 @@ def test_the_tools_are_listed_for_people_and_for_programs(profile):
         (["--profile", "all"], "'all' is not one of"),
         (["--dream-every", "often"], "'often' is not an interval"),
         (["--http", "host:port"], "'host:port' is not an address"),
+        (["--token", "secret"], "--token goes with --http"),
+        (["--embedder", "nope"], "there is no embedder named 'nope'"),
+        (["--store", __file__], "is a file"),
+        (["--project", ""], "project '' is empty"),
+        (["--project", "*"], "leave it out to serve all projects"),
+        (["--session", " "], "session ' ' is empty"),
     ],
 )
 def test_a_server_is_not_started_with_wrong_options(options, says, tmp_path):

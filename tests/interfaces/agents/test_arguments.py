@@ -94,6 +94,8 @@ def test_the_same_argument_under_two_names_is_refused_unless_both_agree():
         ("max_tokens", 0, "max_tokens is 0; it must be a whole number >= 1"),
         ("query", 3, "query is 3; it must be text"),
         ("tags", [1], "tags is [1]; it must be text"),
+        ("at", 2, "at is 2; it must be text"),
+        ("tags", 5, "tags is 5; it must be a list"),
         ("track", "perhaps", "track is 'perhaps'; it must be true or false"),
     ],
 )

@@ -10,7 +10,8 @@ import time
 import pytest
 from click.testing import CliRunner
 
-from recollect.agents.hook import TooSlow, within
+from recollect.agents.hook import TooSlow, bearing, within
+from recollect.answers import Answer, Hit
 from recollect.cli import main
 from recollect.memory import Memory
 
@@ -75,13 +76,67 @@ def test_what_goes_wrong_is_a_note_and_blocks_nothing(store, stdin, note):
     assert note in result.stderr
 
 
-def test_no_words_no_store_and_no_match_are_silent(store, tmp_path):
+def test_no_words_no_match_and_no_store_yet_are_silent(store, tmp_path, monkeypatch):
     with Memory.open(tmp_path / "empty", embedder="hash") as memory:
         memory.status()
-    for where, prompt in ((store, "   "), (tmp_path / "nowhere", "x"), (tmp_path / "empty", "x")):
+    for where, prompt in ((store, "   "), (tmp_path / "empty", "x")):
         result = hook(where, prompted(prompt))
         assert (result.exit_code, result.output) == (0, "")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("RECOLLECT_STORE", raising=False)
+    result = CliRunner().invoke(main, ["hook", "--embedder", "hash"], input=prompted("x"))
+    assert (result.exit_code, result.output) == (0, "")
+
+
+def test_a_store_that_was_named_and_is_not_there_is_noted_and_not_made(tmp_path):
+    result = hook(tmp_path / "nowhere", prompted("x"))
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert f"there is no store at {tmp_path / 'nowhere'}; nothing was injected" in result.stderr
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_project_that_no_memory_can_have_is_noted_and_nothing_is_recorded(store):
+    result = hook(store, prompted("auth"), "--project", "")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "project '' is empty" in result.stderr
+    with Memory.open(store, embedder="hash") as memory:
+        assert memory.status().recalls == 0
+
+
+@pytest.mark.parametrize(
+    ("prompt", "recalls"),
+    [("/clear", 0), ("/plugin:review-all src", 0), ("/etc/hosts is wrong", 1), ("a /clear", 1)],
+)
+def test_a_command_is_no_question(store, prompt, recalls):
+    result = hook(store, prompted(prompt))
+    assert (result.exit_code, result.stderr) == (0, "")
+    with Memory.open(store, embedder="hash") as memory:
+        assert memory.status().recalls == recalls
+
+
+def test_what_scores_far_below_the_best_is_neither_injected_nor_recorded_so(store):
+    with Memory.open(store, embedder="hash") as memory:
+        memory.remember("Bananas are yellow", id="bananas")
+        scores = {h.id: h.score for h in memory.recall("where do auth sessions live?", record=False).hits}
+    share = scores["backup"] / scores["auth"]
+    assert 0 < share < 1
+    for min_share, injected in ((share * 1.01, 0), (share * 0.99, 1), (0, 2)):
+        hook(store, prompted("where do auth sessions live?"), "--min-share", str(min_share))
+        with Memory.open(store, embedder="hash") as memory:
+            assert memory.get("backup").state.injected_count == injected
+
+
+def test_a_share_is_of_a_score_above_nothing():
+    def scored(*scores: float) -> Answer:
+        hits = tuple(
+            Hit(id=str(n), score=score, rank=n, content="", factors={}) for n, score in enumerate(scores, 1)
+        )
+        return Answer(id="r1", basis=0, formula="", query="", now="", hits=hits)
+
+    kept = [hit.score for hit in bearing(scored(0.9, 0.9 * 0.5, 0.9 * 0.1), 0.3).hits]
+    assert kept == [0.9, 0.9 * 0.5]
+    assert bearing(scored(-1.0, -3.0), 0.3) == scored(-1.0, -3.0)
+    assert bearing(scored(), 0.3) == scored()
 
 
 def test_a_prompt_is_not_held_up_beyond_the_limit(store):
@@ -97,11 +152,16 @@ def test_a_prompt_is_not_held_up_beyond_the_limit(store):
     assert "no answer within 1e-06 s" in done.stderr
 
 
-@pytest.mark.parametrize("options", [("--unknown",), ("-k", "many"), ("--timeout",)])
+@pytest.mark.parametrize("options", [
+    ("--unknown",), ("-k", "many"), ("-k", "0"), ("--timeout",), ("--timeout", "inf"), ("--timeout", "1e10"),
+    ("--timeout", "nan"), ("--timeout", "0"), ("--max-tokens", "0"), ("--max-tokens", "-1"), ("--min-share", "2"),
+    ("--min-share", "nan"),
+])  # fmt: skip
 def test_a_mistyped_option_is_told_and_does_not_block_the_prompt(store, options):
     result = hook(store, prompted("auth"), *options)
     assert result.exit_code == 1
     assert "Error: " in result.stderr
+    assert options[0] in result.stderr
 
 
 def test_work_within_the_limit_gives_its_outcome_or_its_failure():

@@ -47,7 +47,8 @@ def test_recall_answers_by_words_and_says_so_while_remember_waits_for_the_model(
     agent = connect(gated(tmp_path))
     answer = agent.ok("recall", query="tea")
     assert answer["degraded"] == ["vector: gated/1 is still loading"]
-    assert agent.ok("status")["model"] == "not loaded"
+    status = agent.ok("status")
+    assert (status["model"], status["degraded"]) == ("not loaded", ["vector: gated/1 is still loading"])
     heard: list[str | None] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -64,7 +65,7 @@ def test_recall_answers_by_words_and_says_so_while_remember_waits_for_the_model(
     (tmp_path / "go").touch()
     assert not waiting.result(timeout=HANG_S).is_error
     answer = agent.ok("recall", query="tea")
-    assert answer["degraded"] == []
+    assert answer["degraded"] == agent.ok("status")["degraded"] == []
     assert "vector" in answer["hits"][0]["factors"]
 
 
@@ -75,7 +76,9 @@ def test_a_model_that_cannot_be_loaded_is_not_said_to_be_loading(connect, tmp_pa
     assert agent.ok("recall", query="tea")["degraded"] == [
         "vector: the model failed: the weights are missing; ranked by words only"
     ]
-    assert "the weights are missing" in agent.ok("status")["model"]
+    status = agent.ok("status")
+    assert "the weights are missing" in status["model"]
+    assert status["degraded"] == ["vector: the model failed: the weights are missing; ranked by words only"]
 
 
 @pytest.mark.model

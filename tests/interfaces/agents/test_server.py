@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from mcp.shared.exceptions import MCPError
 
 from recollect import __version__
 from recollect.agents.asked import Recall
+from recollect.agents.behind import opener
 from recollect.agents.resources import NoSuchResource, listed, read, title_of, uri_of
 from recollect.agents.tool import Scope
 from recollect.events.errors import InvalidInput
@@ -39,13 +42,27 @@ def test_a_server_of_a_project_keeps_and_finds_in_it_unless_told_otherwise(conne
     }
     assert found == {"archive": {theirs}, "*": {ours, theirs}}
     assert [hit["id"] for hit in agent.ok("recall", query="orders")["hits"]] == [ours]
+    for nothing in ("", " ", None):
+        assert [h["id"] for h in agent.ok("recall", query="orders", project=nothing)["hits"]] == [ours]
+    blank = agent.ok("remember", content="Returns are free", project="", session=" ")["id"]
+    kept = agent.ok("get", id=blank)
+    assert (kept["project"], kept["session"]) == ("shop", "monday")
 
 
 def test_a_store_that_cannot_be_opened_is_reported_by_every_call(connect, tmp_path):
-    (tmp_path / "store").write_text("a file\n", "utf-8")
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "log").write_text("a file\n", "utf-8")
     agent = connect(tmp_path / "store")
-    assert "is a file; a store is a directory" in agent.refused("recall", query="x")
-    assert "is a file; a store is a directory" in agent.refused("remember", content="x")
+    assert "log" in agent.refused("recall", query="x")
+    assert "log" in agent.refused("remember", content="x")
+
+
+def test_what_cannot_be_opened_by_any_call_is_refused_before_a_server_is_there(tmp_path):
+    (tmp_path / "file").write_text("a file\n", "utf-8")
+    with pytest.raises(InvalidInput, match="is a file; a store is a directory"):
+        opener(tmp_path / "file", embedder="hash", daemon=False)
+    with pytest.raises(InvalidInput, match="there is no embedder named 'nope'"):
+        opener(tmp_path / "store", embedder="nope", daemon=False)
 
 
 def test_memories_recalls_and_the_timeline_can_be_read(audited):
@@ -117,4 +134,19 @@ def test_over_a_network_no_formula_is_read_from_a_file():
         Scope(files=False).formula("../secret.toml")
     assert Scope(files=False).formula("reverie@0123456789ab") == "reverie@0123456789ab"
     assert Scope().formula("./mine.toml") == "./mine.toml"
+    assert Scope().formula("") is None
     assert Recall(query="x").formula is None
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"project": ""}, "project '' is empty"),
+        ({"project": " x"}, "project ' x' is empty or has space around it"),
+        ({"project": "*"}, "leave it out to serve all projects"),
+        ({"session": " "}, "session ' ' is empty"),
+    ],
+)
+def test_a_server_has_a_project_and_a_session_that_memories_can_have(given, says):
+    with pytest.raises(InvalidInput, match=re.escape(says)):
+        Scope(**given)

@@ -66,13 +66,63 @@ def test_a_memory_is_remembered_found_read_revised_and_forgotten(audited):
     assert "sold" in hidden["hidden_because"]
 
 
-def test_remembering_a_known_id_is_a_new_version(audited):
-    assert audited.ok("remember", content="The cat is called Miez", id="cat")["revision"] == 1
-    assert audited.ok("remember", content="The cat is called Minka", id="cat")["revision"] == 2
+def test_a_known_id_is_not_replaced_and_a_retry_changes_nothing(audited):
+    told = {"content": "The cat is called Miez", "id": "cat"}
+    assert audited.ok("remember", **told) == {"id": "cat", "revision": 1, "unchanged": False}
+    assert audited.ok("remember", **told) == {"id": "cat", "revision": 1, "unchanged": True}
+    assert "use revise" in str(audited.get("list_tools").tools[0].input_schema["properties"]["id"])
+    assert "is there already" in audited.refused("remember", content="The cat is called Minka", id="cat")
+    assert audited.ok("get", id="cat")["content"] == "The cat is called Miez"
+
+
+def test_forgetting_again_is_no_error_and_writes_nothing(audited):
+    audited.ok("remember", content="The mouse is grey", id="mouse")
+    first = audited.ok("forget", id="mouse", reason="eaten")
+    assert first["seq"] == audited.ok("status")["head"]
+    assert audited.ok("forget", id="mouse", reason="eaten") == {"id": "mouse", "seq": None}
+    assert "forgotten already" in audited.call("forget", id="mouse").content[0].text
+    assert audited.ok("status")["head"] == first["seq"]
+
+
+def test_a_formula_in_the_log_is_named_with_its_digest(audited):
+    audited.ok("remember", content="The owl is awake", id="owl")
+    label = audited.ok("recall", query="who is awake?", formula="reverie")["formula"]
+    assert label.startswith("reverie@")
+    assert audited.ok("recall", query="who is awake?", formula=label)["formula"] == label
+    assert audited.ok("why_changed", query="owl", id="owl", since="@1", formula=label)["id"] == "owl"
+    assert "no.such@0123456789ab" in audited.refused("recall", query="owl", formula="no.such@0123456789ab")
+
+
+def test_the_schema_offers_no_formula_that_a_server_over_http_refuses(audited):
+    described = {
+        (tool.name, name): schema.get("description", "")
+        for tool in audited.get("list_tools").tools
+        for name, schema in tool.input_schema["properties"].items()
+    }
+    assert not [where for where, words in described.items() if "path" in words or "TOML" in words]
+    assert "name@digest" in described["recall", "formula"]
+
+
+def test_never_having_dreamt_is_not_a_position(connect, tmp_path):
+    agent = connect(tmp_path / "store")
+    assert agent.ok("status")["last_dream"] is None
+    assert "last dream never" in agent.call("status").content[0].text
+
+
+def test_of_many_memories_that_do_not_fit_the_first_are_named(audited):
+    for number in range(25):
+        audited.ok(
+            "remember", content=f"pelican number {number}", id=f"pelican-{number:02}", project="pelicans"
+        )
+    result = audited.call("recall", query="pelican", project="pelicans", k=25, max_tokens=1)
+    assert result.structured_content["left_out"] == 25
+    assert len(result.structured_content["left_out_ids"]) == 20
+    assert f"and {25 - 20} more" in result.content[0].text
 
 
 def test_a_recall_that_shall_write_nothing_writes_nothing(audited):
     audited.ok("remember", content="The parrot speaks Portuguese")
+    audited.ok("recall", query="parrot")  # the first one ever also adopts the formula
     before = audited.ok("status")["head"]
     assert audited.ok("recall", query="parrot", record=False)["recall"] is None
     assert audited.ok("recall", query="parrot", at=f"@{before}")["recall"] is None
@@ -115,6 +165,13 @@ def test_a_budget_leaves_out_whole_memories_and_what_is_left_out_is_not_accessed
         ("get", {"id": "nobody"}, "no memory has the id 'nobody'"),
         ("revise", {"id": "nobody", "content": "x"}, "no memory has the id 'nobody'"),
         ("revise", {"id": "nobody", "project": "p", "clear": ["project"]}, "set and to clear 'project'"),
+        ("revise", {"id": "something", "project": "*"}, "'*' means all projects"),
+        ("revise", {"id": "something", "clear": ["content"]}, "clear is ['content']; it must be one of project, source"),
+        ("revise", {"id": "something", "clear": ["id"]}, "clear is ['id']; it must be one of project, source"),
+        ("revise", {"id": "something", "clear": "kind"}, "clear is ['kind']; it must be one of project, source"),
+        ("remember", {"content": "x", "project": "*"}, "'*' means all projects"),
+        ("get", {"id": "something", "at": 2}, "at is 2; it must be text"),
+        ("why", {"recall": "r1", "id": "x"}, "'r1' is not the id of a recorded recall; every answer"),
         ("forget", {"id": "nobody"}, "no memory has the id 'nobody'"),
         ("status", {"verbose": True}, "status has no argument 'verbose'"),
         ("why", {"recall": "r999999", "id": "x"}, "r999999"),

@@ -50,6 +50,11 @@ def test_langchain_documents_carry_the_hit_and_the_recall(memory):
     assert memory.verify().checked == 1
 
 
+def test_langchain_refuses_an_option_that_it_does_not_have(memory):
+    with pytest.raises(ValueError, match="top_k"):
+        langchain(memory, top_k=3)
+
+
 def test_langchain_options_are_those_of_recall(memory):
     retriever = langchain(
         memory, filters={"kinds": ["decision"]}, formula="reverie", track=False, record=False

@@ -149,11 +149,11 @@ class NeverReady:
 
 
 def test_while_the_model_loads_words_answer_and_a_model_that_failed_is_said(tmp_path):
-    async def ask(serving: Serving) -> dict:
+    async def ask(serving: Serving, path: str = "/api/recall?q=apple") -> dict:
         async with AsyncMemory(memory, owner=False) as shared:
             transport = httpx.ASGITransport(application(shared, serving))
             async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
-                return (await client.get("/api/recall", params={"q": "apple"})).json()
+                return (await client.get(path)).json()
 
     with Memory.open(tmp_path / "store", embedder=None) as words:
         words.remember("red apple", id="a")
@@ -162,6 +162,7 @@ def test_while_the_model_loads_words_answer_and_a_model_that_failed_is_said(tmp_
         loading = asyncio.run(ask(serving))
         assert [hit["id"] for hit in loading["hits"]] == ["a"]
         assert loading["degraded"] == ["vector: never/1 is still loading"]
+        assert loading["degraded"][0] in asyncio.run(ask(serving, "/api/status"))["degraded"]
         load_model(memory, serving)
         deadline = time.monotonic() + 30
         while serving.model_problem is None:
@@ -169,6 +170,7 @@ def test_while_the_model_loads_words_answer_and_a_model_that_failed_is_said(tmp_
             time.sleep(0.01)
         assert asyncio.run(ask(serving))["degraded"] == ["vector: the weights are gone"]
         assert serving.problems == ("vector: the weights are gone",)
+        assert loading["degraded"][0] not in asyncio.run(ask(serving, "/api/status"))["degraded"]
 
 
 def test_a_recall_of_what_was_erased_says_so_instead_of_pretending(tmp_path):
@@ -186,10 +188,11 @@ def test_a_recall_of_what_was_erased_says_so_instead_of_pretending(tmp_path):
 @pytest.mark.parametrize(
     ("path", "status", "says"),
     [
-        ("/api/recall", 400, "required field `q`"),
-        ("/api/recall?q=x&k=0", 400, "k"),
-        ("/api/recall?q=x&k=many", 400, "k"),
-        ("/api/recall?q=x&top=3", 400, "no parameter 'top'; it takes q, k, at"),
+        ("/api/recall", 400, "/api/recall: it needs 'q'"),
+        ("/api/recall?q=x&k=0", 400, "k is '0'; it must be a whole number >= 1"),
+        ("/api/recall?q=x&k=many", 400, "k is 'many'; it must be a whole number"),
+        ("/api/recall?q=x&q=y", 400, "got 'q' more than once"),
+        ("/api/recall?q=x&top=3", 400, "no parameter 'top'; it takes q, k, now"),
         ("/api/recall?q=x&at=yesterday-ish", 400, "yesterday-ish"),
         ("/api/recall?q=x&at=@99999", 400, "@99999 is not in this log"),
         ("/api/memories/nobody", 404, "no memory has the id 'nobody'"),
@@ -225,6 +228,9 @@ def test_bad_questions_get_the_message_and_its_status(server, path, status, says
         ("POST", "/api/memories/auth/restore", {}, 400, "nothing to restore"),
         ("POST", "/api/memories/auth/forget", {"why": "x"}, 400, "it takes reason"),
         ("POST", "/api/recall", {"query": "x"}, 400, "no parameter 'query'"),
+        ("POST", "/api/recall", {"q": "x", "at": "@2"}, 400, "no parameter 'at'"),
+        ("POST", "/api/recall", {"q": "x", "track": "yes"}, 400, "track is 'yes'; it must be true or false"),
+        ("POST", "/api/recall", {"q": 5}, 400, "q is 5; it must be text"),
         ("DELETE", "/api/memories/auth", {}, 405, "does not take DELETE"),
     ],
 )
@@ -295,6 +301,7 @@ def test_memories_are_told_revised_forgotten_and_restored_and_the_store_is_close
     with Memory.open(tmp_path / "store", embedder="hash") as memory:
         assert memory.status().head == head
         assert memory.verify().exact
+        assert {event.actor for event in memory.history("a/b")} == {"web"}
 
 
 @pytest.mark.parametrize(
@@ -348,7 +355,6 @@ def test_an_agent_reaches_the_same_store_at_mcp(server):
     ("options", "says"),
     [
         (["--host", "0.0.0.0"], "a token is needed"),
-        (["--port", "70000"], "not from 0 to 65535"),
         (["--host", "nowhere.invalid"], "'nowhere.invalid' is not an address of this machine"),
         (["--dream-every", "soon"], "'soon' is not an interval"),
         (["--token", "two words"], "without spaces"),
@@ -362,6 +368,12 @@ def test_what_cannot_be_served_is_one_clear_line(tmp_path, options, says):
     assert result.stderr.startswith("recollect: ")
     assert says in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_port_that_is_none_is_refused_by_name(tmp_path):
+    result = CliRunner().invoke(main, ["serve", "--store", str(tmp_path), "--port", "70000"])
+    assert result.exit_code == 2
+    assert "'--port': 70000 is not in the range" in result.stderr
 
 
 def test_a_taken_port_is_one_clear_line(server, tmp_path):

@@ -209,6 +209,34 @@ def test_a_streamed_body_is_limited_by_counting(count: int, status: int):
         assert response.json() == {"error": "the body is larger than the 100 bytes allowed"}
 
 
+def test_the_application_never_sees_a_body_that_is_too_large_or_broken_off():
+    seen: list[int] = []
+
+    async def app(scope, receive, send):
+        seen.append(len((await receive())["body"]))
+
+    async def through(*messages: dict[str, object]) -> list[int]:
+        sent, left = [], iter(messages)
+
+        async def receive():
+            return next(left)
+
+        async def send(message):
+            sent.append(message.get("status"))
+
+        scope = {"type": "http", "path": "/", "headers": [(b"host", b"127.0.0.1:1")]}
+        await guarded(app, host="127.0.0.1", port=1, token=None, body_bytes_max=10)(scope, receive, send)
+        return [status for status in sent if status]
+
+    def part(size: int, *, more: bool) -> dict[str, object]:
+        return {"type": "http.request", "body": b"x" * size, "more_body": more}
+
+    assert asyncio.run(through(part(6, more=True), part(4, more=False))) == []
+    assert asyncio.run(through(part(6, more=True), part(5, more=True))) == [413]
+    assert asyncio.run(through(part(6, more=True), {"type": "http.disconnect"})) == []
+    assert seen == [6 + 4]
+
+
 @pytest.mark.parametrize("length", ["-1", "1e3", "٣", "+5"])
 def test_a_length_that_is_no_number_is_refused(length: str):
     response = ask(method="POST", headers={b"content-length": length.encode()})

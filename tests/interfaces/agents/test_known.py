@@ -1,0 +1,68 @@
+"""remember adds: what answers stays as it is, and a retry is no change."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.agents import asked, tools
+from recollect.agents.tool import Call, Scope
+from recollect.events.errors import InvalidInput
+
+CALL = Call(scope=Scope(project="shop", session="monday"))
+WHOLE = {
+    "content": "Auth sessions live in Postgres", "id": "auth", "kind": "decision", "importance": 0.9,
+    "tags": ("db", "auth"), "entities": ("Postgres",), "source": "a.md", "at": "2 days ago",
+    "valid_from": "2025-01-01", "expires_at": "2099-01-01",
+}  # fmt: skip
+
+
+def remember(memory, **fields):
+    return tools.remember(memory, asked.Remember(**fields), CALL)
+
+
+def test_the_same_memory_told_again_is_a_success_that_writes_nothing(memory):
+    assert not remember(memory, **WHOLE).unchanged
+    head = memory.status().head
+    again = remember(memory, **WHOLE | {"tags": ("auth", "db")})
+    assert (again.id, again.revision, again.unchanged) == ("auth", 1, True)
+    assert memory.status().head == head
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"content": "Auth sessions live in Redis"},
+        {"kind": "note"},
+        {"importance": 0.5},
+        {"tags": ("db",)},
+        {"entities": ()},
+        {"project": "other"},
+        {"session": "tuesday"},
+        {"source": None},
+        {"at": "2020-01-01"},
+        {"valid_from": "2025-01-02"},
+        {"expires_at": None},
+    ],
+)
+def test_a_known_id_that_says_something_else_is_refused_and_nothing_is_written(memory, other):
+    remember(memory, **WHOLE)
+    head = memory.status().head
+    with pytest.raises(InvalidInput, match=r"'auth' is there already.*revise.*leave the id out"):
+        remember(memory, **WHOLE | other)
+    assert memory.status().head == head
+
+
+def test_a_forgotten_id_is_refused_and_stays_forgotten(memory):
+    remember(memory, content="The door code is 4711", id="code")
+    memory.forget("code", "changed")
+    head = memory.status().head
+    with pytest.raises(InvalidInput, match=r"'code' is forgotten: changed, and nothing was written"):
+        remember(memory, content="The door code is 4711", id="code")
+    assert memory.status().head == head
+
+
+def test_the_id_of_what_was_erased_is_free(memory):
+    remember(memory, content="The door code is 4711", id="code")
+    memory.erase("code", reason="private")
+    assert not remember(memory, content="The door is open", id="code").unchanged
+    assert memory.get("code").content == "The door is open"
