@@ -12,13 +12,15 @@ import logging
 from collections.abc import Iterator
 from contextvars import Context
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from anyio import EndOfStream
 from mcp import types
-from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
+
+if TYPE_CHECKING:
+    from mcp.shared._stream_protocols import ReadStream, WriteStream
 
 log = logging.getLogger("recollect.mcp")
 
