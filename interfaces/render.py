@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _DIFFERENCES_SHOWN = 10
 _PIPED_WIDTH = 200
-_RANK_AND_SCORE_WIDTH = 26  # with the gaps between the columns
-_MEMORY_WIDTH_MIN = 16
+_GAP = 2
+_TEXT_WIDTH_MIN = 16
 
 
 def console() -> Console:
@@ -76,18 +76,15 @@ def answer(result: Answer) -> None:
         out.print("nothing matches")
         return
     table = plain_table()
-    beside = max(width_of(hit.id) for hit in result.hits) + _RANK_AND_SCORE_WIDTH
-    for name, justify in (("#", "right"), ("score", "right"), ("memory", "left"), ("id", "left")):
-        table.add_column(
-            name,
-            justify="right" if justify == "right" else "left",
-            no_wrap=True,
-            max_width=max(out.width - beside, _MEMORY_WIDTH_MIN) if name == "memory" else None,
-        )
-    for hit in result.hits:
-        table.add_row(
-            str(hit.rank), f"{hit.score:.12g}", escaped(shorten(hit.content)), f"[dim]{escaped(hit.id)}[/]"
-        )
+    ranks, scores, ids = zip(
+        *((str(hit.rank), f"{hit.score:.12g}", hit.id) for hit in result.hits), strict=True
+    )
+    table.add_column("#", justify="right", no_wrap=True)
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("memory", no_wrap=True, max_width=room_beside(out, ranks, scores, ids))
+    table.add_column("id", no_wrap=True)
+    for rank, score, hit in zip(ranks, scores, result.hits, strict=True):
+        table.add_row(rank, score, escaped(shorten(hit.content)), f"[dim]{escaped(hit.id)}[/]")
     out.print(table)
 
 
@@ -114,6 +111,12 @@ def width_of(text: str) -> int:
     from rich.cells import cell_len  # noqa: PLC0415 (only what is not plain needs it)
 
     return cell_len(text)
+
+
+def room_beside(out: Console, *columns: Sequence[str]) -> int:
+    """The width that other columns leave to a text, which is cut so that they are not."""
+    taken = sum(max(map(width_of, column), default=0) + _GAP for column in columns)
+    return max(out.width - taken, _TEXT_WIDTH_MIN)
 
 
 def plain_table() -> Table:

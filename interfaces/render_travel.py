@@ -10,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from recollect.answers import Happening, Memo
-from recollect.render import console
+from recollect.render import console, room_beside
 from recollect.replay.bisect import Bisection
 from recollect.replay.changes import Change, Part
 from recollect.replay.inquiry import Standing
 from recollect.replay.ranks import RankHistory
-from recollect.summary import shorten
+from recollect.summary import shorten, visible
 from recollect.when import iso
 
 if TYPE_CHECKING:
@@ -35,10 +35,16 @@ def _table(*names: str) -> Table:
 
 
 def memos(results: list[Memo]) -> None:
-    table = _table("id", "kind", "memory")
-    for result in results:
-        table.add_row(Text(result.id), Text(result.state.kind), Text(shorten(result.content)))
-    console().print(table if results else "no memories")
+    out = console()
+    ids, kinds = (
+        [visible(result.id) for result in results],
+        [visible(result.state.kind) for result in results],
+    )
+    table = _table("id", "kind")
+    table.add_column("memory", no_wrap=True, max_width=room_beside(out, ids, kinds))
+    for id_, kind, result in zip(ids, kinds, results, strict=True):
+        table.add_row(Text(id_), Text(kind), Text(shorten(result.content)))
+    out.print(table if results else "no memories")
 
 
 def line(happening: Happening) -> str:
