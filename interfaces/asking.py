@@ -86,7 +86,7 @@ def pose(
 def ask(store: Store, question: Question, view: View, formula: Formula) -> Ranking:
     check_weights(question.context.weights, formula)
     store.require(formula)
-    with store.lock:
+    with store.lock, store.whole:
         return rank(question, view, formula, ahead=True)
 
 

@@ -97,7 +97,7 @@ class Comparing:
     ) -> Comparison:
         from recollect.replay.compare import compare  # noqa: PLC0415
 
-        with self._store.lock:
+        with self._store.lock, self._store.whole:
             log, projections = self._store.log, self._store.projections
             return compare(
                 log, projections, a, b, questions=questions, last=last, qrels=qrels, k=k, progress=progress
@@ -129,7 +129,7 @@ class Comparing:
         from recollect.replay.drill import drill  # noqa: PLC0415
 
         self._store.catch_up()
-        with self._store.lock:
+        with self._store.lock, self._store.whole:
             log, projections = self._store.log, self._store.projections
             asked = recorded_question(log, projections, recall_seq(recall))
             before, after = (to_drill(self._store, given or self._formula, asked) for given in (a, b))
@@ -141,7 +141,7 @@ class Comparing:
         from recollect.replay.movers import text_of  # noqa: PLC0415
 
         log, projections = self._store.log, self._store.projections
-        with self._store.lock:
+        with self._store.lock, self._store.whole:
             return page(comparison, lambda id_, seq: text_of(log, projections, id_, seq))
 
     def fork(

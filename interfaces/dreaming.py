@@ -98,7 +98,7 @@ class Dreaming:
         from recollect.dream.cycle import dream  # noqa: PLC0415
         from recollect.dream.imagined import Imagined  # noqa: PLC0415
 
-        with self._store.lock:
+        with self._store.lock, self._store.whole:
             self._store.catch_up()
             asked = _asked(self._store, settings.measure.questions)
             for one in asked:
@@ -129,7 +129,7 @@ class Dreaming:
         from recollect.dream.undo import Span, undo  # noqa: PLC0415
 
         store = self._store
-        with store.lock:
+        with store.lock, store.whole:
             now, clock = store.view(), store.clock()
             dream = _dream(store, dream_id, now.seq)
             before, after = store.view(dream.began - 1), store.view(dream.ended)

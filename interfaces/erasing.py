@@ -69,7 +69,7 @@ class Erasing:
         """
         reason = validate.text(reason, "reason")
         for _ in range(_ATTEMPTS):
-            with self._store.lock:
+            with self._store.lock, self._store.whole:
                 head = self._store.catch_up()
                 named = self._wanted(id)
                 every = _with_derived(self._store.view(), named)

@@ -68,7 +68,7 @@ class Explaining:
         from recollect.replay.why import why  # noqa: PLC0415 (opening a store does not wait for this)
 
         self._store.catch_up()
-        with self._store.lock:
+        with self._store.lock, self._store.whole:
             return why(self._store.log, self._store.projections, recall_seq(recall), id)
 
     def why_not(self, recall: str, id: str) -> Explanation:  # noqa: A002
@@ -76,7 +76,7 @@ class Explaining:
         from recollect.replay.why import why_not  # noqa: PLC0415
 
         self._store.catch_up()
-        with self._store.lock:
+        with self._store.lock, self._store.whole:
             return why_not(self._store.log, self._store.projections, recall_seq(recall), id)
 
     def explain(self, query: str, id: str, **asking: Unpack[Asking]) -> Explanation:  # noqa: A002
@@ -119,5 +119,5 @@ def explain_from(here: Standpoint, query: str, memory_id: str, asking: Asking) -
     )
     question = with_previous(here.store, question, here.view, recipe)
     consulted = consult(here.store, question, here.view, recipe, models=here.models, embedding=here.embedding)
-    with here.store.lock:
+    with here.store.lock, here.store.whole:
         return explain(consulted.question, here.view, recipe, memory_id)

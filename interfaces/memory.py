@@ -376,7 +376,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         from recollect.replay.verify import verify  # noqa: PLC0415 (opening a store does not wait for this)
 
         self._store.catch_up()
-        with self._store.lock:
+        with self._store.lock, self._store.whole:
             return verify(
                 self._store.log, self._store.projections, independent=independent, progress=progress
             )
@@ -384,7 +384,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
     def status(self) -> Status:
         """Health and sizes."""
         self._store.catch_up()
-        with self._store.lock:
+        with self._store.lock, self._store.whole:
             return status_of(self._store, self._embedding, self._formula)
 
     def warm(self) -> None:

@@ -11,5 +11,5 @@ from recollect.store import Store
 
 def with_previous(store: Store, question: Question, view: View, formula: Formula) -> Question:
     """A question that is asked now or of the past, with the effect `previous` if the formula has a gate."""
-    with store.lock:
+    with store.lock, store.whole:
         return topic.with_previous(store.log, question, view, formula, same=False)

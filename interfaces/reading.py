@@ -19,7 +19,7 @@ from recollect.when import iso
 
 def memo(store: Store, view: View, memory_id: str) -> Memo:
     """A memory at a view, visible or not; it must have been born by then."""
-    with store.lock:
+    with store.lock, store.whole:
         memory = view.documents.ids.find(memory_id)
         row = -1 if memory < 0 else view.documents.newest_row(memory, view.seq)
         if row < 0:
@@ -55,7 +55,7 @@ def memos(
 ) -> list[Memo]:
     """All visible memories that pass the filters, in order of birth."""
     scope = options(Filters, filters, now=now)
-    with store.lock:
+    with store.lock, store.whole:
         documents = view.documents
         rows = np.arange(documents.rows_born(view.seq), dtype=np.int32)
         rows = rows[documents.alive(rows, view.seq)]

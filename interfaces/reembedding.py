@@ -80,7 +80,7 @@ class _Run:
 
     def look(self) -> list[int]:
         """Catch up; the seqs of the texts that have no vector of the embedder, which must be in force still."""
-        with self._store.lock:
+        with self._store.lock, self._store.whole:
             self._head = self._store.catch_up()
             current = self._store.projections.engine.embedder(self._head)
             if current is None or current.seq != self._adopted.seq:
@@ -157,7 +157,7 @@ def _texts(store: Store, sources: Sequence[int]) -> list[_Text]:
 def _recentre(store: Store, adopted: Adoption, actor: str) -> None:
     """Clusters of before the switch do not count after it: assign them again, around the new vectors."""
     while True:
-        with store.lock:
+        with store.lock, store.whole:
             head = store.catch_up()
             clustered = store.projections.graph.clustered(head)
             fact = store.event(clustered).fact if 0 < clustered < adopted.seq else None

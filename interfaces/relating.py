@@ -62,7 +62,7 @@ class Relating:
     def _kinds(self, a: str, b: str) -> list[str]:
         """The kinds of the edges from a to b."""
         view = self._store.view()
-        with self._store.lock:
+        with self._store.lock, self._store.whole:
             first, second = view.documents.ids.find(a), view.documents.ids.find(b)
             edges = view.graph.edges_of(first, view.seq, direction="out", min_weight=-math.inf)
         return sorted(edge.kind for edge in edges if edge.b == second)

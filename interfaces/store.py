@@ -31,6 +31,7 @@ from pathlib import Path
 from recollect.events.envelope import EventId, Recorded, draft
 from recollect.events.errors import InvalidInput, LogDamaged, LogFailed, LogReadOnly, RecollectError
 from recollect.events.facts import AnyFact, Recalled, ShardSealed
+from recollect.events.forks import renewed_in_children
 from recollect.events.log import Clock, Durability
 from recollect.events.memory_log import MemoryLog
 from recollect.events.redacted_log import RedactedLog
@@ -106,7 +107,8 @@ class Store:
         self.folder = folder
         self.clock = clock
         self.read_only = read_only
-        self.lock = Wholeness()
+        self.lock = threading.RLock()
+        self.whole = Wholeness()
         self._fold_damage: LogDamaged | None = None
         self.unfinished_erasure: RecollectError | None = None
         self._unfinished: list[int] = []
@@ -120,6 +122,12 @@ class Store:
             self._index(analyzer)
         self.catch_up(progress)
         self.purge_caches()
+        renewed_in_children(self)
+
+    def renew_locks(self) -> None:
+        """In a forked child what another thread of the parent was doing is never finished."""
+        self.lock = threading.RLock()
+        self.whole.torn = True
 
     @classmethod
     def open(
@@ -178,8 +186,8 @@ class Store:
             raise LogReadOnly(f"the store is read-only: {self.folder}{hint}")
 
     def _publish_shard(self, fact: ShardSealed) -> None:
-        with self.lock:
-            if self.lock.torn:  # the shard may have been built from what is torn
+        with self.lock, self.whole:
+            if self.whole.torn:  # the shard may have been built from what is torn
                 return
             self.append([fact], actor="recollect", ids=[seal_event_id(fact)])
             self.catch_up()
@@ -219,17 +227,17 @@ class Store:
 
         Where acknowledged data is damaged the fold ends: what came before can be read, nothing can be written.
         """
-        with self.lock:
-            if self.lock.torn:
+        with self.lock, self.whole:
+            if self.whole.torn:
                 self._start_anew()
             head = self.log.refresh()
             if head > self.projections.position and self._fold_damage is None:
-                self.lock.torn = True
+                self.whole.torn = True
                 try:
                     self._take_in(head, progress)
                 except LogDamaged as damage:
                     self._fold_damage = damage
-            self.lock.torn = False
+            self.whole.torn = False
             return self.projections.position
 
     def _start_anew(self) -> None:
@@ -281,7 +289,7 @@ class Store:
 
     def finish_erasures(self) -> None:
         """Try once more what could not be overwritten; raises if it still cannot be."""
-        with self.lock:
+        with self.lock, self.whole:
             self.catch_up()
             if self._unfinished:
                 self._overwrite(self._unfinished)
@@ -297,7 +305,7 @@ class Store:
 
     def require(self, formula: Formula) -> None:
         """Make sure that the indexes which a formula reads exist."""
-        with self.lock:
+        with self.lock, self.whole:
             for analyzer in formula.analyzers:
                 self._index(analyzer)
 
@@ -351,7 +359,7 @@ class Store:
 
     def purge_caches(self) -> list[str]:
         """Delete the cached files that may hold something that was erased; their names."""
-        with self.lock:
+        with self.lock, self.whole:
             if self.cache is None or self.read_only or not self.log.erasures:
                 return []
             gone = checkpoints.purge(self.cache / "checkpoints", before=self.log.erasures[-1])
@@ -365,7 +373,7 @@ class Store:
         An erasure by another process may purge the checkpoints before this one is in place; looking at the log
         again afterwards makes sure that one of the two processes deletes it.
         """
-        with self.lock:
+        with self.lock, self.whole:
             self.catch_up()
             if self.cache is None or self.read_only or self.unfinished_erasure is not None:
                 return None
@@ -392,7 +400,7 @@ class Store:
     def close(self) -> None:
         """Every event is in the log by now: what goes wrong beside them is said, and is no error."""
         self.sealer.stop()
-        if self.checkpoint_age_events >= _CHECKPOINT_EVERY and not (self.lock.torn or interrupted()):
+        if self.checkpoint_age_events >= _CHECKPOINT_EVERY and not (self.whole.torn or interrupted()):
             try:
                 self.checkpoint()
             except (OSError, RecollectError) as error:

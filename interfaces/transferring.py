@@ -76,7 +76,7 @@ def export(
 
         if path.exists() and not path.is_dir():
             raise InvalidInput(f"{path} is not a directory, which the tables need; name another place")
-        with store.lock:
+        with store.lock, store.whole:
             export_parquet(store.log, store.projections, path, clock=store.clock)
     else:
         if path.is_dir():

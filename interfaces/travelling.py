@@ -58,7 +58,7 @@ class Travelling:
         """
         from recollect.replay.changes import why_changed  # noqa: PLC0415 (opening a store does not wait for this)
 
-        with self._store.lock:
+        with self._store.lock, self._store.whole:
             begin, end = self._range(id, since, until)
             inquiry = self._inquiry(query, asking, now=end.now)
             if asking.get("now") is not None:
@@ -78,7 +78,7 @@ class Travelling:
         from recollect.replay.bisect import bisect  # noqa: PLC0415
 
         validate.whole(until_rank, "until_rank", low=1, high=validate.K_MAX)
-        with self._store.lock:
+        with self._store.lock, self._store.whole:
             begin, end = self._range(id, since, until)
             asking.setdefault("k", max(10, until_rank))
             inquiry = self._inquiry(query, asking, now=end.now)
@@ -101,7 +101,7 @@ class Travelling:
         from recollect.replay.ranks import rank_history  # noqa: PLC0415
 
         validate.whole(points, "points", low=2, high=_POINTS_MAX)
-        with self._store.lock:
+        with self._store.lock, self._store.whole:
             begin, end = self._range(id, since, until)
             inquiry = self._inquiry(query, asking, now=end.now)
             log, given = self._store.log, asking.get("now")
@@ -208,7 +208,7 @@ class Travelling:
 
         validate.text(query, "query", characters_max=validate.QUERY_CHARACTERS_MAX)
         self._store.catch_up()
-        with self._store.lock:
+        with self._store.lock, self._store.whole:
             if self._sql is not None and not self._sql.serves(self._store.projections):
                 self._close_sql()
             if self._sql is None:

@@ -51,7 +51,7 @@ def listed(memory: Memory, cursor: str | None) -> tuple[list[Listed], str | None
         raise InvalidInput(f"cursor {cursor!r} is not one that this server gave; start without one")
     store = memory.store
     view = store.view()
-    with store.lock:
+    with store.lock, store.whole:
         documents = view.documents
         born = documents.rows_born(view.seq)
         rows = np.arange(born if cursor is None else min(int(cursor), born), dtype=np.int32)

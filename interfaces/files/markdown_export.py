@@ -147,7 +147,7 @@ def _refuse_followed(store: Store, root: Path) -> None:
     """Refuse a folder that visible memories come from."""
     prefix = prefix_of(str(root.resolve()))
     view = store.view()
-    with store.lock:
+    with store.lock, store.whole:
         columns = view.lifecycle.at(np.arange(view.documents.memories, dtype=np.int64), view.seq)
         names = view.lifecycle.strings.values
         sources = np.unique(columns.source[columns.visibility == VISIBLE]).tolist()
@@ -183,7 +183,7 @@ def _digest(page: bytes) -> str:
 
 def _ids(store: Store, view: View, now: int) -> list[str]:
     """The memories that answer at the view."""
-    with store.lock:
+    with store.lock, store.whole:
         documents = view.documents
         rows = np.arange(documents.rows_born(view.seq), dtype=np.int32)
         memories = documents.memory_of[rows[documents.alive(rows, view.seq)]]
@@ -201,7 +201,7 @@ def _pages(store: Store, view: View, ids: list[str]) -> Iterator[tuple[str, byte
 
 def _page(store: Store, view: View, memo: Memo, known: set[str]) -> bytes:
     state = memo.state
-    with store.lock:
+    with store.lock, store.whole:
         ids = view.documents.ids
         edges = view.graph.edges_of(ids.find(memo.id), view.seq, direction="out", min_weight=-np.inf)
         links = sorted(

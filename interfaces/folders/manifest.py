@@ -68,7 +68,7 @@ class Manifest:
 
     def refresh(self) -> set[str]:
         """Catch up with the log; returns the paths whose chunks changed."""
-        with self._store.lock:
+        with self._store.lock, self._store.whole:
             view = self._store.view()
             if self.seq < 0:
                 numbers = np.arange(view.documents.memories, dtype=np.int64)
@@ -162,7 +162,7 @@ class Manifest:
 
     def text(self, known: Known) -> str:
         """The newest text of a chunk."""
-        with self._store.lock:
+        with self._store.lock, self._store.whole:
             return self._text(self._store.projections.at(self.seq, 0), known.number)
 
     def takes(self, id_: str) -> bool:
@@ -170,7 +170,7 @@ class Manifest:
         return self._store.projections.documents.ids.find(id_) >= 0
 
     def was_erased(self, id_: str) -> bool:
-        with self._store.lock:
+        with self._store.lock, self._store.whole:
             number = self._store.projections.documents.ids.find(id_)
             if number < 0:
                 return False
@@ -182,7 +182,7 @@ class Manifest:
 
         One that leads out of the folder is not among them: whoever watches a larger folder keeps it.
         """
-        with self._store.lock:
+        with self._store.lock, self._store.whole:
             view = self._store.projections.at(self.seq, 0)
             if not view.graph.knows(kind):
                 return set()

@@ -69,7 +69,7 @@ def recalls(memory: Memory, *, before: int | None, limit: int) -> RecallPage:
     """The last `limit` recalls that were recorded before a seq."""
     store = memory.store
     store.catch_up()
-    with store.lock:
+    with store.lock, store.whole:
         seqs = store.projections.engine.recalls
         end = len(seqs) if before is None else int(seqs.searchsorted(before))
         chosen = seqs[max(0, end - limit) : end].tolist()
@@ -119,7 +119,7 @@ def check(memory: Memory, recall: str) -> RecallCheck:
     store = memory.store
     if fact.formula not in store.projections.engine.formulas:
         raise NotFound(f"{recall} used the formula {fact.formula}, which the log does not hold")
-    with store.lock:
+    with store.lock, store.whole:
         again = replay(store.log, store.projections, fact)
         erased = redaction(store.log, store.projections, int(recall[1:]), fact)
     before, after = (list(zip(one.ids, one.scores, strict=True)) for one in (fact, again))

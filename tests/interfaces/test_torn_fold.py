@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -239,3 +241,48 @@ def raising(error: type[BaseException]) -> Callable[..., None]:
         raise error
 
     return stop
+
+
+# Recalls interrupted at random moments; after each, another thread must get the lock.
+INTERRUPTED = """
+import random, signal, time
+from concurrent.futures import ThreadPoolExecutor
+from recollect.memory import Memory
+
+def free():
+    taken = memory.store.lock.acquire(timeout=30)
+    if taken:
+        memory.store.lock.release()
+    return taken
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+memory = Memory.open(":memory:", embedder="hash")
+memory.remember_many([f"cats and dogs {number}" for number in range(50)])
+expected = memory.recall("cats", record=False).hits
+signal.signal(signal.SIGALRM, interrupt)
+with ThreadPoolExecutor(1) as other:
+    for _ in range(300):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.0005 + random.random() * 0.005)
+            end = time.monotonic() + 0.05  # one that comes in a finaliser is lost
+            while time.monotonic() < end:
+                memory.recall("cats", record=False)
+        except KeyboardInterrupt:
+            assert other.submit(free).result()
+hits = memory.recall("cats", record=False).hits
+print([hit.id for hit in hits] == [hit.id for hit in expected])
+"""
+
+
+def test_no_interruption_leaves_the_lock_held(tmp_path: Path):
+    ran = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert (ran.returncode, ran.stdout) == (0, "True\n"), ran.stderr
