@@ -178,9 +178,16 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         return self.remember_many([item])[0]
 
     def remember_many(
-        self, items: Iterable[str | Mapping[str, object]], *, progress: Progress | None = None
+        self,
+        items: Iterable[str | Mapping[str, object]],
+        *,
+        expect: int | None = None,
+        progress: Progress | None = None,
     ) -> list[str]:
-        """Keep many, in atomic batches; an item is a text or a mapping of `remember`'s arguments."""
+        """Keep many, in atomic batches; an item is a text or a mapping of `remember`'s arguments.
+
+        With `expect` only if the log still ends there (HeadMoved if not); a later batch follows upon the one before.
+        """
         if isinstance(items, (str, bytes, Mapping)):
             raise InvalidInput(
                 f"remember_many takes a list of items, not one {type(items).__name__}; put it in a list"
@@ -191,17 +198,17 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         for item in items:
             batch.append(ingested(item, now=self._store.clock()))
             if len(batch) == _BATCH:
-                ids += self._ingest(batch)
-                batch = []
+                ids += self._ingest(batch, expect)
+                batch, expect = [], expect if expect is None else self._store.log.head
                 if progress:
                     progress(len(ids), max(total, len(ids)))
-        ids += self._ingest(batch)
+        ids += self._ingest(batch, expect)
         if progress:
             progress(len(ids), len(ids))
         self._store.sealer.start()
         return ids
 
-    def _ingest(self, batch: Sequence[Ingested]) -> list[str]:
+    def _ingest(self, batch: Sequence[Ingested], expect: int | None) -> list[str]:
         if not batch:
             return []
         vectors = self._embedding.vectors([fact.content for fact in batch])
@@ -210,7 +217,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
             msgspec.structs.replace(fact, vector=vector, embedder=name if vector else None)
             for fact, vector in zip(batch, vectors, strict=True)
         ]
-        self._append(facts, embedding=True)
+        self._append(facts, embedding=True, expect=expect)
         return [fact.id for fact in batch]
 
     def revise(

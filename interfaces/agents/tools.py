@@ -6,6 +6,7 @@ count as accessed, which later rankings may read. With `record=false`, or `at`, 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,7 +25,7 @@ from recollect.agents.results import (
     StatusResult,
 )
 from recollect.agents.tool import ALL_PROJECTS, AnyTool, Call, Scope, Tool
-from recollect.events.errors import InvalidInput
+from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
 
 if TYPE_CHECKING:
     from recollect.answers import Answer
@@ -32,18 +33,23 @@ if TYPE_CHECKING:
 
 _DIGITS = 4
 _LEFT_OUT_MAX = 20
+_ATTEMPTS = 50
 
 
 def remember(memory: Memory, given: asked.Remember, call: Call) -> RememberResult:
     fields = msgspec.structs.asdict(given)
     fields["project"] = one_project(call.scope.project_of(given.project))
     fields["session"] = call.scope.session_of(given.session)
-    before = known(memory, given.id)
-    if before is not None:
-        require_the_same(memory, before, fields)
-        return RememberResult(id=before.id, revision=before.state.revision_count, unchanged=True)
-    memory_id = memory.remember_many([fields])[0]
-    return RememberResult(id=memory_id, revision=memory.get(memory_id).state.revision_count)
+    for _ in range(_ATTEMPTS):
+        head = memory.store.catch_up()
+        before = known(memory, given.id)
+        if before is not None:
+            require_the_same(memory, before, fields)
+            return RememberResult(id=before.id, revision=before.state.revision_count, unchanged=True)
+        with suppress(HeadMoved):  # another server may just have taken the id
+            memory_id = memory.remember_many([fields], expect=None if given.id is None else head)[0]
+            return RememberResult(id=memory_id, revision=memory.get(memory_id).state.revision_count)
+    raise RecollectError(f"others write so much that {given.id!r} could not be kept; try again")
 
 
 def one_project(name: str | None) -> str | None:

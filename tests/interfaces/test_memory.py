@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from recollect.embedder import EmbedderMismatch
-from recollect.events.errors import InvalidInput, RecollectError, UnknownMemory
+from recollect.events.errors import HeadMoved, InvalidInput, RecollectError, UnknownMemory
 from recollect.memory import Memory
 
 AUTH = "Auth sessions live in Postgres, not Redis"
@@ -396,3 +396,13 @@ def test_a_store_needs_a_name(path, tmp_path, monkeypatch):
     with pytest.raises(InvalidInput, match="names no directory"):
         Memory.open(path, embedder=None)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_kept_on_a_condition_is_not_kept_when_the_log_went_on(memory):
+    memory.remember("alpha", id="a")
+    before = memory.store.log.head
+    items = [{"content": f"text {number}", "id": f"n{number}"} for number in range(600)]
+    assert memory.remember_many(items, expect=before)[-1] == "n599"
+    with pytest.raises(HeadMoved):
+        memory.remember_many(["too late"], expect=before)
+    assert memory.store.log.head == before + 600

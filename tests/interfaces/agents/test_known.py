@@ -66,3 +66,22 @@ def test_the_id_of_what_was_erased_is_free(memory):
     memory.erase("code", reason="private")
     assert not remember(memory, content="The door is open", id="code").unchanged
     assert memory.get("code").content == "The door is open"
+
+
+@pytest.mark.parametrize(("theirs", "unchanged"), [("The door code is 4711", True), ("Another text", False)])
+def test_an_id_that_another_server_takes_meanwhile_is_looked_at_again(memory, monkeypatch, theirs, unchanged):
+    look = tools.known
+
+    def overtaken(memory, memory_id):
+        found = look(memory, memory_id)
+        monkeypatch.setattr(tools, "known", look)
+        memory.remember(theirs, id="code", project="shop", session="monday")
+        return found
+
+    monkeypatch.setattr(tools, "known", overtaken)
+    if unchanged:
+        assert remember(memory, content="The door code is 4711", id="code").unchanged
+    else:
+        with pytest.raises(InvalidInput, match="'code' is there already"):
+            remember(memory, content="The door code is 4711", id="code")
+    assert (memory.get("code").content, memory.get("code").state.revision_count) == (theirs, 1)
