@@ -7,7 +7,7 @@ too, because those remains may hold a vector of a memory that goes now.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from recollect.events.envelope import encode
 from recollect.events.facts import (
@@ -24,6 +24,7 @@ from recollect.events.facts import (
 from recollect.events.remains import Recentre, stripped, without
 from recollect.events.subjects import memories_of
 from recollect.events.upcasts import VERSIONS
+from recollect.portions import portions
 from recollect.replay.reembedding import centre_of
 from recollect.store import Progress, Store
 
@@ -54,21 +55,8 @@ class Plan:
         return [
             Erased(id=id_, seqs=tuple(one.seq for one in group), reason=reason, remains=tuple(group))
             for id_, seqs in self._owned.items()
-            for group in _groups([self.remains[seq] for seq in seqs])
+            for group in portions((self.remains[seq] for seq in seqs), _weight, full=_REMAINS_BYTES_MAX + 1)
         ]
-
-
-def _groups(remains: Sequence[Remains]) -> Iterator[list[Remains]]:
-    group: list[Remains] = []
-    size = 0
-    for one in remains:
-        group.append(one)
-        size += len(one.payload)
-        if size > _REMAINS_BYTES_MAX:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
 
 
 def plan_erasure(store: Store, ids: Sequence[MemoryId], head: int, progress: Progress | None) -> Plan:
@@ -103,3 +91,7 @@ def _left_of(
     if isinstance(now, Erased):
         return without(now, changed) or left
     return left
+
+
+def _weight(remains: Remains) -> int:
+    return len(remains.payload)

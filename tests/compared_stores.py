@@ -65,3 +65,15 @@ def scattered(texts: list[str]) -> npt.NDArray[np.float64]:
     """An embedder without sense: a direction of its own for every text."""
     seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") for text in texts]
     return np.stack([np.random.default_rng(seed).normal(size=32) for seed in seeds])
+
+
+def erased_from(folder: Path) -> None:
+    """a, b, c; a question; d; a question; b is erased; a question."""
+    with Memory.open(folder, embedder="hash", formula="reverie", clock=Hourly()) as memory:
+        for id_, text in (("a", "auth session redis"), ("b", "auth login page"), ("c", "redis cache backup")):
+            memory.remember(text, id=id_)
+        memory.recall("auth")
+        memory.remember("auth cookie", id="d")
+        memory.recall("auth redis")
+        memory.erase("b")
+        memory.recall("auth")

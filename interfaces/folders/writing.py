@@ -21,6 +21,7 @@ from recollect.folders.linking import KIND
 from recollect.folders.manifest import Manifest
 from recollect.folders.reading import Timing
 from recollect.folders.reconcile import FileChange, Forget, Ingest, Restore, Revise
+from recollect.portions import portions
 from recollect.store import Progress, Store
 
 _BATCH = 512
@@ -67,7 +68,7 @@ class Writer:
         `mtimes` are in µs. Asked to stop, it does so between two batches.
         """
         written = 0
-        for batch in _batches(changes):
+        for batch in portions(changes, _facts, full=_BATCH):
             self._timing.check()
             now = self._port.store.clock()
             drafts = [draft for change in batch for draft in self._drafts(change, mtimes, now)]
@@ -170,14 +171,5 @@ def _event_id(action: Ingest) -> EventId:
     return hashlib.sha256(whole).digest()[:16]
 
 
-def _batches(changes: Sequence[FileChange]) -> Iterator[list[FileChange]]:
-    batch: list[FileChange] = []
-    facts = 0
-    for change in changes:
-        batch.append(change)
-        facts += len(change.actions)
-        if facts >= _BATCH:
-            yield batch
-            batch, facts = [], 0
-    if batch:
-        yield batch
+def _facts(change: FileChange) -> int:
+    return len(change.actions)

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from click.testing import CliRunner
-from compared_stores import Hourly, contents, live, written_formula
+from compared_stores import Hourly, contents, erased_from, live, written_formula
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,14 +73,7 @@ def test_the_recorded_answers_are_what_the_recorded_formula_gives(memory: Memory
 def redacted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """r6 and r9 answered with b, which was erased later; r13 did not know it."""
     folder = tmp_path_factory.mktemp("redacted")
-    with Memory.open(folder / "store", embedder="hash", formula="reverie", clock=Hourly()) as memory:
-        for id_, text in (("a", "auth session redis"), ("b", "auth login page"), ("c", "redis cache backup")):
-            memory.remember(text, id=id_)
-        memory.recall("auth")
-        memory.remember("auth cookie", id="d")
-        memory.recall("auth redis")
-        memory.erase("b")
-        memory.recall("auth")
+    erased_from(folder / "store")
     return folder
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from compared_stores import Hourly, contents, live, written_formula
+from compared_stores import Hourly, contents, erased_from, live, written_formula
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -372,18 +372,6 @@ def test_a_fork_follows_a_source_that_lived_on(tmp_path: Path):
 
 
 # --- what was erased -------------------------------------------------------------------------------
-
-
-def erased_from(folder: Path) -> None:
-    """a, b, c; a question; d; a question; b is erased; a question."""
-    with Memory.open(folder, embedder="hash", formula="reverie", clock=Hourly()) as memory:
-        for id_, text in (("a", "auth session redis"), ("b", "auth login page"), ("c", "redis cache backup")):
-            memory.remember(text, id=id_)
-        memory.recall("auth")
-        memory.remember("auth cookie", id="d")
-        memory.recall("auth redis")
-        memory.erase("b")
-        memory.recall("auth")
 
 
 @pytest.mark.parametrize("closed_loop", [True, False])

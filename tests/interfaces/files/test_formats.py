@@ -225,17 +225,23 @@ def test_mem0_is_read_with_its_unfinished_journal_and_left_untouched(memory: Mem
     writer.close()
 
 
+def history_of_mem0(folder: Path, columns: str, rows: list[tuple[str | None, ...]], **same: str) -> Path:
+    """A history database with these rows; what is the same in all of them is named."""
+    marks = ", ".join(["?"] * (len(rows[0]) + len(same)))
+    with sqlite3.connect(folder / "history.db") as database:
+        database.execute(f"CREATE TABLE history ({', '.join([columns, *same])})")
+        database.executemany(
+            f"INSERT INTO history VALUES ({marks})", [(*row, *same.values()) for row in rows]
+        )
+    database.close()
+    return folder / "history.db"
+
+
 def test_a_history_that_begins_in_the_middle_or_deletes_the_unknown_is_taken_as_far_as_it_goes(
     memory: Memory, tmp_path: Path
 ):
-    path = tmp_path / "history.db"
-    with sqlite3.connect(path) as database:
-        database.execute("CREATE TABLE history (id, memory_id, new_memory, event, created_at)")
-        database.executemany(
-            "INSERT INTO history VALUES ('', ?, ?, ?, '2026-01-01')",
-            [("a", None, "DELETE"), ("a", "back", "UPDATE"), ("b", "gone", "ADD"), ("b", None, "DELETE"), ("b", "again", "ADD")],
-        )  # fmt: skip
-    database.close()
+    changes = [("a", None, "DELETE"), ("a", "back", "UPDATE"), ("b", "gone", "ADD"), ("b", None, "DELETE"), ("b", "again", "ADD")]  # fmt: skip
+    path = history_of_mem0(tmp_path, "memory_id, new_memory, event", changes, created_at="2026-01-01")
     done = memory.import_(path)
     assert told(memory) == {"mem0:a": "back", "mem0:b": "again"}
     assert done.skipped == {"delete of a memory that is not there": 1}
@@ -245,14 +251,10 @@ def test_a_history_that_begins_in_the_middle_or_deletes_the_unknown_is_taken_as_
 def test_an_update_of_mem0_without_its_add_is_as_old_as_the_update_if_nothing_else_is_known(
     memory: Memory, tmp_path: Path
 ):
-    path = tmp_path / "history.db"
-    with sqlite3.connect(path) as database:
-        database.execute("CREATE TABLE history (memory_id, new_memory, event, created_at, updated_at)")
-        database.executemany(
-            "INSERT INTO history VALUES (?, 'text', 'UPDATE', ?, '2026-02-01')",
-            [("a", None), ("b", "2026-01-01")],
-        )
-    database.close()
+    rows = [("a", "text", "UPDATE", None), ("b", "text", "UPDATE", "2026-01-01")]
+    path = history_of_mem0(
+        tmp_path, "memory_id, new_memory, event, created_at", rows, updated_at="2026-02-01"
+    )
     memory.import_(path)
     assert memory.get("mem0:a").state.created_at == at("2026-02-01")
     assert memory.get("mem0:b").state.created_at == at("2026-01-01")
