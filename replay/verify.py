@@ -45,6 +45,8 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     `touching` counts the recalls that saw a log with something in it that was erased since. Those of them that no
     longer come out the same are in `redactions`, and `redacted` counts them: they are not verified, and no
     difference either, as long as all that can still be compared agrees (see `redaction`).
+
+    `notes` is what else should be known, such as erased bytes that could not be overwritten.
     """
 
     exact: bool
@@ -55,6 +57,7 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     touching: int = 0
     redacted: int = 0
     redactions: tuple[RedactedRecall, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class _Outcome(msgspec.Struct, frozen=True, kw_only=True):
