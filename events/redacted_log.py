@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager
 
 from recollect.events.envelope import Draft, Recorded, decode, type_name
 from recollect.events.errors import LogDamaged, RecollectError
-from recollect.events.facts import Erased, Ingested, Redacted, Remains, Revised
+from recollect.events.facts import AnyFact, Erased, Ingested, Redacted, Remains, Revised, Unknown
 from recollect.events.forks import renewed_in_children
 from recollect.events.frame import Frame
 from recollect.events.log import Durability, Finding, LogStatus
@@ -135,7 +135,8 @@ class RedactedLog:
             return recorded
         erasure, left = found
         fact = decode(recorded.type, left.version, left.payload)
-        whole, payload = fact, left.payload
+        whole: AnyFact | Unknown | Redacted = fact
+        payload = left.payload
         if isinstance(fact, Ingested | Revised):
             whole, payload = Redacted(type=recorded.type, erased_at=erasure, remains=fact), b""
         return Recorded(
