@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from recollect.events.clock import ClockAhead
 from recollect.events.envelope import Draft, Recorded, decode, type_name
 from recollect.events.errors import LogDamaged
 from recollect.events.facts import Erased, Ingested, Redacted, Remains, Revised
@@ -146,6 +147,12 @@ class RedactedLog:
 
     def time_of(self, seq: int) -> int:
         return self.base.time_of(seq)
+
+    def effective_time(self, seq: int) -> int:
+        return self.base.effective_time(seq)
+
+    def clock_ahead(self, now: int | None = None) -> ClockAhead | None:
+        return self.base.clock_ahead(now)
 
     def seq_at(self, at: int) -> int:
         return self.base.seq_at(at)

@@ -16,7 +16,7 @@ import numpy as np
 
 from recollect import validate
 from recollect.asking import options
-from recollect.doctor import Diagnosis, doctor
+from recollect.doctor import Diagnosis, correct_clock, doctor
 from recollect.erasure_plan import Plan, plan_erasure
 from recollect.events.errors import HeadMoved, InvalidInput, UnknownMemory
 from recollect.events.facts import Filters, MemoryId
@@ -99,8 +99,13 @@ class Erasing:
     ) -> Diagnosis:
         """Examine the whole store; `fix` repairs what is safe, `salvage` copies what can be read to a new store."""
         if self._store.folder is None:
-            raise InvalidInput("a store in memory has no files to examine")
-        return doctor(self._store.folder, fix=fix, salvage=salvage, progress=progress)
+            if not (fix and self._store.log.clock_ahead()):
+                raise InvalidInput("a store in memory has no files to examine")
+            correct_clock(self._store.log)
+            return Diagnosis(store=":memory:", head=self._store.log.head, healthy=True, problems=())
+        return doctor(
+            self._store.folder, fix=fix, salvage=salvage, progress=progress, clock=self._store.clock
+        )
 
     def _wanted(self, given: str | Iterable[str] | Mapping[str, object] | Filters) -> list[MemoryId]:
         view = self._store.view()

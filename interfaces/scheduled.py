@@ -63,9 +63,11 @@ class Dreams:
     def _dream_if_due(self) -> DreamReport | None:
         store = self._memory.store
         last = self._last()
+        if ahead := store.log.clock_ahead():  # it would never be due, and could not be written
+            raise ahead
         due = is_due(
             now=store.clock(),
-            last=store.log.time_of(last) if last else None,
+            last=store.log.effective_time(last) if last else None,
             new=new_memories(store.view(), last),
             schedule=self._schedule,
             opened=self._opened,

@@ -9,6 +9,7 @@ import msgspec
 from recollect.events.facts import (
     Accessed,
     AnyFact,
+    ClockCorrected,
     Downscaled,
     DreamBegan,
     Question,
@@ -30,6 +31,8 @@ def renumbered(fact: AnyFact, seq_of: Renumber) -> AnyFact:
             return msgspec.structs.replace(fact, recall=seq_of(recall))
         case Downscaled(undoes=int(undoes)):
             return msgspec.structs.replace(fact, undoes=seq_of(undoes))
+        case ClockCorrected(first=first):
+            return msgspec.structs.replace(fact, first=seq_of(first))
         case DreamBegan(basis=basis) | ShardSealed(basis=basis):
             return msgspec.structs.replace(fact, basis=seq_of(basis))
         case Recalled(basis=basis, question=question):
