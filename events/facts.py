@@ -433,6 +433,17 @@ class Recovered(Fact, frozen=True, kw_only=True, tag="log.recovered"):
     quarantined_as: str
 
 
+class ClockCorrected(Fact, frozen=True, kw_only=True, tag="log.clock_corrected"):
+    """The events from `first` up to this one were stamped by a clock that ran ahead, at last with `was`.
+
+    They keep their recorded times; `at` is when it was noticed, by a clock that is right.
+    """
+
+    first: int
+    at: Micros
+    was: Micros
+
+
 AnyFact = (
     Ingested
     | Revised
@@ -459,6 +470,7 @@ AnyFact = (
     | EmbedderAdopted
     | ShardSealed
     | Recovered
+    | ClockCorrected
 )
 
 

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from recollect.events.clock import ClockAhead
 from recollect.events.envelope import Draft, Recorded
 from recollect.events.errors import LogDamaged
 
@@ -86,8 +87,16 @@ class Log(Protocol):
         """Recorded time of an event in µs; 0 for seq 0."""
         ...
 
+    def effective_time(self, seq: int) -> int:
+        """When an event happened at the latest: its recorded time, or that of a later correction (`clock`)."""
+        ...
+
     def seq_at(self, at: int) -> int:
-        """The last seq recorded at or before this time; 0 if there is none."""
+        """The last seq whose effective time is this or before; 0 if there is none."""
+        ...
+
+    def clock_ahead(self, now: int | None = None) -> ClockAhead | None:
+        """The refusal that an append meets now (default: by the log's clock) because recorded time ran ahead of it."""
         ...
 
     def chain_at(self, seq: int) -> bytes:

@@ -6,8 +6,19 @@ import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 
 from recollect.events.batch import prepare, refuse_other_event
+from recollect.events.clock import (
+    AHEAD_MAX,
+    ClockAhead,
+    Correction,
+    clock_ahead,
+    effective,
+    stamp,
+    stretch,
+    with_missing,
+)
 from recollect.events.envelope import Draft, Recorded
 from recollect.events.errors import HeadMoved, LogDamaged
 from recollect.events.frame import (
@@ -36,8 +47,9 @@ _SEED = 0
 class MemoryLog:
     """`Log` that is gone with the process; every durability is the same here."""
 
-    def __init__(self, clock: Clock | None = None) -> None:
+    def __init__(self, clock: Clock | None = None, *, ahead_max: int = AHEAD_MAX) -> None:
         self._clock = clock if clock is not None else wall_clock
+        self._ahead_max = ahead_max
         self._frames: list[bytes] = []
         self._times: list[int] = []
         self._seqs: dict[bytes, int] = {}
@@ -74,9 +86,11 @@ class MemoryLog:
             return [self._seqs[entry.id] for entry in entries]
 
     def _write(self, entries: Sequence[Entry]) -> None:
-        at = max(self._clock(), self._times[-1] if self._times else 0)
+        head, now = self.head, self._clock()
+        types = (entry.type for entry in entries)
+        at = stamp(types, seq=head, at=self.time_of(head), now=now, ahead_max=self._ahead_max)
         batch = encode_batch(
-            entries, first_seq=self.head + 1, durable_seq=self.head, at=at, chain=self._chain, seed=_SEED
+            entries, first_seq=head + 1, durable_seq=head, at=at, chain=self._chain, seed=_SEED
         )  # fmt: skip
         self._keep(batch, entries, [at] * len(entries))
 
@@ -150,8 +164,22 @@ class MemoryLog:
         check_seq(seq, low=0, head=self.head)
         return self._times[seq - 1] if seq else 0
 
+    def effective_time(self, seq: int) -> int:
+        return effective(self.time_of(seq), seq, self._corrections())
+
     def seq_at(self, at: int) -> int:
-        return bisect_right(self._times, at)
+        first, last = stretch(at, self.head, self._corrections())
+        return bisect_right(self._times, at, first - 1, last)
+
+    def _corrections(self) -> list[Correction]:
+        pairs = enumerate(pairwise(self._times), 2)
+        return with_missing(
+            [Correction(seq, at) for seq, (before, at) in pairs if at < before], self.clock_ahead()
+        )
+
+    def clock_ahead(self, now: int | None = None) -> ClockAhead | None:
+        head, now = self.head, self._clock() if now is None else now
+        return clock_ahead(seq=head, at=self.time_of(head), now=now, ahead_max=self._ahead_max)
 
     def chain_at(self, seq: int) -> bytes:
         check_seq(seq, low=0, head=self.head)

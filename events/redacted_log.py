@@ -20,6 +20,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 
+from recollect.events.clock import ClockAhead
 from recollect.events.envelope import Draft, Recorded, decode, type_name
 from recollect.events.errors import LogDamaged, RecollectError
 from recollect.events.facts import AnyFact, Erased, Ingested, Redacted, Remains, Revised, Unknown
@@ -194,6 +195,12 @@ class RedactedLog:
 
     def time_of(self, seq: int) -> int:
         return self.base.time_of(seq)
+
+    def effective_time(self, seq: int) -> int:
+        return self.base.effective_time(seq)
+
+    def clock_ahead(self, now: int | None = None) -> ClockAhead | None:
+        return self.base.clock_ahead(now)
 
     def seq_at(self, at: int) -> int:
         return self.base.seq_at(at)

@@ -4,7 +4,7 @@ Kept in memory for the segment that grows, and stored behind the frames of a sea
 opening a store does not walk through it. Three arrays, one value per event:
 
     offsets  int64         where its frame begins in the file
-    times    int64         its recorded time, µs, never decreasing
+    times    int64         its recorded time, µs; decreasing only at a correction of the clock (`clock`)
     ids      16 bytes      its event id
 
 and the number of events per (type, version). Ids are found by a dict while the segment grows (by looking at each

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Self
 
 from recollect.events.batch import prepare
+from recollect.events.clock import AHEAD_MAX, ClockAhead, Correction, clock_ahead, effective, with_missing
 from recollect.events.disk import Disk, RealDisk
 from recollect.events.envelope import Draft, Recorded
 from recollect.events.erasure import Intent
@@ -53,10 +54,12 @@ class SegmentLog:
     """`Log` on segment files; see `open`."""
 
     def __init__(
-        self, path: Path, *, disk: Disk, clock: Clock, segment_bytes: int, group_ms: float, lock_timeout_s: float, read_only: bool
+        self, path: Path, *, disk: Disk, clock: Clock, ahead_max: int, segment_bytes: int, group_ms: float, lock_timeout_s: float, read_only: bool
     ) -> None:  # fmt: skip
         self._path = path
         self._disk = disk
+        self._clock = clock
+        self._ahead_max = ahead_max
         self._group_s = group_ms / 1000
         self._read_only = read_only
         self._intent = Intent(disk, path)
@@ -64,7 +67,14 @@ class SegmentLog:
         self._head = HeadFile(disk, path / HEAD)
         self._lock = WriterLock(disk, path / "writer.lock", timeout_s=lock_timeout_s)
         self._writer = SegmentWriter(
-            disk, path, self._segments, self._head, self._intent, clock=clock, segment_bytes=segment_bytes
+            disk,
+            path,
+            self._segments,
+            self._head,
+            self._intent,
+            clock=clock,
+            ahead_max=ahead_max,
+            segment_bytes=segment_bytes,
         )
         self.renew_locks()
         renewed_in_children(self)
@@ -84,16 +94,21 @@ class SegmentLog:
         *,
         disk: Disk | None = None,
         clock: Clock | None = None,
+        ahead_max: int = AHEAD_MAX,
         segment_bytes: int = SEGMENT_BYTES,
         group_ms: float = 5.0,
         lock_timeout_s: float = 10.0,
         read_only: bool = False,
     ) -> SegmentLog:
-        """The log in this directory, made if it is missing; recovered if the last writer was interrupted."""
+        """The log in this directory, made if it is missing; recovered if the last writer was interrupted.
+
+        Appends are refused while recorded time is more than `ahead_max` µs ahead of `clock`.
+        """
         log = cls(
             path,
             disk=disk if disk is not None else RealDisk(),
             clock=clock if clock is not None else wall_clock,
+            ahead_max=ahead_max,
             segment_bytes=segment_bytes,
             group_ms=group_ms,
             lock_timeout_s=lock_timeout_s,
@@ -292,8 +307,19 @@ class SegmentLog:
         check_seq(seq, low=0, head=self.head)
         return self._readable().time_of(seq)
 
+    def effective_time(self, seq: int) -> int:
+        return effective(self.time_of(seq), seq, self._corrections())
+
     def seq_at(self, at: int) -> int:
-        return self._readable().seq_at(at, self.head)
+        head = self.head
+        return self._readable().seq_at(at, head, self._corrections())
+
+    def _corrections(self) -> list[Correction]:
+        return with_missing(self._segments.corrections(self.head), self.clock_ahead())
+
+    def clock_ahead(self, now: int | None = None) -> ClockAhead | None:
+        head, now = self.head, self._clock() if now is None else now
+        return clock_ahead(seq=head, at=self.time_of(head), now=now, ahead_max=self._ahead_max)
 
     def chain_at(self, seq: int) -> bytes:
         check_seq(seq, low=0, head=self.head)

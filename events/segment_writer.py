@@ -22,6 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from recollect.events.batch import refuse_other_event
+from recollect.events.clock import stamp
 from recollect.events.disk import Disk, synced_directory
 from recollect.events.envelope import encode, new_event_id, type_name
 from recollect.events.erasure import Intent, plan
@@ -43,7 +44,7 @@ _ACTOR = "recollect"
 
 class SegmentWriter:
     def __init__(
-        self, disk: Disk, path: Path, segments: Segments, head: HeadFile, intent: Intent, *, clock: Clock, segment_bytes: int
+        self, disk: Disk, path: Path, segments: Segments, head: HeadFile, intent: Intent, *, clock: Clock, ahead_max: int, segment_bytes: int
     ) -> None:  # fmt: skip
         self._disk = disk
         self._path = path
@@ -51,6 +52,7 @@ class SegmentWriter:
         self._head = head
         self._intent = intent
         self._clock = clock
+        self._ahead_max = ahead_max
         self._segment_bytes = segment_bytes
         self._marked = 0
         self._marked_s = time.monotonic()
@@ -143,13 +145,15 @@ class SegmentWriter:
 
     def _write(self, entries: Sequence[Entry]) -> int:
         """One batch behind the last one; returns its first seq."""
-        first, at = self._segments.tail + 1, max(self._clock(), self._segments.last_at)
+        tail, last_at = self._segments.tail, self._segments.last_at
+        types = (entry.type for entry in entries)
+        at = stamp(types, seq=tail, at=last_at, now=self._clock(), ahead_max=self._ahead_max)
         segment = self._growing(at)
         batch = encode_batch(
-            entries, first_seq=first, durable_seq=self.durable, at=at, chain=segment.chain, seed=segment.header.seed
+            entries, first_seq=tail + 1, durable_seq=self.durable, at=at, chain=segment.chain, seed=segment.header.seed
         )  # fmt: skip
         segment.write(batch, entries, at)
-        return first
+        return tail + 1
 
     def copy(self, frames: Sequence[Frame]) -> None:
         """Whole batches of another log that continue this one, as they are; then synced and shown."""

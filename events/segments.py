@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from recollect.events.clock import CLOCK_CORRECTED, Correction, stretch
 from recollect.events.disk import Disk, read_whole
 from recollect.events.envelope import Recorded
-from recollect.events.errors import InvalidInput
+from recollect.events.errors import InvalidInput, LogDamaged
 from recollect.events.frame import GENESIS
 from recollect.events.scan import Found
 from recollect.events.segment import Erasing, Segment
@@ -52,6 +54,7 @@ class Segments:
         self._write = write
         self._segments: list[Segment] = []
         self._firsts: list[int] = []
+        self._corrections: tuple[int, list[Correction]] = (0, [])
 
     def __iter__(self) -> Iterator[Segment]:
         return iter(self._segments)
@@ -187,13 +190,35 @@ class Segments:
         segment = self.of(seq)
         return segment.index.times[seq - segment.first_seq]
 
-    def seq_at(self, at: int, upto: int) -> int:
-        """The last seq <= upto that was recorded at or before `at`."""
-        below = bisect_right(self._segments, at, key=lambda segment: segment.last_at)
-        if below == len(self._segments):
-            return upto
-        segment = self._segments[below]
-        return min(upto, segment.first_seq - 1 + bisect_right(segment.index.times, at))
+    def seq_at(self, at: int, upto: int, corrections: Sequence[Correction]) -> int:
+        """The last seq <= upto whose effective time is not after `at`."""
+        first, last = stretch(at, upto, corrections)
+        if last < first:
+            return last
+        begin, end = (bisect_right(self._firsts, seq) - 1 for seq in (first, last))
+        segment = self._segments[bisect_right(self._segments, at, begin, end, key=lambda one: one.last_at)]
+        low, high = max(first - segment.first_seq, 0), min(last, segment.last_seq) - segment.first_seq + 1
+        return segment.first_seq - 1 + bisect_right(segment.index.times, at, low, high)
+
+    def corrections(self, upto: int) -> list[Correction]:
+        """Where recorded time was set back, up to a seq; only segments that hold a correction are looked through."""
+        known, found = self._corrections
+        if upto > known:
+            with suppress(LogDamaged):
+                fresh = [one for segment in self._segments for one in self._set_back(segment, known, upto)]
+                known, found = self._corrections = upto, found + fresh
+        return [one for one in found if one.seq <= upto]
+
+    def _set_back(self, segment: Segment, after: int, upto: int) -> Iterator[Correction]:
+        first, last = max(after + 1, segment.first_seq), min(upto, segment.last_seq)
+        if last < first or all(name != CLOCK_CORRECTED for name, _ in segment.types()):
+            return
+        before = self.time_of(first - 1)
+        for seq in range(first, last + 1):
+            at = segment.index.times[seq - segment.first_seq]
+            if at < before:
+                yield Correction(seq, at)
+            before = at
 
     def chain_at(self, seq: int) -> bytes:
         return GENESIS if seq == 0 else self.of(seq).header_of(seq).chain

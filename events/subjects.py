@@ -7,6 +7,7 @@ from typing import assert_never
 from recollect.events.facts import (
     Accessed,
     AnyFact,
+    ClockCorrected,
     Clustered,
     Consolidated,
     Downscaled,
@@ -60,7 +61,7 @@ def memories_of(fact: AnyFact | Unknown | Redacted) -> tuple[MemoryId, ...]:  # 
             return (id_,)
         case (
             Downscaled() | DreamBegan() | DreamEnded() | FormulaAdopted() | EmbedderAdopted() | ShardSealed()
-            | Recovered() | Unknown() | Redacted()
+            | Recovered() | ClockCorrected() | Unknown() | Redacted()
         ):  # fmt: skip
             return ()
         case _:

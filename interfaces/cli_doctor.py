@@ -8,7 +8,11 @@ from recollect.cli import _common, main, progress_bar
 
 
 @main.command()
-@click.option("--fix", is_flag=True, help="Delete caches that are wrong and finish an interrupted erasure.")
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Repair what is safe: caches, leftovers, an interrupted erasure, a clock that ran ahead.",
+)
 @click.option(
     "--salvage", metavar="NEW_DIR", help="Copy what can be read before the damage into a new store."
 )
@@ -17,8 +21,8 @@ def doctor(fix: bool, salvage: str | None, store: str, embedder: str, as_json: b
     """Examine a store end to end and say what is wrong; exit 1 if anything is.
 
     Checks every frame and the hash chain of the log, compares checkpoints with the log and shards with their
-    digests, and looks for unfinished erasures and leftover files. Looking changes nothing; damage to the log is
-    never cut.
+    digests, and looks for unfinished erasures, leftover files and a clock that ran ahead. Looking changes nothing;
+    damage to the log is never cut.
 
     \b
     Example:

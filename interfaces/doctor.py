@@ -1,7 +1,8 @@
 """doctor: a store examined end to end, what is wrong in it, and how to put each thing right.
 
 Looking changes nothing: the log is opened for reading, and nothing is recovered, finished or rebuilt. `fix` does
-what is safe: it deletes caches that are wrong, finishes an erasure and removes what interrupted work left behind.
+what is safe: it deletes caches that are wrong, finishes an erasure, removes what interrupted work left behind, and
+records that a clock ran ahead if recorded time is too far ahead of this machine's.
 Damage to acknowledged data is never cut or changed; `salvage` copies what can be read before the first damaged
 event into a new store, event for event with the same chain.
 """
@@ -9,6 +10,7 @@ event into a new store, event for event with the same chain.
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,18 +20,21 @@ import msgspec
 from recollect.doctor_caches import Caches, Problem, folded
 from recollect.doctor_vectors import VectorCheck, check_vectors, mend_vectors
 from recollect.embedder import Embedder
+from recollect.events.clock import CLOCK_CORRECTED, ClockAhead, span
 from recollect.events.disk import RealDisk
+from recollect.events.envelope import draft
 from recollect.events.erasure import INTENT
-from recollect.events.errors import InvalidInput, LogDamaged
-from recollect.events.facts import Erased, Redacted
+from recollect.events.errors import HeadMoved, InvalidInput, LogDamaged, RecollectError
+from recollect.events.facts import ClockCorrected, Erased, Redacted
 from recollect.events.head import HEAD, HeadFile
-from recollect.events.log import Finding
+from recollect.events.log import Clock, Finding, Log
 from recollect.events.recovery import QUARANTINE
 from recollect.events.redacted_log import RedactedLog
-from recollect.events.segment_log import SegmentLog
+from recollect.events.segment_log import SegmentLog, wall_clock
 from recollect.events.transfer import export_lines, import_lines
 from recollect.projections import checkpoints
 from recollect.store import Progress, Store
+from recollect.when import clock_ahead_max, iso
 
 _UNFINISHED_S = 600
 
@@ -61,16 +66,17 @@ def doctor(
     salvage: str | Path | None = None,
     progress: Progress | None = None,
     embedder: Embedder | None = None,
+    clock: Clock = wall_clock,
 ) -> Diagnosis:
     """Examine the store in a directory; with `fix` repair what is safe, with `salvage` copy what can be read."""
     folder = Path(path).expanduser()
     if not (folder / "log").is_dir():
         raise InvalidInput(f"there is no store at {folder}; a store is a directory with a log in it")
-    found = examine(folder, progress, embedder)
+    found = examine(folder, progress, clock, embedder)
     before = {problem.where: problem for problem in found.problems}
     if fix and before:
-        _fix(folder, found.problems, embedder)
-        found = examine(folder, progress, embedder)
+        _fix(folder, found.problems, clock, embedder)
+        found = examine(folder, progress, clock, embedder)
         left = {problem.where for problem in found.problems}
         fixed = tuple(problem for where, problem in before.items() if where not in left)
         found = msgspec.structs.replace(found, fixed=fixed)
@@ -79,15 +85,21 @@ def doctor(
     return found
 
 
-def examine(folder: Path, progress: Progress | None = None, embedder: Embedder | None = None) -> Diagnosis:
+def examine(
+    folder: Path,
+    progress: Progress | None = None,
+    clock: Clock = wall_clock,
+    embedder: Embedder | None = None,
+) -> Diagnosis:
     """Look at everything and change nothing."""
-    with SegmentLog.open(folder / "log", read_only=True) as base:
+    with _opened(folder, clock, read_only=True) as base:
         log = RedactedLog(base)
         log.learn()
         damage = _damage(base)
         problems = [_damaged(finding) for finding in damage]
         problems += _unfinished_erasures(folder, log)
         notes = list(_notes(folder, base, damaged=bool(damage)))
+        problems += _clock_ahead(base)
         if not damage:
             problems += _unnamed_erasures(log)
             problems += Caches(folder / "cache", log, progress).problems()
@@ -102,6 +114,10 @@ def examine(folder: Path, progress: Progress | None = None, embedder: Embedder |
             problems=tuple(problems),
             notes=tuple(notes),
         )
+
+
+def _opened(folder: Path, clock: Clock, *, read_only: bool) -> SegmentLog:
+    return SegmentLog.open(folder / "log", clock=clock, ahead_max=clock_ahead_max(), read_only=read_only)
 
 
 # --- the log -----------------------------------------------------------------------------------------
@@ -177,6 +193,30 @@ def _unchecked_vectors(check: VectorCheck) -> Iterator[str]:
         )
 
 
+def _clock_ahead(log: Log) -> Iterator[Problem]:
+    ahead = log.clock_ahead()
+    if ahead is not None:
+        first = _first_ahead(log, ahead)
+        yield Problem(
+            severity="clock",
+            where=f"@{first}",
+            what=(
+                f"recorded time ran ahead from @{first} on: the last event was recorded at {iso(ahead.at)}, "
+                f"{span(ahead.at - ahead.now)} ahead of this machine's clock, and nothing can be written"
+            ),
+            remedy=(
+                f"correct this machine's clock ({iso(ahead.now)}); if it is right, `recollect doctor --fix` records "
+                f"a correction: new events get the true time again, old ones keep theirs"
+            ),
+        )
+
+
+def _first_ahead(log: Log, ahead: ClockAhead) -> int:
+    """The first event of those at the end that were recorded ahead of the clock."""
+    start = max([1, *log.positions(CLOCK_CORRECTED)])
+    return start + bisect_right(range(start, ahead.seq + 1), ahead.now, key=log.time_of)
+
+
 def _notes(folder: Path, log: SegmentLog, *, damaged: bool) -> Iterator[str]:
     if damaged:
         yield "the caches were not examined: they can only be compared with a log that is whole"
@@ -215,24 +255,36 @@ def _leftovers(folder: Path) -> Iterator[Problem]:
 # --- repair ------------------------------------------------------------------------------------------
 
 
-def _fix(folder: Path, problems: tuple[Problem, ...], embedder: Embedder | None) -> None:
-    """Only what is safe: caches and leftovers are deleted, an erasure is finished by opening the store, texts that
-    have another text's vector are embedded again."""
+def _fix(folder: Path, problems: tuple[Problem, ...], clock: Clock, embedder: Embedder | None) -> None:
+    """Only what is safe: caches and leftovers are deleted, an erasure is finished by opening the store, recorded time
+    is corrected by an event, texts that have another text's vector are embedded again."""
     for problem in problems:
         if problem.severity in ("cache", "leftover"):
             with suppress(OSError):  # what cannot be deleted is found again, and stays a problem
                 Path(problem.where).unlink(missing_ok=True)
     damaged = any(problem.severity == "damage" for problem in problems)
+    if not damaged and any(problem.severity == "clock" for problem in problems):
+        with suppress(RecollectError), _opened(folder, clock, read_only=False) as log:
+            correct_clock(log)  # where nothing can be written it stays a problem
     if not damaged and any(problem.severity == "erasure" for problem in problems):
         for path in checkpoints.paths(folder / "cache" / "checkpoints"):
             path.unlink(missing_ok=True)  # so that every erasure is looked at again
-        Store.open(folder).close()
+        Store.open(folder, clock=clock).close()
     if not damaged and any(problem.severity == "vectors" for problem in problems):
-        store = Store.open(folder)
+        store = Store.open(folder, clock=clock)
         try:
             mend_vectors(store, check_vectors(store.log, store.projections, embedder).wrong, embedder)
         finally:
             store.close()
+
+
+def correct_clock(log: Log) -> None:
+    """Append that recorded time ran ahead, unless it did not, or another process has done so."""
+    while ahead := log.clock_ahead():
+        fact = ClockCorrected(first=_first_ahead(log, ahead), at=ahead.now, was=ahead.at)
+        with suppress(HeadMoved):
+            log.append([draft(fact, actor="recollect")], expect=ahead.seq)
+        log.refresh()
 
 
 def _salvage(folder: Path, target: Path) -> Salvage:

@@ -20,7 +20,7 @@ from recollect.projections.shard_cache import file_digest
 from recollect.projections.view import LEXICAL, Projections
 from recollect.store import Progress
 
-Severity = Literal["damage", "erasure", "cache", "leftover", "vectors"]
+Severity = Literal["damage", "erasure", "clock", "vectors", "cache", "leftover"]
 
 # How postings are grouped depends on when they came; what they say follows from the tokens.
 _GROUPED = "block"

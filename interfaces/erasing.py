@@ -17,7 +17,7 @@ import numpy as np
 
 from recollect import validate
 from recollect.asking import options
-from recollect.doctor import Diagnosis, doctor
+from recollect.doctor import Diagnosis, correct_clock, doctor
 from recollect.embedding import Embedding
 from recollect.erasure_plan import Plan
 from recollect.events.errors import InvalidInput, UnknownMemory
@@ -105,9 +105,17 @@ class Erasing:
     ) -> Diagnosis:
         """Examine the whole store; `fix` repairs what is safe, `salvage` copies what can be read to a new store."""
         if self._store.folder is None:
-            raise InvalidInput("a store in memory has no files to examine")
+            if not (fix and self._store.log.clock_ahead()):
+                raise InvalidInput("a store in memory has no files to examine")
+            correct_clock(self._store.log)
+            return Diagnosis(store=":memory:", head=self._store.log.head, healthy=True, problems=())
         return doctor(
-            self._store.folder, fix=fix, salvage=salvage, progress=progress, embedder=self._embedding.embedder
+            self._store.folder,
+            fix=fix,
+            salvage=salvage,
+            progress=progress,
+            embedder=self._embedding.embedder,
+            clock=self._store.clock,
         )
 
     def _wanted(self, given: str | Iterable[str] | Mapping[str, object] | Filters) -> list[MemoryId]:

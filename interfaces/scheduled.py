@@ -72,10 +72,12 @@ class Dreams:
 
     def _is_due(self, view: View) -> bool:
         store = self._memory.store
+        if ahead := store.log.clock_ahead():  # it would never be due, and could not be written
+            raise ahead
         last = view.engine.last_dream(view.seq)
         return is_due(
             now=store.clock(),
-            last=store.log.time_of(last) if last else None,
+            last=store.log.effective_time(last) if last else None,
             new=new_memories(view, last),
             schedule=self._schedule,
             opened=self._opened,

@@ -21,6 +21,7 @@ def status_of(store: Store, embedding: Embedding, formula: Formula) -> Status:
     rows = np.arange(documents.rows, dtype=np.int32)
     alive = rows[documents.alive(rows, seq)]
     without_vector = _without_vector(store, alive)
+    now = store.clock()
     last_dream, checkpoint = projections.engine.last_dream(seq), seq - store.checkpoint_age_events
     return Status(
         store=str(store.folder) if store.folder else ":memory:",
@@ -39,9 +40,9 @@ def status_of(store: Store, embedding: Embedding, formula: Formula) -> Status:
         last_dream=last_dream,
         new_since_dream=new_memories(projections.at(seq, 0), last_dream),
         checkpoint_age_events=store.checkpoint_age_events,
-        degraded=tuple(_problems(store, embedding, without_vector)),
-        now=iso(store.clock()),
-        head_at=_time(store, log.head),
+        degraded=tuple(_problems(store, embedding, without_vector, now)),
+        now=iso(now),
+        head_at=iso(store.log.time_of(log.head)) if log.head else None,
         last_dream_at=_time(store, last_dream),
         checkpoint=checkpoint,
         checkpoint_at=_time(store, checkpoint),
@@ -70,7 +71,7 @@ def _without_vector(store: Store, alive: Int32Array) -> int:
 
 
 def _time(store: Store, seq: int) -> str | None:
-    return iso(store.log.time_of(seq)) if 0 < seq <= store.log.head else None
+    return iso(store.log.effective_time(seq)) if 0 < seq <= store.log.head else None
 
 
 def _bytes_under(folder: Path | None) -> int:
@@ -79,13 +80,15 @@ def _bytes_under(folder: Path | None) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def _problems(store: Store, embedding: Embedding, without_vector: int) -> list[str]:
+def _problems(store: Store, embedding: Embedding, without_vector: int, now: int) -> list[str]:
     """What is degraded, each with what to do about it."""
     problems = [str(store.damage)] if store.damage else []
     if store.read_only:
         problems.append(
             "the store is read-only: nothing can be written, recalls are asked with `--no-record`"
         )
+    if ahead := store.log.clock_ahead(now):
+        problems.append(str(ahead))
     if embedding.embedder is None:
         problems.append("vector: no embedder, ranked by words only; open the store with one")
     elif failure := getattr(embedding.embedder, "failure", None):

@@ -56,7 +56,7 @@ from recollect.projections import checkpoints
 from recollect.projections.sealing import Sealer, seal_event_id
 from recollect.projections.view import Projections, View
 from recollect.query.formula import Formula
-from recollect.when import When, parse_seq, parse_time
+from recollect.when import When, clock_ahead_max, parse_seq, parse_time
 from recollect.wholeness import Wholeness, interrupted
 
 Progress = Callable[[int, int], None]
@@ -95,13 +95,13 @@ def _warn(warning: str) -> None:
 def _opened(path: Path, clock: Clock) -> tuple[SegmentLog, bool]:
     """The log, and whether it can only be read: what lies on a disk that cannot be written to is no error."""
     try:
-        return SegmentLog.open(path, clock=clock), False
+        return SegmentLog.open(path, clock=clock, ahead_max=clock_ahead_max()), False
     except LogFailed as error:
         refused = isinstance(error.__cause__, OSError) and error.__cause__.errno in _NOT_WRITABLE
         if not refused or not path.is_dir():
             raise
         try:
-            return SegmentLog.open(path, clock=clock, read_only=True), True
+            return SegmentLog.open(path, clock=clock, ahead_max=clock_ahead_max(), read_only=True), True
         except RecollectError:
             raise error from None
 
@@ -162,13 +162,14 @@ class Store:
         With `ahead` the shards that the first question needs are loaded in a thread while the log is folded.
         """
         if str(path) == ":memory:":
-            return cls(MemoryLog(clock=clock), folder=None, clock=clock, analyzers=analyzers)
+            log = MemoryLog(clock=clock, ahead_max=clock_ahead_max())
+            return cls(log, folder=None, clock=clock, analyzers=analyzers)
         folder = Path(path).expanduser()
         if folder.exists() and not folder.is_dir():
             raise InvalidInput(f"{folder} is a file; a store is a directory")
-        log, read_only = _opened(folder / "log", clock)
+        opened, read_only = _opened(folder / "log", clock)
         return cls(
-            log, folder=folder, clock=clock, analyzers=analyzers, progress=progress, ahead=ahead, read_only=read_only
+            opened, folder=folder, clock=clock, analyzers=analyzers, progress=progress, ahead=ahead, read_only=read_only
         )  # fmt: skip
 
     def _load_shards(self) -> None:
@@ -392,7 +393,7 @@ class Store:
         """The seq that a moment means, and the clock to ask with there."""
         seq = parse_seq(when)
         if seq is not None:
-            return seq, self.log.time_of(self.view(seq).seq)
+            return seq, self.log.effective_time(self.view(seq).seq)
         assert not isinstance(when, int)
         moment = parse_time(when, now=self.clock())
         self.catch_up()

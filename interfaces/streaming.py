@@ -25,7 +25,7 @@ POLL_S = 0.2
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
     """Which events to show: those with after < seq <= upto that match everything given.
 
-    `since_at` and `until_at` are recorded times in µs, both included; they may lie ahead of the log. A type is a whole name (`memory.ingested`) or the part before the dot (`memory`).
+    `since_at` and `until_at` are times in µs, both included; they may lie ahead of the log. A type is a whole name (`memory.ingested`) or the part before the dot (`memory`).
     """
 
     after: int = 0
@@ -46,10 +46,12 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         return after, upto
 
     def is_over(self, log: Log, head: int, now: int) -> bool:
-        """Whether nothing that comes after this head can be selected; recorded times never decrease."""
+        """Whether nothing that comes after this head can be selected: it is stamped with the clock, or with the
+        time of the head where that is a little ahead; a head that ran away will be corrected (`events.clock`)."""
         if self.upto is not None and head >= self.upto:
             return True
-        return self.until_at is not None and max(now, log.time_of(head)) > self.until_at
+        by = now if log.clock_ahead(now) else max(now, log.time_of(head))
+        return self.until_at is not None and by > self.until_at
 
     def matches(self, recorded: Recorded) -> bool:
         if self.type is not None and not _is_of(recorded.type, self.type):
@@ -150,7 +152,7 @@ def _check_order(store: Store, first: _Bound, last: _Bound) -> None:
 
 def _at(store: Store, bound: _Bound) -> int | None:
     if bound.seq is not None and bound.seq <= store.log.head:
-        return store.log.time_of(bound.seq)
+        return store.log.effective_time(bound.seq)
     return bound.at
 
 

@@ -7,6 +7,7 @@ from msgspec import UNSET
 from recollect.events.facts import (
     Accessed,
     AnyFact,
+    ClockCorrected,
     Clustered,
     Consolidated,
     Downscaled,
@@ -34,6 +35,7 @@ from recollect.events.facts import (
     Unknown,
     Unlinked,
 )
+from recollect.when import iso
 
 _TEXT_MAX = 72
 _OBEYED = (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -92,6 +94,8 @@ def summarize(fact: AnyFact | Unknown | Redacted) -> str:  # noqa: PLR0911, PLR0
             return f"rows {first} to {end - 1} sealed in one index of {count}"
         case Recovered(segment=segment, length=length):
             return f"{length} unacknowledged bytes of {segment} moved aside"
+        case ClockCorrected(first=first, at=at, was=was):
+            return f"recorded time set back from {iso(was)} to {iso(at)}: a clock ran ahead from @{first} on"
         case Unknown(type=type_, version=version):
             return f"an event of a newer program: {type_} v{version}"
         case Redacted(erased_at=erased_at):

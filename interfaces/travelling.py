@@ -105,7 +105,7 @@ class Travelling:
             begin, end = self._range(id, since, until)
             inquiry = self._inquiry(query, asking, now=end.now)
             log, given = self._store.log, asking.get("now")
-            clock = log.time_of if given is None else lambda _: inquiry.question.now
+            clock = log.effective_time if given is None else lambda _: inquiry.question.now
             return rank_history(log, inquiry, id, since=begin.seq, until=end.seq, points=points, clock=clock)
 
     def _range(self, memory_id: str, since: When | None, until: When | None) -> tuple[Moment, Moment]:

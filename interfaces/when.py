@@ -1,12 +1,16 @@
-"""Moments as people write them: a seq (`@1234`), ISO 8601 (naive means UTC), or `2 days ago`."""
+"""Moments as people write them: a seq (`@1234`), ISO 8601 (naive means UTC), or `2 days ago`; and their clock."""
 
 from __future__ import annotations
 
 import math
+import os
 import re
 from datetime import UTC, datetime
 
+from recollect.events.clock import AHEAD_MAX, in_calendar, iso, to_datetime
 from recollect.events.errors import InvalidInput
+
+__all__ = ["When", "clock_ahead_max", "iso", "micros", "parse_seq", "parse_time", "to_datetime"]
 
 When = int | str | datetime
 
@@ -21,8 +25,6 @@ _SECONDS = {
     "year": 31_536_000,  # 365 days
 }
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROS_MIN = -62_135_596_800_000_000  # the beginning of the year 1
-_MICROS_MAX = 253_402_300_799_999_999  # the end of the year 9999
 
 
 def micros(moment: datetime) -> int:
@@ -31,17 +33,6 @@ def micros(moment: datetime) -> int:
         moment = moment.replace(tzinfo=UTC)
     delta = moment - _EPOCH
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
-
-
-def to_datetime(moment: int) -> datetime:
-    return datetime.fromtimestamp(moment // 1_000_000, UTC).replace(microsecond=moment % 1_000_000)
-
-
-def iso(moment: int) -> str:
-    """A moment in µs as ISO 8601 in UTC; one that no calendar has stays a number."""
-    if not _MICROS_MIN <= moment <= _MICROS_MAX:
-        return f"{moment} µs after 1970"
-    return to_datetime(moment).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def parse_time(when: str | datetime | float, *, now: int, what: str = "time") -> int:
@@ -56,7 +47,7 @@ def parse_time(when: str | datetime | float, *, now: int, what: str = "time") ->
         raise InvalidInput(
             f"{what} {when!r} is not a time; write it as 2026-11-01T12:00:00+00:00, 2026-11-01 or '2 days ago'{seq}"
         )
-    if not _MICROS_MIN <= moment <= _MICROS_MAX:
+    if not in_calendar(moment):
         raise InvalidInput(f"{what} {when!r} lies outside the years 1 to 9999")
     return round(moment)
 
@@ -95,3 +86,13 @@ def parse_seq(when: When) -> int | None:
             raise InvalidInput(f"{when!r} is not a seq; write it as @1234")
         return int(digits)
     return None
+
+
+def clock_ahead_max() -> int:
+    """How far recorded time may be ahead of the clock for a write: RECOLLECT_CLOCK_AHEAD (`7d`), or a day; in µs."""
+    told = os.environ.get("RECOLLECT_CLOCK_AHEAD")
+    if not told:
+        return AHEAD_MAX
+    from recollect.dream.schedule import parse_interval  # noqa: PLC0415 (imports wait until needed)
+
+    return parse_interval(told)

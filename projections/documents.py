@@ -25,6 +25,7 @@ from msgspec import UNSET
 from recollect.events.envelope import Recorded
 from recollect.events.facts import (
     Accessed,
+    ClockCorrected,
     Clustered,
     Consolidated,
     Downscaled,
@@ -134,7 +135,7 @@ class Documents:
             case (
                 Accessed() | Recalled() | Rated() | Linked() | Unlinked() | Clustered() | DreamBegan()
                 | Consolidated() | Downscaled() | Stabilized() | Placed() | Promoted() | DreamEnded()
-                | FormulaAdopted() | EmbedderAdopted() | ShardSealed() | Recovered() | Unknown() | Redacted()
+                | FormulaAdopted() | EmbedderAdopted() | ShardSealed() | Recovered() | ClockCorrected() | Unknown() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

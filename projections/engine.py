@@ -17,6 +17,7 @@ import numpy as np
 from recollect.events.envelope import Recorded
 from recollect.events.facts import (
     Accessed,
+    ClockCorrected,
     Clustered,
     Consolidated,
     Downscaled,
@@ -112,7 +113,7 @@ class Engine:
             case (
                 Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
                 | Accessed() | Rated() | Linked() | Unlinked() | Clustered() | Consolidated() | Downscaled()
-                | Stabilized() | Pruned() | Placed() | Promoted() | ShardSealed() | Recovered() | Redacted()
+                | Stabilized() | Pruned() | Placed() | Promoted() | ShardSealed() | Recovered() | ClockCorrected() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

@@ -19,6 +19,7 @@ import numpy as np
 from recollect.events.envelope import Recorded
 from recollect.events.facts import (
     Accessed,
+    ClockCorrected,
     Clustered,
     Consolidated,
     Downscaled,
@@ -111,7 +112,7 @@ class Graph:
                 Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
                 | Accessed() | Recalled() | Rated() | DreamBegan() | Consolidated() | Downscaled()
                 | Stabilized() | Pruned() | Placed() | Promoted() | DreamEnded() | FormulaAdopted()
-                | EmbedderAdopted() | ShardSealed() | Recovered() | Unknown() | Redacted()
+                | EmbedderAdopted() | ShardSealed() | Recovered() | ClockCorrected() | Unknown() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

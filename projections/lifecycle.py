@@ -19,6 +19,7 @@ import numpy as np
 from recollect.events.envelope import Recorded
 from recollect.events.facts import (
     Accessed,
+    ClockCorrected,
     Clustered,
     Consolidated,
     Downscaled,
@@ -117,7 +118,7 @@ class Lifecycle:
                 self._dream(recorded.fact, seq)
             case (
                 Linked() | Unlinked() | Clustered() | DreamBegan() | DreamEnded() | FormulaAdopted()
-                | EmbedderAdopted() | ShardSealed() | Recovered() | Unknown() | Redacted()
+                | EmbedderAdopted() | ShardSealed() | Recovered() | ClockCorrected() | Unknown() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

@@ -24,6 +24,7 @@ from recollect.events import grid
 from recollect.events.envelope import Recorded
 from recollect.events.facts import (
     Accessed,
+    ClockCorrected,
     Clustered,
     Consolidated,
     Downscaled,
@@ -126,7 +127,7 @@ class Vectors:
                 Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
                 | Accessed() | Recalled() | Rated() | Linked() | Unlinked() | Clustered() | DreamBegan()
                 | Consolidated() | Downscaled() | Stabilized() | Pruned() | Placed() | Promoted()
-                | DreamEnded() | FormulaAdopted() | Recovered() | Unknown() | Redacted()
+                | DreamEnded() | FormulaAdopted() | Recovered() | ClockCorrected() | Unknown() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

@@ -22,14 +22,22 @@ from itertools import pairwise
 import msgspec
 import numpy as np
 
-from recollect.events.facts import DreamBegan, Question, Recalled, Recovered, Redacted, Unknown
+from recollect.events.facts import (
+    ClockCorrected,
+    DreamBegan,
+    Question,
+    Recalled,
+    Recovered,
+    Redacted,
+    Unknown,
+)
 from recollect.events.log import Log
 from recollect.replay.inquiry import Inquiry, Moment, Standing
 from recollect.replay.redaction import redacted_within
 from recollect.replay.turns import turns
 
 SAMPLES = 12
-_UNMOVED_BY = (DreamBegan, Recovered, Unknown, Redacted)
+_UNMOVED_BY = (ClockCorrected, DreamBegan, Recovered, Unknown, Redacted)
 
 Progress = Callable[[int, int], None]
 

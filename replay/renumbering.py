@@ -9,6 +9,7 @@ import msgspec
 from recollect.events.facts import (
     Accessed,
     AnyFact,
+    ClockCorrected,
     Downscaled,
     DreamBegan,
     Question,
@@ -21,7 +22,7 @@ from recollect.events.facts import (
 Renumber = Callable[[int], int]
 
 
-def renumbered(fact: AnyFact, seq_of: Renumber) -> AnyFact:
+def renumbered(fact: AnyFact, seq_of: Renumber) -> AnyFact:  # noqa: PLR0911 (one return per kind)
     """The fact with every seq in it put through `seq_of`; the fact itself if it names none.
 
     An `Erased` event names events with what is left of them; `Leftovers` moves it.
@@ -31,6 +32,8 @@ def renumbered(fact: AnyFact, seq_of: Renumber) -> AnyFact:
             return msgspec.structs.replace(fact, recall=seq_of(recall))
         case Downscaled(undoes=int(undoes)):
             return msgspec.structs.replace(fact, undoes=seq_of(undoes))
+        case ClockCorrected(first=first):
+            return msgspec.structs.replace(fact, first=seq_of(first))
         case DreamBegan(basis=basis) | ShardSealed(basis=basis):
             return msgspec.structs.replace(fact, basis=seq_of(basis))
         case Reembedded(sources=sources) if sources:

@@ -15,6 +15,7 @@ from recollect.memory import Memory
 WORDS = ["auth", "session", "postgres", "redis", "deploy", "tuesday", "billing", "stripe", "cookie", "login"]
 START = 1_763_000_000_000_000
 HOUR = 3_600_000_000
+LATER = START + 120 * HOUR  # when a store that was lived in is opened again
 
 
 class Hourly:

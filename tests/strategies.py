@@ -17,6 +17,7 @@ from recollect.events.envelope import Recorded, encode, type_name
 from recollect.events.facts import (
     Accessed,
     AnyFact,
+    ClockCorrected,
     Cluster,
     Clustered,
     Consolidated,
@@ -257,6 +258,7 @@ engine: tuple[SearchStrategy[AnyFact], ...] = (
         length=st.just(7),
         quarantined_as=st.just("1.bad"),
     ),
+    st.builds(ClockCorrected, first=st.just(1), at=st.just(0), was=st.just(0)),
 )
 
 

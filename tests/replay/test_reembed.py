@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from compared_stores import Hourly, contents, live, scattered
+from compared_stores import LATER, Hourly, contents, live, scattered
 
 from recollect import reembedding
 from recollect.cli import main
@@ -36,7 +36,7 @@ def vector(text: str) -> bytes:
 
 
 def test_recalls_from_before_and_after_the_switch_verify_exactly(lived: Path):
-    with Memory.open(lived, embedder="hash", clock=Hourly()) as memory:
+    with Memory.open(lived, embedder="hash", clock=Hourly(LATER)) as memory:
         report = memory.reembed(scattered)
         assert (report.embedder, report.embedded) == ("scattered", 20)
         answer = memory.recall("redis session")
@@ -331,7 +331,7 @@ def test_clusters_that_an_undone_dream_brings_back_are_centred_where_they_were(t
 
 
 def test_trying_out_carries_erasures_over_and_follows_those_that_came_since(lived: Path, tmp_path: Path):
-    with Memory.open(lived, embedder="hash", clock=Hourly()) as memory:
+    with Memory.open(lived, embedder="hash", clock=Hourly(LATER)) as memory:
         memory.dream()
         memory.erase("m3")
         memory.recall("auth session")

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from recollect.events.errors import HeadMoved
 from recollect.files import applying
 from recollect.memory import Memory
+from recollect.store import system_clock
 
 Open = Callable[..., Memory]
 SAMPLES = Path(__file__).parents[2] / "golden" / "foreign"
@@ -247,7 +248,7 @@ memory.import_({str(path)!r}, progress=die)
 """
     child = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, timeout=120)
     assert child.returncode == -signal.SIGKILL, child.stderr
-    memory, clean = open_memory(), open_memory("clean")
+    memory, clean = open_memory(clock=system_clock), open_memory("clean")
     have = len(memory.memories())
     assert 0 < have < 700
     assert memory.import_(path).remembered == 700 - have
