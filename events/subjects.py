@@ -29,6 +29,7 @@ from recollect.events.facts import (
     Reembedded,
     Restored,
     Revised,
+    ShardRetired,
     ShardSealed,
     Stabilized,
     Superseded,
@@ -60,7 +61,7 @@ def memories_of(fact: AnyFact | Unknown | Redacted) -> tuple[MemoryId, ...]:  # 
             return (id_,)
         case (
             Downscaled() | DreamBegan() | DreamEnded() | FormulaAdopted() | EmbedderAdopted() | ShardSealed()
-            | Recovered() | Unknown() | Redacted()
+            | ShardRetired() | Recovered() | Unknown() | Redacted()
         ):  # fmt: skip
             return ()
         case _:

@@ -46,6 +46,7 @@ from recollect.events.facts import (
     Reembedded,
     Restored,
     Revised,
+    ShardRetired,
     ShardSealed,
     Stabilized,
     Superseded,
@@ -134,7 +135,7 @@ class Documents:
             case (
                 Accessed() | Recalled() | Rated() | Linked() | Unlinked() | Clustered() | DreamBegan()
                 | Consolidated() | Downscaled() | Stabilized() | Placed() | Promoted() | DreamEnded()
-                | FormulaAdopted() | EmbedderAdopted() | ShardSealed() | Recovered() | Unknown() | Redacted()
+                | FormulaAdopted() | EmbedderAdopted() | ShardSealed() | ShardRetired() | Recovered() | Unknown() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

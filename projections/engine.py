@@ -38,6 +38,7 @@ from recollect.events.facts import (
     Reembedded,
     Restored,
     Revised,
+    ShardRetired,
     ShardSealed,
     Stabilized,
     Superseded,
@@ -112,7 +113,7 @@ class Engine:
             case (
                 Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
                 | Accessed() | Rated() | Linked() | Unlinked() | Clustered() | Consolidated() | Downscaled()
-                | Stabilized() | Pruned() | Placed() | Promoted() | ShardSealed() | Recovered() | Redacted()
+                | Stabilized() | Pruned() | Placed() | Promoted() | ShardSealed() | ShardRetired() | Recovered() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

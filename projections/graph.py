@@ -41,6 +41,7 @@ from recollect.events.facts import (
     Reembedded,
     Restored,
     Revised,
+    ShardRetired,
     ShardSealed,
     Stabilized,
     Superseded,
@@ -111,7 +112,7 @@ class Graph:
                 Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
                 | Accessed() | Recalled() | Rated() | DreamBegan() | Consolidated() | Downscaled()
                 | Stabilized() | Pruned() | Placed() | Promoted() | DreamEnded() | FormulaAdopted()
-                | EmbedderAdopted() | ShardSealed() | Recovered() | Unknown() | Redacted()
+                | EmbedderAdopted() | ShardSealed() | ShardRetired() | Recovered() | Unknown() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

@@ -44,6 +44,7 @@ from recollect.events.facts import (
     Reembedded,
     Restored,
     Revised,
+    ShardRetired,
     ShardSealed,
     StabilityChange,
     Stabilized,
@@ -117,7 +118,7 @@ class Lifecycle:
                 self._dream(recorded.fact, seq)
             case (
                 Linked() | Unlinked() | Clustered() | DreamBegan() | DreamEnded() | FormulaAdopted()
-                | EmbedderAdopted() | ShardSealed() | Recovered() | Unknown() | Redacted()
+                | EmbedderAdopted() | ShardSealed() | ShardRetired() | Recovered() | Unknown() | Redacted()
             ):  # fmt: skip
                 pass
             case _:
