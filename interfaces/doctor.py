@@ -1,7 +1,8 @@
 """doctor: a store examined end to end, what is wrong in it, and how to put each thing right.
 
 Looking changes nothing: the log is opened for reading, and nothing is recovered, finished or rebuilt. `fix` does
-what is safe: it deletes caches that are wrong, finishes an erasure and removes what interrupted work left behind.
+what is safe: it deletes caches that are wrong, finishes an erasure, retires shards that cannot be used (an event),
+and removes what interrupted work left behind.
 Damage to acknowledged data is never cut or changed; `salvage` copies what can be read before the first damaged
 event into a new store, event for event with the same chain.
 """
@@ -9,7 +10,7 @@ event into a new store, event for event with the same chain.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -173,7 +174,8 @@ def _leftovers(folder: Path) -> Iterator[Problem]:
 
 
 def _fix(folder: Path, problems: tuple[Problem, ...]) -> None:
-    """Only what is safe: caches and leftovers are deleted, an erasure is finished by opening the store."""
+    """Only what is safe: caches and leftovers are deleted, an erasure is finished by opening the store, and a shard
+    that cannot be used is retired."""
     for problem in problems:
         if problem.severity in ("cache", "leftover"):
             with suppress(OSError):  # what cannot be deleted is found again, and stays a problem
@@ -183,6 +185,18 @@ def _fix(folder: Path, problems: tuple[Problem, ...]) -> None:
         for path in checkpoints.paths(folder / "cache" / "checkpoints"):
             path.unlink(missing_ok=True)  # so that every erasure is looked at again
         Store.open(folder).close()
+    bad = [problem for problem in problems if problem.severity == "shard"]
+    if not damaged and bad:
+        _retire(folder, bad)
+
+
+def _retire(folder: Path, bad: Sequence[Problem]) -> None:
+    store = Store.open(folder)
+    try:
+        for problem in bad:
+            store.retire_shard(problem.shard, f"doctor: {problem.what}")
+    finally:
+        store.close()
 
 
 def _salvage(folder: Path, target: Path) -> Salvage:

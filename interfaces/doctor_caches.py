@@ -1,7 +1,9 @@
 """What `doctor` finds in the caches beside a log that is whole: checkpoints and shards compared with the log.
 
 A checkpoint must be readable, of this log, younger than the last erasure, and equal to what folding the log gives; a
-shard's file must have the digest that it is named by, and an event must speak of it.
+shard's file must have the digest that it is named by, and an event must speak of it. Every shard that the log uses at
+some seq must be had: its file holds the rows and vectors of the log, or building it gives its digest again. One that
+is bad is retired by `--fix`, with an event.
 """
 
 from __future__ import annotations
@@ -13,26 +15,30 @@ from typing import Any, Literal
 import msgspec
 import numpy.typing as npt
 
+from recollect.events.facts import ShardSealed
 from recollect.events.redacted_log import RedactedLog
 from recollect.projections import checkpoints
 from recollect.projections.columns import State
 from recollect.projections.shard_cache import file_digest
+from recollect.projections.shard_names import UnknownBuilder
+from recollect.projections.vectors import Vectors
 from recollect.projections.view import LEXICAL, Projections
 from recollect.store import Progress
 
-Severity = Literal["damage", "erasure", "cache", "leftover"]
+Severity = Literal["damage", "erasure", "shard", "cache", "leftover", "unknown"]
 
 # How postings are grouped depends on when they came; what they say follows from the tokens.
 _GROUPED = "block"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong, where, and what to do; `fix` handles all but damage."""
+    """One thing that is wrong, where, and what to do; `fix` handles all but damage and what could not be examined."""
 
     severity: Severity
     where: str
     what: str
     remedy: str
+    shard: str = ""
 
 
 class Caches:
@@ -67,7 +73,7 @@ class Caches:
         return f"it is not what the log gives ({', '.join(differing)})" if differing else None
 
     def _folded(self, analyzers: list[str], upto: int) -> Projections:
-        projections = Projections(analyzers)
+        projections = Projections(analyzers, shard_dir=self._cache / "shards")
         for position in projections.apply_all(self._log.read(0, upto)):
             if self._progress:
                 self._progress(position, upto)
@@ -75,12 +81,40 @@ class Caches:
 
     def _shards(self) -> Iterator[Problem]:
         paths = sorted((self._cache / "shards").glob("*.hnsw"))
-        known = self._folded([], self._log.head).vectors.digests if paths else frozenset()
+        vectors = self._folded([], self._log.head).vectors
+        known = vectors.digests
+        for sealed in vectors.seals.values():
+            yield from self._shard(vectors, sealed.fact)
         for path in paths:
             if file_digest(path) != path.stem:
                 yield _bad_cache(path, "the shard is damaged: its bytes are not those of its name")
             elif path.stem not in known:
                 yield _bad_cache(path, "no event speaks of this shard, or it holds a vector that was erased")
+
+    def _shard(self, vectors: Vectors, sealed: ShardSealed) -> Iterator[Problem]:
+        try:
+            wrong = vectors.shards.examine(sealed, vectors.block_of(sealed), self._progress)
+        except (OSError, RuntimeError, MemoryError, UnknownBuilder) as error:
+            yield Problem(
+                severity="unknown",
+                where=f"shard {sealed.digest}",
+                what=f"the shard could not be examined: {error}",
+                remedy="see to it that there is room in the temporary directory and in memory, and examine again",
+            )
+        else:
+            if wrong is not None:
+                yield _bad_shard(sealed.digest, wrong.reason)
+
+
+def _bad_shard(digest: str, what: str) -> Problem:
+    return Problem(
+        severity="shard",
+        where=f"shard {digest}",
+        what=f"the log uses a shard that cannot be used: {what}",
+        remedy="let `recollect doctor --fix` retire it with an event; its rows are then compared one by one until they "
+        "are sealed again",
+        shard=digest,
+    )
 
 
 def _bad_cache(path: Path, what: str) -> Problem:

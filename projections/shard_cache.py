@@ -123,6 +123,23 @@ class ShardCache:
         self._failed[sealed.digest] = failed, until
         raise failed
 
+    def examine(
+        self, sealed: ShardSealed, source: Source, progress: Progress | None = None
+    ) -> ShardUnavailable | None:
+        """What is wrong with a shard, its whole content compared; one without a file is built, and not kept.
+
+        Raises OSError, RuntimeError or MemoryError where that cannot be told.
+        """
+        try:
+            shard = self._read(sealed, lambda: source)
+            if shard is None:
+                ShardCache(None)._rebuild(sealed, source, progress, None)
+                return None
+            wrong = shard.unlike(source, whole=True)
+        except ShardUnavailable as error:
+            return error
+        return None if wrong is None else _bad_file(sealed.digest, wrong)
+
     def why_not(self, digest: str) -> ShardUnavailable | None:
         """Why this shard could not be had when it was last wanted."""
         failed, _ = self._failed.get(digest, (None, 0.0))
@@ -197,7 +214,7 @@ class ShardCache:
                 return shard
         if not _has_digest(path, sealed.digest):  # deleted meanwhile, or written by another process
             return None
-        raise ShardUnavailable(sealed.digest, f"the file that the log adopted is bad: {wrong}", proven=True)
+        raise _bad_file(sealed.digest, wrong)
 
     def _rebuild(
         self, sealed: ShardSealed, source: Source, progress: Progress | None, stop: threading.Event | None
@@ -225,6 +242,10 @@ class ShardCache:
         finally:
             path.unlink(missing_ok=True)
         return digest
+
+
+def _bad_file(digest: str, wrong: str) -> ShardUnavailable:
+    return ShardUnavailable(digest, f"the file that the log adopted is bad: {wrong}", proven=True)
 
 
 def _checked(shard: Shard, expected: ShardSealed | None) -> str:
