@@ -133,7 +133,7 @@ class ShardCache:
         try:
             shard = self._read(sealed, lambda: source)
             if shard is None:
-                ShardCache(None)._rebuild(sealed, source, progress, None)
+                _checked(build_shard(source, Builder.parse(sealed.builder), progress=progress), sealed)
                 return None
             wrong = shard.unlike(source, whole=True)
         except ShardUnavailable as error:
