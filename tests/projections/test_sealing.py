@@ -282,7 +282,10 @@ def test_a_retired_shard_may_be_sealed_again_under_another_event_id(tmp_path):
     assert [fact.digest for fact in log.vectors.shards_at(log.vectors.seq)] == [first.digest]
     retired = log.vectors.retired_at(first.digest)
     assert retired == 12
-    assert seal_event_id(first, retired=retired) not in {seal_event_id(first), seal_event_id(first, retired=99)}
+    assert seal_event_id(first, retired=retired) not in {
+        seal_event_id(first),
+        seal_event_id(first, retired=99),
+    }
 
 
 def test_nothing_is_sealed_before_there_are_enough_vectors_for_a_first_shard():
