@@ -29,7 +29,11 @@ def start(work: Callable[[], None], *, name: str, tell: Callable[[], None] | Non
 
     thread = threading.Thread(target=run, name=name, daemon=True)
     _running[thread] = tell
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:  # the system gives no more threads
+        del _running[thread]
+        raise
     return thread
 
 

@@ -175,7 +175,7 @@ class ShardCache:
         with self._lock:
             for digest in [digest for digest in self._loaded if digest not in digests]:
                 del self._loaded[digest]
-            self._failed.clear()
+            self._failed = {digest: one for digest, one in self._failed.items() if digest in digests}
             if self._directory is None or not self._directory.exists():
                 return []
             gone = [path for path in sorted(self._directory.glob("*.hnsw")) if path.stem not in digests]
