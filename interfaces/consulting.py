@@ -71,8 +71,12 @@ def consult(
 def _scanned(store: Store, digest: str) -> str:
     failed = store.projections.vectors.shards.why_not(digest)
     reason = failed.reason if failed else "it could not be had when this was asked first"
-    remedy = "" if failed is None or failed.proven else "; `recollect doctor` says more, and `--fix` retires it"
-    return f"vector: the shard {digest[:12]} was not used, its rows were compared one by one ({reason}){remedy}"
+    remedy = (
+        "" if failed is None or failed.proven else "; `recollect doctor` says more, and `--fix` retires it"
+    )
+    return (
+        f"vector: the shard {digest[:12]} was not used, its rows were compared one by one ({reason}){remedy}"
+    )
 
 
 def retire_bad_shards(store: Store, question: Question) -> None:
