@@ -70,6 +70,8 @@ def rank_around(
     """Rank; where shards cannot be had their rows are scanned, and the question that is returned says which."""
 
     def asked(scanned: tuple[str, ...]) -> Question:
+        if scanned == question.effects.scanned:
+            return question  # the same object: a copy of the default effects would be recorded in full
         effects = msgspec.structs.replace(question.effects, scanned=scanned)
         return msgspec.structs.replace(question, effects=effects)
 

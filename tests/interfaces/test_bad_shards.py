@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from recollect.doctor import doctor
+from recollect.events.envelope import encode
 from recollect.events.facts import Recalled, ShardSealed
 from recollect.memory import Memory
 from recollect.projections import shard_cache
@@ -157,6 +158,12 @@ def test_without_a_shard_that_comes_out_otherwise_recalls_go_on_and_replays_name
     assert sealed.digest[:12] in comparison.note
     assert memory.explain("tea number 3", "n3").rank is not None
     assert memory.dream(dry_run=True).counts is not None
+
+
+def test_a_recall_that_lacks_no_shard_is_recorded_in_the_bytes_that_it_always_was(memory: Memory):
+    memory.remember("green tea", id="a")
+    seq = int((memory.recall("tea").id or "")[1:])
+    assert b"effects" not in encode(memory.store.event(seq).fact)
 
 
 def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
