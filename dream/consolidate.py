@@ -24,6 +24,7 @@ from recollect.dream.candidates import Candidates
 from recollect.dream.night import Change, Night, Outcome
 from recollect.events.facts import AnyFact, Consolidated, Linked, PairDecision, Pairing, StrengthChange
 from recollect.projections.columns import BoolArray, Int32Array
+from recollect.projections.shard_cache import around
 
 _REPLAYED = """
     SELECT memory, session, strength, status, accesses_since,
@@ -154,7 +155,9 @@ class _Society:
         def admit(rows: Int32Array) -> BoolArray:
             return among[documents.memory_of[rows]]
 
-        hits = self._vectors.search(vector, at=seq, top=top, admit=admit)
+        hits, _ = around(
+            lambda without: self._vectors.search(vector, at=seq, top=top, admit=admit, without=without)
+        )
         return list(zip(documents.memory_of[hits.rows].tolist(), hits.cosines.tolist(), strict=True))
 
 

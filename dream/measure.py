@@ -14,7 +14,7 @@ from recollect.dream.settings import MeasureSettings
 from recollect.events.facts import MemoryId, Question
 from recollect.projections.view import View
 from recollect.query.formula import Formula
-from recollect.query.ranking import rank
+from recollect.query.ranking import rank_around
 from recollect.query.ranking_metrics import churn_at, rbo, reciprocal_rank
 
 
@@ -33,7 +33,10 @@ def measured(
     if not asked:
         return {"questions": 0.0}
     pairs = [
-        (rank(one.question, before, one.formula).ids, rank(one.question, after, one.formula).ids)
+        (
+            rank_around(one.question, before, one.formula)[1].ids,
+            rank_around(one.question, after, one.formula)[1].ids,
+        )
         for one in asked
     ]
     metrics = {

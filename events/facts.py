@@ -198,11 +198,15 @@ class Previous(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Effects(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a ranking got from outside: recorded, never recomputed."""
+    """What a ranking got from outside: recorded, never recomputed.
+
+    `scanned` names shards (by digest) that could not be had: their rows were compared one by one instead.
+    """
 
     expansions: tuple[Expansion, ...] | None = None
     reranked: Reranked | None = None
     previous: Previous | None = None
+    scanned: tuple[str, ...] = ()
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -414,7 +418,10 @@ class EmbedderAdopted(Fact, frozen=True, kw_only=True, tag="embedder.adopted"):
 
 
 class ShardSealed(Fact, frozen=True, kw_only=True, tag="shard.sealed"):
-    """Rows [first_row, end_row) alive at `basis` are searched through one HNSW index from here on."""
+    """Rows [first_row, end_row) alive at `basis` are searched through one HNSW index from here on.
+
+    `rows` is a digest over these rows, their memories included (see `row_digest`); empty in seals from before it.
+    """
 
     first_row: int
     end_row: int
@@ -422,6 +429,14 @@ class ShardSealed(Fact, frozen=True, kw_only=True, tag="shard.sealed"):
     count: int
     digest: str
     builder: str
+    rows: str = ""
+
+
+class ShardRetired(Fact, frozen=True, kw_only=True, tag="shard.retired"):
+    """From here on searches do without every shard of this digest that was sealed before."""
+
+    digest: str
+    reason: str
 
 
 class Recovered(Fact, frozen=True, kw_only=True, tag="log.recovered"):
@@ -469,6 +484,7 @@ AnyFact = (
     | FormulaAdopted
     | EmbedderAdopted
     | ShardSealed
+    | ShardRetired
     | Recovered
     | ClockCorrected
 )

@@ -30,6 +30,7 @@ from recollect.events.facts import (
     Reembedded,
     Restored,
     Revised,
+    ShardRetired,
     ShardSealed,
     Stabilized,
     Superseded,
@@ -61,7 +62,7 @@ def memories_of(fact: AnyFact | Unknown | Redacted) -> tuple[MemoryId, ...]:  # 
             return (id_,)
         case (
             Downscaled() | DreamBegan() | DreamEnded() | FormulaAdopted() | EmbedderAdopted() | ShardSealed()
-            | Recovered() | ClockCorrected() | Unknown() | Redacted()
+            | ShardRetired() | Recovered() | ClockCorrected() | Unknown() | Redacted()
         ):  # fmt: skip
             return ()
         case _:

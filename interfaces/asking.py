@@ -16,7 +16,7 @@ from recollect.events.errors import InvalidInput
 from recollect.events.facts import Context, Filters, Ingested, Question, Redacted, Revised
 from recollect.projections.view import View
 from recollect.query.formula import Formula
-from recollect.query.ranking import Ranking, rank
+from recollect.query.ranking import Ranking, rank_around
 from recollect.query.stages.weigh import Weigh
 from recollect.store import Store
 from recollect.when import iso, parse_time
@@ -83,11 +83,12 @@ def pose(
     return question, degraded
 
 
-def ask(store: Store, question: Question, view: View, formula: Formula) -> Ranking:
+def ask(store: Store, question: Question, view: View, formula: Formula) -> tuple[Question, Ranking]:
+    """The ranking, and the question with the shards that were done without."""
     check_weights(question.context.weights, formula)
     store.require(formula)
     with store.lock, store.whole:
-        return rank(question, view, formula, ahead=True)
+        return rank_around(question, view, formula, ahead=True)
 
 
 def check_weights(weights: Mapping[str, float], formula: Formula) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
@@ -17,6 +18,7 @@ import msgspec
 from recollect import validate
 from recollect.asking import ask, content_of_row
 from recollect.embedding import Embedding
+from recollect.events.errors import RecollectError
 from recollect.events.facts import Effects, Expansion, Question, Reranked
 from recollect.projections.view import View
 from recollect.query.formula import Formula
@@ -59,13 +61,36 @@ def consult(
 ) -> Consulted:
     """The question ranked at a view, with the help of the models if the formula wants it."""
     desk = _Desk(store, view, formula, models, embedding)
-    first = Consulted(question, ask(store, question, view, formula), ())
-    return _reranked(desk, _expanded(desk, first))
+    first = Consulted(*ask(store, question, view, formula), ())
+    done = _reranked(desk, _expanded(desk, first))
+    for digest in done.question.effects.scanned:
+        done = _noting(done, _scanned(store, digest))
+    return done
+
+
+def _scanned(store: Store, digest: str) -> str:
+    failed = store.projections.vectors.shards.why_not(digest)
+    reason = failed.reason if failed else "it could not be had when this was asked first"
+    remedy = (
+        "" if failed is None or failed.proven else "; `recollect doctor` says more, and `--fix` retires it"
+    )
+    return (
+        f"vector: the shard {digest[:12]} was not used, its rows were compared one by one ({reason}){remedy}"
+    )
+
+
+def retire_bad_shards(store: Store, question: Question) -> None:
+    """Retire the shards that this question did without, if the log adopted a bad file; an answer never fails by it."""
+    for digest in question.effects.scanned:
+        failed = store.projections.vectors.shards.why_not(digest)
+        if failed is not None and failed.proven:
+            with suppress(RecollectError, OSError):  # tried again by the next recall
+                store.retire_shard(digest, failed.reason)
 
 
 def _again(desk: _Desk, before: Consulted, effects: Effects) -> Consulted:
     question = msgspec.structs.replace(before.question, effects=effects)
-    return Consulted(question, ask(desk.store, question, desk.view, desk.formula), before.degraded)
+    return Consulted(*ask(desk.store, question, desk.view, desk.formula), before.degraded)
 
 
 def _noting(before: Consulted, note: str) -> Consulted:

@@ -2,7 +2,8 @@
 
 Looking changes nothing: the log is opened for reading, and nothing is recovered, finished or rebuilt. `fix` does
 what is safe: it deletes caches that are wrong, finishes an erasure, removes what interrupted work left behind, and
-records that a clock ran ahead if recorded time is too far ahead of this machine's.
+appends events where those heal: a shard that cannot be used is retired, a text with another text's vector is embedded
+again, recorded time that ran ahead of this machine's clock is corrected.
 Damage to acknowledged data is never cut or changed; `salvage` copies what can be read before the first damaged
 event into a new store, event for event with the same chain.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -102,8 +103,9 @@ def examine(
         problems += _clock_ahead(base)
         if not damage:
             problems += _unnamed_erasures(log)
-            problems += Caches(folder / "cache", log, progress).problems()
-            check = check_vectors(log, folded(log, [], log.head, progress), embedder)
+            projections = folded(log, [], log.head, progress, folder / "cache" / "shards")
+            problems += Caches(folder / "cache", log, projections, progress).problems()
+            check = check_vectors(log, projections, embedder)
             problems += _wrong_vectors(check)
             notes += _unchecked_vectors(check)
         problems += _leftovers(folder)
@@ -255,27 +257,38 @@ def _leftovers(folder: Path) -> Iterator[Problem]:
 # --- repair ------------------------------------------------------------------------------------------
 
 
-def _fix(folder: Path, problems: tuple[Problem, ...], clock: Clock, embedder: Embedder | None) -> None:
-    """Only what is safe: caches and leftovers are deleted, an erasure is finished by opening the store, recorded time
-    is corrected by an event, texts that have another text's vector are embedded again."""
+def _fix(folder: Path, problems: Sequence[Problem], clock: Clock, embedder: Embedder | None) -> None:
+    """Only what is safe. Files of caches and leftovers are deleted; all else is mended by opening the store and
+    appending events, and nothing is appended to a log that is damaged."""
+    kinds = {problem.severity for problem in problems}
     for problem in problems:
         if problem.severity in ("cache", "leftover"):
             with suppress(OSError):  # what cannot be deleted is found again, and stays a problem
                 Path(problem.where).unlink(missing_ok=True)
-    damaged = any(problem.severity == "damage" for problem in problems)
-    if not damaged and any(problem.severity == "clock" for problem in problems):
+    if "damage" in kinds:
+        return
+    if "clock" in kinds:
         with suppress(RecollectError), _opened(folder, clock, read_only=False) as log:
             correct_clock(log)  # where nothing can be written it stays a problem
-    if not damaged and any(problem.severity == "erasure" for problem in problems):
+    if "erasure" in kinds:
         for path in checkpoints.paths(folder / "cache" / "checkpoints"):
             path.unlink(missing_ok=True)  # so that every erasure is looked at again
-        Store.open(folder, clock=clock).close()
-    if not damaged and any(problem.severity == "vectors" for problem in problems):
-        store = Store.open(folder, clock=clock)
+    if kinds & {"erasure", "vectors", "shard"}:
+        store = Store.open(folder, clock=clock)  # opening finishes erasures
         try:
-            mend_vectors(store, check_vectors(store.log, store.projections, embedder).wrong, embedder)
+            _append_repairs(store, problems, embedder)
         finally:
             store.close()
+
+
+def _append_repairs(store: Store, problems: Sequence[Problem], embedder: Embedder | None) -> None:
+    if store.read_only:
+        return
+    for problem in problems:
+        if problem.severity == "shard":
+            store.retire_shard(problem.shard, f"doctor: {problem.what}")
+    if any(problem.severity == "vectors" for problem in problems):
+        mend_vectors(store, check_vectors(store.log, store.projections, embedder).wrong, embedder)
 
 
 def correct_clock(log: Log) -> None:

@@ -1,7 +1,9 @@
 """What `doctor` finds in the caches beside a log that is whole: checkpoints and shards compared with the log.
 
 A checkpoint must be readable, of this log, younger than the last erasure, and equal to what folding the log gives; a
-shard's file must have the digest that it is named by, and an event must speak of it.
+shard's file must have the digest that it is named by, and an event must speak of it. Every shard that the log uses at
+some seq must be had: its file holds the rows and vectors of the log, or building it gives its digest again. One that
+is bad is retired by `--fix`, with an event.
 """
 
 from __future__ import annotations
@@ -13,34 +15,42 @@ from typing import Any, Literal
 import msgspec
 import numpy.typing as npt
 
+from recollect.events.facts import ShardSealed
 from recollect.events.redacted_log import RedactedLog
 from recollect.projections import checkpoints
 from recollect.projections.columns import State
 from recollect.projections.shard_cache import file_digest
+from recollect.projections.shard_names import UnknownBuilder
+from recollect.projections.vectors import Vectors
 from recollect.projections.view import LEXICAL, Projections
 from recollect.store import Progress
 
-Severity = Literal["damage", "erasure", "clock", "vectors", "cache", "leftover"]
+Severity = Literal["damage", "erasure", "clock", "vectors", "shard", "cache", "leftover", "unknown"]
 
 # How postings are grouped depends on when they came; what they say follows from the tokens.
 _GROUPED = "block"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong, where, and what to do; `fix` handles all but damage."""
+    """One thing that is wrong, where, and what to do; `fix` handles all but damage and what could not be examined."""
 
     severity: Severity
     where: str
     what: str
     remedy: str
+    shard: str = ""
 
 
 class Caches:
     """Checkpoints and shards beside a log that is whole, compared with what the log says."""
 
-    def __init__(self, cache: Path, log: RedactedLog, progress: Progress | None) -> None:
+    def __init__(
+        self, cache: Path, log: RedactedLog, projections: Projections, progress: Progress | None
+    ) -> None:
+        """`projections` are what the log gives at its head."""
         self._cache = cache
         self._log = log
+        self._projections = projections
         self._progress = progress
 
     def problems(self) -> Iterator[Problem]:
@@ -68,19 +78,51 @@ class Caches:
 
     def _shards(self) -> Iterator[Problem]:
         paths = sorted((self._cache / "shards").glob("*.hnsw"))
-        known = (
-            folded(self._log, [], self._log.head, self._progress).vectors.digests if paths else frozenset()
-        )
+        vectors = self._projections.vectors
+        known = vectors.digests
+        for sealed in vectors.seals.values():
+            yield from self._shard(vectors, sealed.fact)
         for path in paths:
             if file_digest(path) != path.stem:
                 yield _bad_cache(path, "the shard is damaged: its bytes are not those of its name")
             elif path.stem not in known:
                 yield _bad_cache(path, "no event speaks of this shard, or it holds a vector that was erased")
 
+    def _shard(self, vectors: Vectors, sealed: ShardSealed) -> Iterator[Problem]:
+        try:
+            wrong = vectors.shards.examine(sealed, vectors.block_of(sealed), self._progress)
+        except (OSError, RuntimeError, MemoryError, UnknownBuilder) as error:
+            yield Problem(
+                severity="unknown",
+                where=f"shard {sealed.digest}",
+                what=f"the shard could not be examined: {error}",
+                remedy="see to it that there is room in the temporary directory and in memory, and examine again",
+            )
+        else:
+            if wrong is not None:
+                yield _bad_shard(sealed.digest, wrong.reason)
 
-def folded(log: RedactedLog, analyzers: list[str], upto: int, progress: Progress | None) -> Projections:
-    """The projections that the log gives, without any cache."""
-    projections = Projections(analyzers)
+
+def _bad_shard(digest: str, what: str) -> Problem:
+    return Problem(
+        severity="shard",
+        where=f"shard {digest}",
+        what=f"the log uses a shard that cannot be used: {what}",
+        remedy="let `recollect doctor --fix` retire it with an event; its rows are then compared one by one until they "
+        "are sealed again",
+        shard=digest,
+    )
+
+
+def folded(
+    log: RedactedLog,
+    analyzers: list[str],
+    upto: int,
+    progress: Progress | None,
+    shard_dir: Path | None = None,
+) -> Projections:
+    """The projections that the log gives, without any checkpoint."""
+    projections = Projections(analyzers, shard_dir=shard_dir)
     for position in projections.apply_all(log.read(0, upto)):
         if progress:
             progress(position, upto)

@@ -15,7 +15,7 @@ from recollect import reading, validate
 from recollect.answers import Answer, Happening, Memo, Status
 from recollect.asking import answer, pose
 from recollect.comparing import Comparing
-from recollect.consulting import Expander, Models, consult
+from recollect.consulting import Expander, Models, consult, retire_bad_shards
 from recollect.dreaming import Dreaming
 from recollect.embedder import Embedder, EmbedFunction, choose, is_built_in
 from recollect.embedding import Embedding, adoption_event_id
@@ -336,6 +336,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
                 degraded=degraded,
             )
             recall_id = self._record(recalled, recipe, in_force=formula is None, track=track)
+            retire_bad_shards(self._store, question)
         return answer(self._store, question, ranking, recall_id=recall_id, degraded=degraded)
 
     def _record(self, recalled: Recalled, recipe: Formula, *, in_force: bool, track: bool) -> str:

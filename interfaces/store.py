@@ -38,6 +38,7 @@ from typing import TypeVar
 from recollect import erased_bytes
 from recollect.events.envelope import EventId, Recorded, draft
 from recollect.events.errors import (
+    EventIdReused,
     HeadMoved,
     InvalidInput,
     LogDamaged,
@@ -45,7 +46,7 @@ from recollect.events.errors import (
     LogReadOnly,
     RecollectError,
 )
-from recollect.events.facts import AnyFact, Recalled, ShardSealed
+from recollect.events.facts import AnyFact, Recalled, ShardRetired, ShardSealed
 from recollect.events.forks import renewed_in_children
 from recollect.events.log import Clock, Durability
 from recollect.events.memory_log import MemoryLog
@@ -53,7 +54,7 @@ from recollect.events.redacted_log import ErasedMeanwhile, RedactedLog
 from recollect.events.segment_log import SegmentLog
 from recollect.events.transfer import TransferableLog
 from recollect.projections import checkpoints
-from recollect.projections.sealing import Sealer, seal_event_id
+from recollect.projections.sealing import Sealer, retirement_event_id, seal_event_id
 from recollect.projections.view import Projections, View
 from recollect.query.formula import Formula
 from recollect.when import When, clock_ahead_max, parse_seq, parse_time
@@ -132,6 +133,7 @@ class Store:
         self._analyzers = list(analyzers)
         self.projections = self._new_projections()
         self.sealer = Sealer(self.projections.vectors, publish=self._publish_shard)
+        self._closing = threading.Event()
         self._checkpoint_seq = 0
         self._load_checkpoint()
         if ahead:
@@ -175,7 +177,7 @@ class Store:
     def _load_shards(self) -> None:
         """Whatever goes wrong here goes wrong again where it is said."""
         with contextlib.suppress(Exception):
-            self.projections.vectors.warm()
+            self.projections.vectors.warm(self._closing)
 
     # --- writing ---------------------------------------------------------------------------------
 
@@ -229,9 +231,22 @@ class Store:
         with self.lock, self.whole:
             if self.whole.torn:  # the shard may have been built from what is torn
                 return
-            self.append([fact], actor="recollect", ids=[seal_event_id(fact)])
+            retired = self.projections.vectors.retired_at(fact.digest)
+            self.append([fact], actor="recollect", ids=[seal_event_id(fact, retired=retired)])
             self.catch_up()
             self.purge_caches()
+
+    def retire_shard(self, digest: str, reason: str) -> None:
+        """Do without a shard from here on; nothing is appended if the log does not use it, or says so already."""
+        with self.lock, self.whole:
+            self.catch_up()
+            sealed = self.projections.vectors.seals.get(digest)
+            if sealed is None:
+                return
+            with contextlib.suppress(EventIdReused):  # another process retired it for another reason
+                event_id = retirement_event_id(digest, sealed.seq)
+                self.append([ShardRetired(digest=digest, reason=reason)], actor="recollect", ids=[event_id])
+            self.catch_up()
 
     # --- damage ----------------------------------------------------------------------------------
 
@@ -467,6 +482,7 @@ class Store:
 
     def close(self) -> None:
         """Every event is in the log by now: what goes wrong beside them is said, and is no error."""
+        self._closing.set()
         self.sealer.stop()
         if self.checkpoint_age_events >= _CHECKPOINT_EVERY and not (self.whole.torn or interrupted()):
             try:

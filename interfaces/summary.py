@@ -29,6 +29,7 @@ from recollect.events.facts import (
     Reembedded,
     Restored,
     Revised,
+    ShardRetired,
     ShardSealed,
     Stabilized,
     Superseded,
@@ -92,6 +93,8 @@ def summarize(fact: AnyFact | Unknown | Redacted) -> str:  # noqa: PLR0911, PLR0
             return f"embedder {name}, {dimensions} dimensions"
         case ShardSealed(first_row=first, end_row=end, count=count):
             return f"rows {first} to {end - 1} sealed in one index of {count}"
+        case ShardRetired(digest=digest, reason=reason):
+            return f"the index {digest[:12]} is no longer used: {reason}"
         case Recovered(segment=segment, length=length):
             return f"{length} unacknowledged bytes of {segment} moved aside"
         case ClockCorrected(first=first, at=at, was=was):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from recollect.events.grid import GridArray
@@ -27,7 +27,15 @@ class LexicalChannel(Protocol):
 
 
 class VectorChannel(Protocol):
-    def search(self, query: GridArray, *, at: int, top: int, admit: Admit | None = None) -> VectorHits: ...
+    def search(
+        self,
+        query: GridArray,
+        *,
+        at: int,
+        top: int,
+        admit: Admit | None = None,
+        without: Collection[str] = (),
+    ) -> VectorHits: ...
 
     def cosines(self, query: GridArray, rows: Int32Array, *, at: int) -> FloatArray: ...
 

@@ -47,6 +47,7 @@ from recollect.events.facts import (
     Reembedded,
     Restored,
     Revised,
+    ShardRetired,
     ShardSealed,
     Stabilized,
     Superseded,
@@ -135,7 +136,7 @@ class Documents:
             case (
                 Accessed() | Recalled() | Rated() | Linked() | Unlinked() | Clustered() | DreamBegan()
                 | Consolidated() | Downscaled() | Stabilized() | Placed() | Promoted() | DreamEnded()
-                | FormulaAdopted() | EmbedderAdopted() | ShardSealed() | Recovered() | ClockCorrected() | Unknown() | Redacted()
+                | FormulaAdopted() | EmbedderAdopted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Unknown() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

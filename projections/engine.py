@@ -39,6 +39,7 @@ from recollect.events.facts import (
     Reembedded,
     Restored,
     Revised,
+    ShardRetired,
     ShardSealed,
     Stabilized,
     Superseded,
@@ -113,7 +114,7 @@ class Engine:
             case (
                 Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
                 | Accessed() | Rated() | Linked() | Unlinked() | Clustered() | Consolidated() | Downscaled()
-                | Stabilized() | Pruned() | Placed() | Promoted() | ShardSealed() | Recovered() | ClockCorrected() | Redacted()
+                | Stabilized() | Pruned() | Placed() | Promoted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

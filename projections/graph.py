@@ -42,6 +42,7 @@ from recollect.events.facts import (
     Reembedded,
     Restored,
     Revised,
+    ShardRetired,
     ShardSealed,
     Stabilized,
     Superseded,
@@ -112,7 +113,7 @@ class Graph:
                 Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
                 | Accessed() | Recalled() | Rated() | DreamBegan() | Consolidated() | Downscaled()
                 | Stabilized() | Pruned() | Placed() | Promoted() | DreamEnded() | FormulaAdopted()
-                | EmbedderAdopted() | ShardSealed() | Recovered() | ClockCorrected() | Unknown() | Redacted()
+                | EmbedderAdopted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Unknown() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

@@ -45,6 +45,7 @@ from recollect.events.facts import (
     Reembedded,
     Restored,
     Revised,
+    ShardRetired,
     ShardSealed,
     StabilityChange,
     Stabilized,
@@ -118,7 +119,7 @@ class Lifecycle:
                 self._dream(recorded.fact, seq)
             case (
                 Linked() | Unlinked() | Clustered() | DreamBegan() | DreamEnded() | FormulaAdopted()
-                | EmbedderAdopted() | ShardSealed() | Recovered() | ClockCorrected() | Unknown() | Redacted()
+                | EmbedderAdopted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Unknown() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

@@ -16,7 +16,7 @@ from recollect.events import grid
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import ShardSealed
 from recollect.events.grid import GridArray
-from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
+from recollect.projections.columns import NEVER, BoolArray, FloatArray, Int32Array, IntArray
 from recollect.projections.documents import Documents
 from recollect.projections.rounding import round12_array
 from recollect.projections.shard_names import Builder
@@ -43,13 +43,14 @@ NO_HITS = VectorHits(np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, n
 
 
 class Sealed(NamedTuple):
-    """A shard: the seq from which it is used, its embedder's number, and the slots [first, end) it covers."""
+    """A shard: the seqs [seq, retired) at which it is used, its embedder's number, the slots [first, end) it covers."""
 
     seq: int
     fact: ShardSealed
     number: int
     first: int
     end: int
+    retired: int = NEVER
 
 
 class Walks:

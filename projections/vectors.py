@@ -1,18 +1,22 @@
 """vectors: the nearest rows to a query, at any seq.
 
-Reads      the rows that documents gives birth to; EmbedderAdopted, ShardSealed
+Reads      the rows that documents gives birth to; EmbedderAdopted, ShardSealed, ShardRetired
 State      the vectors of each embedder, who was adopted when, which shards were sealed when
 Invariant  vectors of two embedders never meet: a search at S sees only rows of the embedder in force at S
 
-A search at S uses the shards sealed at or before S and scans the other rows exactly, so what it finds is a
-function of the log up to S. Every cosine is exact whichever way its row was found.
+A search at S uses the shards sealed and not retired at or before S and scans the other rows exactly, so what it
+finds is a function of the log up to S. A seal whose rows are not those of the log is never used. Every cosine is exact whichever way its row was found.
 A row without a vector, or with one of other dimensions or off the grid, keeps its number and is never found.
 """
 
 from __future__ import annotations
 
+import hashlib
+import threading
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Collection
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, NamedTuple, assert_never
@@ -46,6 +50,7 @@ from recollect.events.facts import (
     Reembedded,
     Restored,
     Revised,
+    ShardRetired,
     ShardSealed,
     Stabilized,
     Superseded,
@@ -53,7 +58,15 @@ from recollect.events.facts import (
     Unlinked,
 )
 from recollect.events.grid import GridArray
-from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray, State, state_bytes
+from recollect.projections.columns import (
+    NEVER,
+    BoolArray,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    State,
+    state_bytes,
+)
 from recollect.projections.documents import Documents, NewRow
 from recollect.projections.embeddings import Embeddings
 from recollect.projections.nearest import (
@@ -68,7 +81,7 @@ from recollect.projections.nearest import (
     standing,
 )
 from recollect.projections.rounding import round12, round12_array
-from recollect.projections.shard_cache import ShardCache
+from recollect.projections.shard_cache import ShardCache, ShardUnavailable
 from recollect.projections.shards import Progress, Shard
 from recollect.projections.space import Float32Array, Space
 
@@ -90,8 +103,8 @@ class ShardRows(NamedTuple):
 
 class Vectors:
     name = "vectors"
-    version = 1
-    reads: ClassVar[frozenset[type]] = frozenset({EmbedderAdopted, ShardSealed})
+    version = 2
+    reads: ClassVar[frozenset[type]] = frozenset({EmbedderAdopted, ShardSealed, ShardRetired})
 
     def __init__(
         self, documents: Documents, *, shard_dir: Path | None = None, progress: Progress | None = None
@@ -103,7 +116,8 @@ class Vectors:
         self._progress = progress
         self._embeddings = Embeddings(documents)
         self._sealed: list[Sealed] = []
-        self._layouts: dict[tuple[int, int], list[Sealed]] = {}
+        self._retirements: list[int] = []
+        self._layouts: dict[tuple[int, int, int], list[Sealed]] = {}
 
     # --- folding ---------------------------------------------------------------------------------
 
@@ -123,6 +137,8 @@ class Vectors:
                 self._settle(recorded.seq)
             case ShardSealed() as sealed:
                 self._seal(sealed, recorded.seq)
+            case ShardRetired(digest=digest):
+                self._retire(digest, recorded.seq)
             case (
                 Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
                 | Accessed() | Recalled() | Rated() | Linked() | Unlinked() | Clustered() | DreamBegan()
@@ -135,17 +151,29 @@ class Vectors:
         self.seq = recorded.seq
 
     def _seal(self, fact: ShardSealed, seq: int) -> None:
-        """Use the shard from here on, unless the log does not hold its rows (any more: some may be erased)."""
+        """Use the shard from here on, unless its rows are not those of the log (any more: some may be erased)."""
         born = self._documents.rows_born(min(fact.basis, seq - 1))
         if not fact.first_row < fact.end_row <= born:
             return
-        if len(self.shard_rows(fact.first_row, fact.end_row, fact.basis).rows) != fact.count:
+        rows = self.shard_rows(fact.first_row, fact.end_row, fact.basis).rows
+        if len(rows) != fact.count or fact.rows not in ("", self.row_digest(rows)):
             return
         number = self._embeddings.number_at(fact.basis)
         space = self._embeddings.space(number)
         first, end = space.slots_before(fact.first_row), space.slots_before(fact.end_row)
         self._sealed.append(Sealed(seq, fact, number, first, end))
         self._settle(seq)
+
+    def _retire(self, digest: str, seq: int) -> None:
+        """Do without the shard from here on, as if it had never been sealed: those that it had replaced are back."""
+        before = self._sealed
+        self._sealed = [
+            one._replace(retired=seq) if one.fact.digest == digest and one.retired == NEVER else one
+            for one in before
+        ]
+        if self._sealed != before:
+            self._retirements.append(seq)
+            self._settle(seq)
 
     def _settle(self, seq: int) -> None:
         """Keep in memory what searches at the head need."""
@@ -159,10 +187,11 @@ class Vectors:
         """The shards that a search at `at` uses, in order of their slots."""
         number = self._embeddings.number_at(at)
         known = bisect_right(self._sealed, at, key=lambda sealed: sealed.seq)
-        layout = self._layouts.get((number, known))
+        key = number, known, bisect_right(self._retirements, at)
+        layout = self._layouts.get(key)
         if layout is None:
-            layout = standing([sealed for sealed in self._sealed[:known] if sealed.number == number])
-            self._layouts[number, known] = layout
+            here = [one for one in self._sealed[:known] if one.number == number and at < one.retired]
+            layout = self._layouts[key] = standing(here)
         return layout
 
     def shards_at(self, at: int) -> list[ShardSealed]:
@@ -200,9 +229,38 @@ class Vectors:
         alive = self._documents.alive(rows, basis)
         return ShardRows(rows[alive], slots[alive], space)
 
-    def _shard(self, fact: ShardSealed) -> Shard:
-        return self.shards.get(
-            fact, lambda: self.shard_rows(fact.first_row, fact.end_row, fact.basis), self._progress
+    def row_digest(self, rows: Int32Array) -> str:
+        """What a seal says of its rows: sha256 over their numbers and the ids of their memories.
+
+        Row numbers alone say nothing: a process that lost a row numbers all later ones wrongly.
+        """
+        ids = self._documents.ids.values
+        memories = self._documents.memory_of[rows].tolist()
+        said = rows.astype("<i8").tobytes() + msgspec.msgpack.encode([ids[memory] for memory in memories])
+        return hashlib.sha256(said).hexdigest()
+
+    def _shard(self, fact: ShardSealed, stop: threading.Event | None = None) -> Shard:
+        return self.shards.get(fact, partial(self.block_of, fact), self._progress, stop)
+
+    def block_of(self, fact: ShardSealed) -> ShardRows:
+        """What the shard of this seal is built from."""
+        return self.shard_rows(fact.first_row, fact.end_row, fact.basis)
+
+    @property
+    def seals(self) -> dict[str, Sealed]:
+        """The newest seal of each shard that searches at some seq use and that was not retired, by digest."""
+        return {sealed.fact.digest: sealed for sealed in self._sealed if sealed.retired == NEVER}
+
+    @property
+    def retirements(self) -> int:
+        """How many retirements there were."""
+        return len(self._retirements)
+
+    def retired_at(self, digest: str) -> int:
+        """The seq at which a shard of this digest was last retired; 0 if it never was."""
+        return max(
+            (one.retired for one in self._sealed if one.fact.digest == digest and one.retired < NEVER),
+            default=0,
         )
 
     def purge(self) -> list[str]:
@@ -214,21 +272,32 @@ class Vectors:
         """The digests of all shards that searches at any seq use or used."""
         return frozenset(sealed.fact.digest for sealed in self._sealed)
 
-    def warm(self) -> None:
-        """Load the shards that searches at the head use."""
+    def warm(self, stop: threading.Event | None = None) -> None:
+        """Load the shards that searches at the head use; one that cannot be had is missed by the search itself."""
         for sealed in self._in_use(self.seq):
-            self._shard(sealed.fact)
+            with suppress(ShardUnavailable):
+                self._shard(sealed.fact, stop)
 
     # --- searching ---------------------------------------------------------------------------------
 
     def search(
-        self, query: GridArray, *, at: int, top: int, admit: Admit | None = None, walks: Walks | None = None
+        self,
+        query: GridArray,
+        *,
+        at: int,
+        top: int,
+        admit: Admit | None = None,
+        walks: Walks | None = None,
+        without: Collection[str] = (),
     ) -> VectorHits:
-        """The `top` nearest rows alive at `at` that `admit` lets through; searches of one query may share `walks`."""
+        """The `top` nearest rows alive at `at` that `admit` lets through; searches of one query may share `walks`.
+
+        Rows of shards that are named in `without` are scanned. Raises ShardUnavailable for one that is not to be had.
+        """
         search = self._begin(query, at, top, admit, walks)
         if search is None:
             return NO_HITS
-        in_use = self._in_use(at)
+        in_use = [sealed for sealed in self._in_use(at) if sealed.fact.digest not in without]
         parts, done = [], 0
         for sealed in in_use:
             parts.append(search.scan(done, sealed.first))
@@ -313,5 +382,6 @@ class Vectors:
         self.seq, self._sealed = msgspec.msgpack.decode(
             state_bytes(state, "seals"), type=tuple[int, list[Sealed]]
         )
+        self._retirements = sorted({one.retired for one in self._sealed if one.retired < NEVER})
         self._layouts.clear()
         self._settle(self.seq)

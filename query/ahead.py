@@ -8,9 +8,9 @@ the one search, so that nothing stays behind (a process that forks must have no 
 
 from __future__ import annotations
 
-import threading
 import time
 
+from recollect.projections import background
 from recollect.projections.columns import FloatArray, Int32Array
 from recollect.query.channels import CHANNELS
 from recollect.query.formula import Formula
@@ -29,8 +29,7 @@ class Ahead:
         self._scene = scene
         self._found: tuple[Int32Array, FloatArray] | None = None
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._search, name="recollect-ahead", daemon=True)
-        self._thread.start()
+        self._thread = background.start(self._search, name="recollect-ahead")
         time.sleep(_HAND_OVER_S)
 
     def _search(self) -> None:

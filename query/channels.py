@@ -37,7 +37,8 @@ def vector(scene: Scene, top: int, _bm25: Bm25, _analyzer: str) -> tuple[Int32Ar
         return NOTHING
     admit = None if scene.unrestricted else scene.admit
     query = from_bytes(scene.question.vector)
-    hits = scene.view.vectors.search(query, at=scene.view.seq, top=top, admit=admit)
+    without = scene.question.effects.scanned
+    hits = scene.view.vectors.search(query, at=scene.view.seq, top=top, admit=admit, without=without)
     return hits.rows, hits.cosines
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+import msgspec
+
 from recollect.events.facts import Question
 from recollect.projections.rounding import round12
+from recollect.projections.shard_cache import around
 from recollect.projections.view import View
 from recollect.query.ahead import begin
 from recollect.query.formula import Formula
@@ -59,6 +62,23 @@ def rank(
         order=tuple(order),
         sheet=sheet,
     )
+
+
+def rank_around(
+    question: Question, view: View, formula: Formula, *, ahead: bool = False
+) -> tuple[Question, Ranking]:
+    """Rank; where shards cannot be had their rows are scanned, and the question that is returned says which."""
+
+    def asked(scanned: tuple[str, ...]) -> Question:
+        if scanned == question.effects.scanned:
+            return question  # the same object: a copy of the default effects would be recorded in full
+        effects = msgspec.structs.replace(question.effects, scanned=scanned)
+        return msgspec.structs.replace(question, effects=effects)
+
+    ranking, scanned = around(
+        lambda without: rank(asked(without), view, formula, ahead=ahead), question.effects.scanned
+    )
+    return asked(scanned), ranking
 
 
 def score(scene: Scene, formula: Formula, observe: Observe | None = None) -> Sheet:

@@ -17,7 +17,7 @@ from itertools import takewhile
 import msgspec
 
 from recollect.events.log import Log
-from recollect.query.ranking import Ranking, rank
+from recollect.query.ranking import Ranking, rank_around
 from recollect.replay.hybrid import HybridView, Mix
 from recollect.replay.inquiry import Inquiry, Moment, Standing, position_of
 from recollect.replay.redaction import redacted_within
@@ -99,7 +99,7 @@ class _Standings:
         time = inquiry.view(mix.others).time
         view = HybridView(inquiry.projections, self._memory, mix, time, inquiry.vectors)
         question = inquiry.question_at(mix.embedder, from_("clock").now)
-        return rank(question, view, inquiry.formula_at(from_("formula").seq))
+        return rank_around(question, view, inquiry.formula_at(from_("formula").seq))[1]
 
     def _changed(self, cause: Cause) -> bool:
         since, until = self._ends

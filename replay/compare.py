@@ -34,6 +34,7 @@ from recollect.replay.comparison import (
     Comparison,
     QuestionRow,
     erasure_note,
+    shard_note,
 )
 from recollect.replay.judgements import Gains, Judgements, from_events, gains_for, refuse_unless_any
 from recollect.replay.movers import movers
@@ -93,7 +94,7 @@ def compare(
         result,
         redacted=len(unlike),
         left_out=tuple(one.name for one in left_out),
-        note=erasure_note(len(unlike), len(left_out)),
+        note=" ".join(filter(None, (erasure_note(len(unlike), len(left_out)), shard_note(pairs)))),
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
-from recollect.replay.sides import Mode
+from recollect.replay.sides import Mode, Pair
 
 CAVEAT_FROZEN = (
     "Replayed traffic is off-policy: these questions were asked, and these memories used, in answer to what the "
@@ -80,7 +82,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     `redacted` counts the questions whose recorded answer cannot come out again because of what was erased since
     (`verify` says so too). Where a side quotes the record they are `left_out` of everything else; formulas rank what
-    is left. `note` says so in a sentence; it is empty where nothing was erased.
+    is left. `note` says so in a sentence; it is empty where nothing was erased and every shard could be had.
     """
 
     a: str
@@ -109,3 +111,18 @@ def erasure_note(redacted: int, left_out: int) -> str:
     if left_out == redacted:
         return f"{who} and cannot be answered as recorded; left out of all numbers."
     return f"{who}; {left_out} of them are quoted from the record and left out of all numbers."
+
+
+def shard_note(pairs: Sequence[Pair]) -> str:
+    """What a reader has to know about questions that were ranked without a shard that they were asked with."""
+    missed = [
+        {*pair.a.scanned, *pair.b.scanned}.difference(pair.asked.question.effects.scanned) for pair in pairs
+    ]
+    shards = sorted(set().union(*missed))
+    if not shards:
+        return ""
+    named = ", ".join(digest[:12] for digest in shards)
+    return (
+        f"{sum(map(bool, missed))} questions differ from what was asked: the shard {named} cannot be had, and its rows "
+        f"were compared one by one; see `recollect doctor`."
+    )

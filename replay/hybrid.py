@@ -15,6 +15,7 @@ Edges and clusters, also those of the memory itself, count among the others.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 from typing import NamedTuple
 
@@ -211,8 +212,16 @@ class _Vectors:
         engine, mix = projections.engine, own.mix
         self._same_space = _space(engine, mix.others) == _space(engine, mix.embedder)
 
-    def search(self, query: GridArray, *, at: int, top: int, admit: Admit | None = None) -> VectorHits:  # noqa: ARG002
-        rows, cosines = self._others(query, top, admit)
+    def search(
+        self,
+        query: GridArray,
+        *,
+        at: int,  # noqa: ARG002
+        top: int,
+        admit: Admit | None = None,
+        without: Collection[str] = (),
+    ) -> VectorHits:
+        rows, cosines = self._others(query, top, admit, without)
         own = np.array([self._own.row] if self._own.row >= 0 else [], dtype=np.int32)
         own = own[self._admitted(own, admit)]
         rows = np.concatenate((rows, own))
@@ -226,10 +235,14 @@ class _Vectors:
             rows[order], np.zeros(len(order), np.int64), cosines[order], ["hybrid"] * len(order)
         )
 
-    def _others(self, query: GridArray, top: int, admit: Admit | None) -> tuple[Int32Array, FloatArray]:
+    def _others(
+        self, query: GridArray, top: int, admit: Admit | None, without: Collection[str]
+    ) -> tuple[Int32Array, FloatArray]:
         memory = self._own.memory
         if self._same_space:
-            hits = self._vectors.search(query, at=self._own.mix.others, top=top + 1, admit=admit)
+            hits = self._vectors.search(
+                query, at=self._own.mix.others, top=top + 1, admit=admit, without=without
+            )
             other = self._documents.memory_of[hits.rows] != memory
             return hits.rows[other], hits.cosines[other]
         rows = np.flatnonzero(self._own.alive).astype(np.int32)

@@ -7,7 +7,7 @@ Words are scored by rank-bm25's classes over the corpus rebuilt from the events,
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -136,8 +136,16 @@ class PlainVectors:
         self._rows = rows
         self._vectors = vectors
 
-    def search(self, query: GridArray, *, at: int, top: int, admit: Admit | None = None) -> VectorHits:
-        del at  # the corpus is already the one of that seq
+    def search(
+        self,
+        query: GridArray,
+        *,
+        at: int,
+        top: int,
+        admit: Admit | None = None,
+        without: Collection[str] = (),
+    ) -> VectorHits:
+        del at, without  # the corpus is already the one of that seq, and there are no shards
         found = [i for i, vector in enumerate(self._vectors) if vector and len(vector) == 2 * len(query)]
         cosines = np.zeros(len(self._ids))
         cosines[found] = [_cosine(query, self._vectors[i]) for i in found]

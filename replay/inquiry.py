@@ -16,7 +16,7 @@ from recollect.events.log import Log
 from recollect.projections.rounding import round12
 from recollect.projections.view import Projections, View
 from recollect.query.formula import Formula, from_canonical
-from recollect.query.ranking import Ranking, rank
+from recollect.query.ranking import Ranking, rank_around
 from recollect.replay.scanned import ScannedVectors
 
 Embed = Callable[[str], GridVector | None]
@@ -114,7 +114,7 @@ class Inquiry:
     def ranking(self, moment: Moment) -> Ranking:
         formula = self.formula_at(moment.seq)
         self.require(formula)
-        return rank(self.question_at(*moment), self.view(moment.seq), formula)
+        return rank_around(self.question_at(*moment), self.view(moment.seq), formula)[1]
 
     def standing(self, memory_id: str, moment: Moment) -> Standing:
         ranking = self.ranking(moment)

@@ -10,7 +10,7 @@ rankings' scenes is the same filter.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from recollect.events.grid import GridArray
 from recollect.projections.bm25 import Bm25
@@ -74,15 +74,25 @@ class _Lexical:
 class _Vectors:
     def __init__(self, vectors: Vectors) -> None:
         self._channel = vectors
-        self._found: dict[tuple[bytes, int, int, object], VectorHits] = {}
+        self._found: dict[tuple[bytes, int, int, object, frozenset[str]], VectorHits] = {}
         self._walks: dict[bytes, Walks] = {}
 
-    def search(self, query: GridArray, *, at: int, top: int, admit: Admit | None = None) -> VectorHits:
+    def search(
+        self,
+        query: GridArray,
+        *,
+        at: int,
+        top: int,
+        admit: Admit | None = None,
+        without: Collection[str] = (),
+    ) -> VectorHits:
         asked = query.tobytes()
-        key = (asked, at, top, _function(admit))
+        key = (asked, at, top, _function(admit), frozenset(without))
         if key not in self._found:
             walks = self._walks.setdefault(asked, Walks())
-            self._found[key] = self._channel.search(query, at=at, top=top, admit=admit, walks=walks)
+            self._found[key] = self._channel.search(
+                query, at=at, top=top, admit=admit, walks=walks, without=without
+            )
         return self._found[key]
 
     def cosines(self, query: GridArray, rows: Int32Array, *, at: int) -> FloatArray:

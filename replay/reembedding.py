@@ -27,6 +27,7 @@ from recollect.events.facts import (
     Recalled,
     Reembedded,
     Revised,
+    ShardRetired,
     ShardSealed,
 )
 from recollect.events.grid import quantize, to_bytes
@@ -60,7 +61,7 @@ class Retold:
             case Reembedded():
                 self._as_recorded = False
                 return None
-            case ShardSealed() | EmbedderAdopted():
+            case ShardSealed() | ShardRetired() | EmbedderAdopted():
                 return None
             case Ingested(content=content) | Revised(content=str(content)):
                 again = msgspec.structs.replace(fact, vector=self._vectors[content], embedder=self._name)

@@ -35,7 +35,7 @@ from recollect.events.log import Log
 from recollect.events.transfer import TransferableLog
 from recollect.projections.view import Projections, View
 from recollect.query.formula import Formula, from_canonical
-from recollect.query.ranking import rank
+from recollect.query.ranking import rank_around
 from recollect.replay.asked import under
 from recollect.replay.following import follow, is_tracked
 from recollect.replay.fork_rules import Counts, Dreaming, RecordedClock, Rules, no_counts
@@ -226,7 +226,7 @@ class Reliving:
                 self._projections.index(analyzer, self._target.read(0, self._projections.position))
         view = self._projections.at(moved.basis, self._target.time_of(moved.basis))
         question = self._question(moved, view, formula)
-        ranking = rank(question, view, formula)
+        question, ranking = rank_around(question, view, formula)
         return msgspec.structs.replace(
             moved, question=question, formula=formula.digest, ids=ranking.ids, scores=ranking.scores
         )

@@ -18,7 +18,7 @@ from recollect.events.facts import Recalled
 from recollect.events.log import Log
 from recollect.projections.view import Projections
 from recollect.query.formula import Formula
-from recollect.query.ranking import rank
+from recollect.query.ranking import rank_around
 from recollect.query.stages.retrieve import Retrieve
 from recollect.replay.asked import Asked, under
 from recollect.replay.once import SearchOnce
@@ -27,10 +27,11 @@ Mode = Literal["frozen", "open loop", "closed loop"]
 
 
 class Ranked(NamedTuple):
-    """An answer, and the ids of all candidates in order where they are known."""
+    """An answer, the ids of all candidates in order where they are known, and the shards that were done without."""
 
     ids: tuple[str, ...]
     order: tuple[str, ...]
+    scanned: tuple[str, ...] = ()
 
 
 class Pair(NamedTuple):
@@ -88,10 +89,10 @@ class FormulaSide:
     def rank(self, asked: Asked, view: SearchOnce) -> Ranked:
         recorded = asked.recorded.formula if asked.recorded else None
         question = under(asked.question, formula=self.formula.digest, recorded=recorded)
-        ranking = rank(question, view, self.formula)
+        question, ranking = rank_around(question, view, self.formula)
         ids = view.documents.ids.values
         memories = ranking.sheet.memories[list(ranking.order)].tolist()
-        return Ranked(ranking.ids, tuple(ids[memory] for memory in memories))
+        return Ranked(ranking.ids, tuple(ids[memory] for memory in memories), question.effects.scanned)
 
 
 class RecordedSide:

@@ -11,6 +11,7 @@ import msgspec
 
 from recollect.events.facts import Recalled
 from recollect.events.log import Finding, Log
+from recollect.projections.shard_cache import ShardUnavailable
 from recollect.projections.view import Projections
 from recollect.query.formula import Formula, from_canonical
 from recollect.query.ranking import Ranking, rank
@@ -157,7 +158,10 @@ def _check(log: Log, projections: Projections, seq: int, second: IndependentView
     recalled = log.get(seq).fact
     if not isinstance(recalled, Recalled):
         return _SAME
-    difference = _difference(log, projections, seq, recalled, second)
+    try:
+        difference = _difference(log, projections, seq, recalled, second)
+    except ShardUnavailable as error:
+        difference = Difference(recall=f"r{seq}", rank=0, recorded=None, replayed=None, reason=str(error))
     if difference is None:
         return _SAME
     redacted = redaction(log, projections, seq, recalled)

@@ -41,8 +41,12 @@ def why(log: Log, projections: Projections, seq: int, memory_id: str) -> Explana
         )
     view = projections.at(recalled.basis, log.time_of(recalled.basis))
     case = Case(recalled.question, view, formula_of(log, projections, recalled), memory_id)
-    exact = (case.ranking.ids, case.ranking.scores) == (recalled.ids, recalled.scores)
+    missing = sorted(set(case.question.effects.scanned) - set(recalled.question.effects.scanned))
+    exact = (case.ranking.ids, case.ranking.scores) == (recalled.ids, recalled.scores) and not missing
     explanation = explain_case(case, recall=f"r{seq}", exact=exact)
+    if missing:  # the replay could not go the way of the recall
+        facts = explanation.facts | {"replayed without": ", ".join(f"shard {one[:12]}" for one in missing)}
+        explanation = msgspec.structs.replace(explanation, facts=facts)
     # The digest as it was recorded: a later version may spell out more defaults in a formula's text.
     label = f"{case.formula.name}@{recalled.formula[:12]}"
     return msgspec.structs.replace(explanation, formula=label)

@@ -11,11 +11,12 @@ import numpy as np
 from recollect.events.errors import UnknownMemory
 from recollect.events.facts import Question
 from recollect.projections.rounding import round12
+from recollect.projections.shard_cache import ShardUnavailable
 from recollect.projections.view import View
 from recollect.query.exact import compared
 from recollect.query.explain.trace import Trace
 from recollect.query.formula import Formula
-from recollect.query.ranking import rank
+from recollect.query.ranking import rank, rank_around
 from recollect.query.scene import Scene
 from recollect.query.sheet import KEPT, Order
 
@@ -40,9 +41,14 @@ class Case:
         self.question = question
         self.view = view
         self.formula = formula
-        self.scene = Scene(question, view, formula.dials)
         self.trace = Trace(formula, self.memory)
-        self.ranking = rank(question, view, formula, observe=self.trace)
+        try:
+            self.ranking = rank(question, view, formula, observe=self.trace)
+        except ShardUnavailable:
+            self.question, _ = rank_around(question, view, formula)
+            self.trace = Trace(formula, self.memory)
+            self.ranking = rank(self.question, view, formula, observe=self.trace)
+        self.scene = Scene(self.question, view, formula.dials)
         self.sheet = self.ranking.sheet
         self.place = self.sheet.place(self.memory)
 

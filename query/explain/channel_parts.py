@@ -76,4 +76,5 @@ def _source(case: Case) -> str | None:
     if not vectors.comparable(np.array([case.row], dtype=np.int32), at=seq)[0]:
         return None
     shards = (s.digest for s in vectors.shards_at(seq) if s.first_row <= case.row < s.end_row)
-    return next(shards, TAIL)
+    shard = next(shards, TAIL)
+    return TAIL if shard in case.question.effects.scanned else shard

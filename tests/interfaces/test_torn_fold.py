@@ -106,7 +106,7 @@ def assert_as_the_log_says(store: Store) -> None:
 def ranking(store: Store, view: View) -> list[tuple[str, float]]:
     (vector,) = Embedding(HashEmbedder(), None).vectors(["green tea"])
     question = Question(text="green tea", now=view.time, k=10, vector=vector, embedder="hash")
-    found = ask(store, question, view, FORMULA)
+    _, found = ask(store, question, view, FORMULA)
     assert len(found.ids) > 0
     return list(zip(found.ids, found.scores, strict=True))
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.events.envelope import Recorded
-from recollect.events.facts import AnyFact, Forgotten, Ingested, ShardSealed
+from recollect.events.facts import AnyFact, Forgotten, Ingested, ShardRetired, ShardSealed
 from recollect.events.grid import quantize, to_bytes
 from recollect.projections.documents import Documents
 from recollect.projections.sealing import Sealer, SealPlan, SealPolicy, plan, seal_event_id
@@ -208,21 +209,83 @@ def test_stopping_is_noticed_at_once_whenever_it_comes():
     stopping.join()
 
 
-def test_an_error_ends_the_thread_and_stays_to_be_seen():
+def test_after_an_error_the_thread_tries_again_and_says_so_until_it_succeeds():
     log = Log()
     log.ingest(0, 10)
-    failed = OSError("disk full")
+    failed, seen = OSError("disk full"), list[BaseException | None]()
+    done = threading.Event()
 
     def publish(fact: ShardSealed) -> None:
-        raise failed
+        seen.append(sealer.last_error)
+        if len(seen) < 4:
+            raise failed
+        log.publish(fact)
+        if len(log.seals) == 1:
+            log.ingest(10, 20)
+        else:
+            done.set()
 
-    sealer = Sealer(log.vectors, publish, builder=TINY, policy=POLICY)
+    sealer = Sealer(log.vectors, publish, builder=TINY, policy=POLICY, poll_seconds=1e-3, retry_seconds=1e-3)
     with pytest.raises(OSError, match="disk full"):
         sealer.step()
     sealer.start()
-    assert sealer._thread is not None
-    sealer._thread.join(WAIT_SECONDS)
-    assert sealer.last_error is failed
+    assert done.wait(WAIT_SECONDS)
+    sealer.stop()
+    assert seen == [None, None, failed, failed, None]
+
+
+def sealed_by(log: Log) -> ShardSealed:
+    fact = Sealer(log.vectors, log.publish, builder=TINY, policy=POLICY).step()
+    assert fact is not None
+    return fact
+
+
+def test_a_seal_of_other_rows_than_those_of_the_log_is_never_used():
+    log, shifted = Log(), Log()
+    shifted.tell(Ingested(id="lost elsewhere", content="", at=0, vector=to_bytes(quantize([1.0, 2.0, 3.0]))))
+    shifted.ingest(0, 9)
+    log.ingest(0, 10)
+    fact = sealed_by(shifted)
+    log.tell(fact)
+    assert log.vectors.shards_at(log.vectors.seq) == []
+    log.tell(msgspec.structs.replace(fact, rows=""))  # as seals were before they said so
+    assert len(log.vectors.shards_at(log.vectors.seq)) == 1
+
+
+def test_a_retired_shard_is_not_used_from_then_on_and_those_that_it_replaced_are_back():
+    log = Log()
+    log.ingest(0, 10)
+    small = sealed_by(log)
+    log.ingest(10, 20)
+    large = sealed_by(log)
+    before = log.vectors.seq
+    log.tell(ShardRetired(digest=large.digest, reason="bad"))
+    loaded = Log()
+    loaded.vectors.load(log.vectors.dump())
+    for vectors in (log.vectors, loaded.vectors):
+        used = [[fact.digest for fact in vectors.shards_at(at)] for at in (before, before + 1)]
+        assert used == [[large.digest], [small.digest]]
+        assert vectors.digests == {small.digest, large.digest}
+        assert list(vectors.seals) == [small.digest]
+        assert vectors.retired_at(large.digest) == before + 1
+
+
+def test_a_retired_shard_may_be_sealed_again_under_another_event_id(tmp_path):
+    log = Log(tmp_path)
+    log.ingest(0, 10)
+    sealer = Sealer(log.vectors, log.publish, builder=TINY, policy=POLICY)
+    first = sealer.step()
+    assert first is not None
+    assert sealer.step() is None
+    log.tell(ShardRetired(digest=first.digest, reason="bad"))
+    assert sealer.step() == first
+    assert [fact.digest for fact in log.vectors.shards_at(log.vectors.seq)] == [first.digest]
+    retired = log.vectors.retired_at(first.digest)
+    assert retired == 12
+    assert seal_event_id(first, retired=retired) not in {
+        seal_event_id(first),
+        seal_event_id(first, retired=99),
+    }
 
 
 def test_nothing_is_sealed_before_there_are_enough_vectors_for_a_first_shard():

@@ -13,7 +13,7 @@ import pytest
 from recollect.events.facts import ShardSealed
 from recollect.events.grid import GRID, quantize
 from recollect.projections.columns import Int32Array
-from recollect.projections.shard_cache import ShardCache, ShardMismatch
+from recollect.projections.shard_cache import ShardCache, ShardMismatch, ShardUnavailable
 from recollect.projections.shard_names import Builder
 from recollect.projections.shards import BuildStopped, Shard, build_shard
 from recollect.projections.space import Float32Array
@@ -100,7 +100,7 @@ def test_the_file_is_named_after_its_bytes(tmp_path, shard):
 
 def test_a_loaded_shard_answers_as_the_built_one(tmp_path, block, shard, query):
     digest = ShardCache(tmp_path).add(shard)
-    loaded = ShardCache(tmp_path).get(fact_of(digest), lambda: Block(block.rows[:0], block.matrix[:0]))
+    loaded = ShardCache(tmp_path).get(fact_of(digest), lambda: block)
     assert answers(loaded, query) == answers(shard, query)
 
 
@@ -124,7 +124,8 @@ def test_a_lost_or_damaged_file_is_built_again(tmp_path, block, shard, query, ha
     )
     assert answers(again, query) == answers(shard, query)
     assert path.read_bytes() == good
-    assert heard == [(1000, ROWS), (2000, ROWS), (ROWS, ROWS)]
+    assert heard[0] == (200, ROWS)
+    assert heard[-1] == (ROWS, ROWS)
 
 
 def test_a_shard_that_comes_out_differently_is_refused_by_both_names(tmp_path, block, shard):
@@ -176,7 +177,7 @@ def test_a_shard_without_rows_finds_nothing(tmp_path, query):
 
 def test_a_build_stops_when_told(block):
     stop = threading.Event()
-    with pytest.raises(BuildStopped, match=f"1000 of {ROWS}"):
+    with pytest.raises(BuildStopped, match=f"200 of {ROWS}"):
         build_shard(block, BUILDER, stop=stop, progress=lambda done, rows: stop.set())
 
 
@@ -208,3 +209,88 @@ def test_purging_leaves_no_file_and_no_loaded_shard(tmp_path, shard):
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(AssertionError, match="nothing had to be built"):
         cache.get(fact_of(digest), never)
+
+
+def cut_short(monkeypatch: pytest.MonkeyPatch, *, keep: float) -> None:
+    """From now on only a part of every shard reaches the disk, without an error: as hnswlib writes to a full one."""
+    save = Shard.save
+
+    def cut(self: Shard, path: Path) -> None:
+        save(self, path)
+        whole = path.read_bytes()
+        path.write_bytes(whole[: int(len(whole) * keep)])
+
+    monkeypatch.setattr(Shard, "save", cut)
+
+
+@pytest.mark.parametrize("keep", [0.0, 0.0001, 0.5, 0.9999])
+def test_a_shard_that_was_not_written_completely_gets_no_name(tmp_path, shard, monkeypatch, keep):
+    with monkeypatch.context() as full:
+        cut_short(full, keep=keep)
+        with pytest.raises(OSError, match="not written completely"):
+            ShardCache(tmp_path).add(shard)
+    assert list(tmp_path.iterdir()) == []
+    assert file_of(tmp_path, ShardCache(tmp_path).add(shard)).exists()
+
+
+def test_a_shard_that_answers_otherwise_when_read_back_gets_no_name(tmp_path, block, shard, monkeypatch):
+    other = build_shard(Block(block.rows, block.matrix[::-1].copy()), BUILDER)
+    monkeypatch.setattr(Shard, "save", lambda _, path, save=Shard.save: save(other, path))
+    with pytest.raises(OSError, match="does not answer as it was built"):
+        ShardCache(tmp_path).add(shard)
+    assert list(tmp_path.iterdir()) == []
+
+
+def adopted(folder: Path, content: bytes) -> ShardSealed:
+    digest = hashlib.sha256(content).hexdigest()
+    file_of(folder, digest).write_bytes(content)
+    return fact_of(digest)
+
+
+@pytest.mark.parametrize("keep", [0, 50, 96, 5_000, -1])
+def test_an_adopted_file_that_is_cut_short_is_proven_bad_and_not_built_again(tmp_path, block, shard, keep):
+    shard.save(tmp_path / "whole")
+    fact = adopted(tmp_path, (tmp_path / "whole").read_bytes()[:keep])
+    cache = ShardCache(tmp_path)
+    for source in (lambda: block, never):  # the second time it is known
+        with pytest.raises(ShardUnavailable) as caught:
+            cache.get(fact, source)
+        assert (caught.value.digest, caught.value.proven) == (fact.digest, True)
+
+
+def test_an_adopted_file_of_other_rows_or_vectors_is_proven_bad(tmp_path, block, shard):
+    shard.save(tmp_path / "whole")
+    fact = adopted(tmp_path, (tmp_path / "whole").read_bytes())
+    shifted = Block(block.rows, np.roll(block.matrix, 1, axis=0))
+    renumbered = Block(block.rows + 1, block.matrix)
+    for source in (shifted, renumbered):
+        with pytest.raises(ShardUnavailable) as caught:
+            ShardCache(tmp_path).get(fact, lambda source=source: source)
+        assert caught.value.proven
+    assert answers(ShardCache(tmp_path).get(fact, lambda: block), block.matrix[3]) == answers(
+        shard, block.matrix[3]
+    )
+
+
+def test_a_shard_that_cannot_be_built_again_is_not_built_at_every_question(tmp_path, shard):
+    digest = ShardCache(None).add(shard)
+    cache, other = ShardCache(tmp_path), block_of(ROWS, seed=2)
+    with pytest.raises(ShardMismatch) as first:
+        cache.get(fact_of(digest), lambda: other)
+    with pytest.raises(ShardUnavailable) as again:
+        cache.get(fact_of(digest), never)
+    assert (again.value.reason, again.value.proven) == (first.value.reason, False)
+
+
+def test_on_a_full_disk_a_lost_shard_is_built_in_memory(tmp_path, block, shard, query, monkeypatch):
+    digest = ShardCache(None).add(shard)
+    save = Shard.save
+
+    def full(self: Shard, path: Path) -> None:
+        save(self, path)
+        if path.is_relative_to(tmp_path):
+            path.write_bytes(path.read_bytes()[:9_000])
+
+    monkeypatch.setattr(Shard, "save", full)
+    assert answers(ShardCache(tmp_path).get(fact_of(digest), lambda: block), query) == answers(shard, query)
+    assert list(tmp_path.iterdir()) == []
