@@ -104,7 +104,7 @@ def test_a_recall_goes_on_without_a_bad_shard_says_so_and_replays_for_ever(open_
 
 @pytest.mark.parametrize("harm", ["cut", "empty", "shifted"])
 @pytest.mark.parametrize("deleted", [False, True])
-def test_doctor_finds_a_bad_shard_and_fix_heals_it(open_memory: Open, harm: str, deleted: bool):
+def test_doctor_finds_a_bad_shard_and_fix_heals_it(open_memory: Open, clock, harm: str, deleted: bool):
     memory = filled(open_memory())
     bad, folder = adopt(memory, harm), memory.store.folder
     memory.close()
@@ -113,7 +113,7 @@ def test_doctor_finds_a_bad_shard_and_fix_heals_it(open_memory: Open, harm: str,
     files = sorted(path.name for path in (folder / "cache").rglob("*"))
     assert [(one.severity, one.shard) for one in doctor(folder).problems] == [("shard", bad.digest)]
     assert sorted(path.name for path in (folder / "cache").rglob("*")) == files
-    healed = doctor(folder, fix=True)
+    healed = doctor(folder, fix=True, clock=clock)
     assert healed.healthy
     assert [one.shard for one in healed.fixed] == [bad.digest]
     again = open_memory()
