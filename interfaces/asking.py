@@ -64,7 +64,7 @@ def pose(
     wait: bool,
 ) -> tuple[Question, tuple[str, ...]]:
     """The question as data, and what is degraded about it. An empty text finds nothing by words."""
-    validate.text(text, "query", characters_max=validate.QUERY_CHARACTERS_MAX)
+    validate.query(text)
     k = validate.whole(k, "k", low=1, high=validate.K_MAX)
     searchable = bool(text.strip()) and embedding.embedder is not None
     loading = searchable and not wait and embedding.problem is not None
