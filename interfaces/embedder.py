@@ -35,7 +35,9 @@ class EmbedderFailed(InvalidInput):
 
     def __init__(self, name: str, problem: str) -> None:
         self.embedder = name
-        super().__init__(f"the embedder {name!r} {problem}; it must return one vector of finite numbers per text")
+        super().__init__(
+            f"the embedder {name!r} {problem}; it must return one vector of finite numbers per text"
+        )
 
 
 class EmbedderMismatch(RecollectError):
@@ -109,7 +111,7 @@ def checked_rows(name: str, given: object, texts: Sequence[str]) -> npt.NDArray[
     """What an embedder gave, as one row of finite numbers per text; EmbedderFailed says what it is instead."""
     try:
         rows = np.asarray(given)
-    except Exception as error:  # ragged lists, or an array of another library that cannot be read
+    except Exception as error:  # noqa: BLE001 (ragged lists, or whatever another library's array raises)
         raise EmbedderFailed(name, f"gave no matrix for {len(texts)} texts ({error})") from None
     if rows.ndim != 2 or len(rows) != len(texts):
         what = f"an array of shape {rows.shape}" if rows.ndim else f"a {type(given).__name__}"
@@ -117,7 +119,9 @@ def checked_rows(name: str, given: object, texts: Sequence[str]) -> npt.NDArray[
     if rows.dtype.kind not in "iuf":
         raise EmbedderFailed(name, f"gave {rows.dtype} instead of numbers")
     if not 0 < rows.shape[1] <= DIMENSIONS_MAX:
-        raise EmbedderFailed(name, f"gave {rows.shape[1]:,} dimensions, which are not 1 to {DIMENSIONS_MAX:,}")
+        raise EmbedderFailed(
+            name, f"gave {rows.shape[1]:,} dimensions, which are not 1 to {DIMENSIONS_MAX:,}"
+        )
     with np.errstate(over="ignore"):
         whole = np.isfinite(rows.astype(np.float32)).all(axis=1) & rows.any(axis=1)
     for place in np.flatnonzero(~whole)[:1].tolist():

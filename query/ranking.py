@@ -67,9 +67,7 @@ def rank(
     )
 
 
-def score(
-    scene: Scene, formula: Formula, observe: Observe | None = None, *, finite: bool = True
-) -> Sheet:
+def score(scene: Scene, formula: Formula, observe: Observe | None = None, *, finite: bool = True) -> Sheet:
     """The sheet after all stages; a shortcut skips those before the label that it jumps to."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # the numbers are looked at instead
         return _score(scene, formula, observe, finite=finite)
