@@ -39,11 +39,16 @@ def require_finite(sheet: Sheet, scene: Scene, formula: Formula) -> None:
     stage = formula.stages[sheet.stage]
     for name in formula.written[sheet.stage]:
         column = sheet.columns.get(name)
-        if column is not None and not np.isfinite(column).all():
+        if column is not None and _looks_odd(column):
             _require(np.isinf(column) | _lost(stage, column, sheet, scene), column, sheet, scene, formula)
     step = sheet.steps[-1] if sheet.steps else None
-    if step is not None and step.stage == sheet.stage and not np.isfinite(step.after).all():
+    if step is not None and step.stage == sheet.stage and _looks_odd(step.after):
         _require(np.isinf(step.after) | _lost_score(stage, step), step.after, sheet, scene, formula)
+
+
+def _looks_odd(values: FloatArray) -> bool:
+    """Whether some value may not be finite: the sum of their squares is not. One call, for there are many columns."""
+    return not math.isfinite(values.dot(values))
 
 
 def _require(bad: BoolArray, values: FloatArray, sheet: Sheet, scene: Scene, formula: Formula) -> None:

@@ -72,8 +72,9 @@ class Formula(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @cached_property
     def written(self) -> tuple[tuple[str, ...], ...]:
-        """The columns that each stage writes."""
-        return tuple(written_by(stage) for stage in self.stages)
+        """The columns that each stage computes; ranks are counted, not computed."""
+        every = (written_by(stage) for stage in self.stages)
+        return tuple(tuple(name for name in names if not name.endswith(".rank")) for names in every)
 
 
 def parse(text: str, *, origin: str) -> Formula:

@@ -9,6 +9,7 @@ from recollect.query.dials import Dial
 from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.deduplicate import Deduplicate
 from recollect.query.stages.expand import Expand
+from recollect.query.stages.measure import Measure
 from recollect.query.stages.rerank import Rerank
 from recollect.query.stages.retrieve import Retrieve
 
@@ -18,7 +19,8 @@ ENTRIES_MAX = 1_000
 NAME_CHARACTERS_MAX = 200
 
 _NUMBERS_MAX: dict[type[AnyStage], dict[str, int]] = {
-    Retrieve: {"top": 10_000, "per_hit": 1_000},
+    Retrieve: {"top": 10_000, "per_hit": 1_000, "k1": 1_000_000},
+    Measure: {"k1": 1_000_000},
     Expand: {"hops": 10, "hops_max": 10, "seeds": 1_000, "reach": 10_000},
     Rerank: {"top": 1_000},
     Deduplicate: {"among": 1_000},
@@ -44,7 +46,7 @@ def _beyond(stage: AnyStage) -> str | None:
     for field, most in _NUMBERS_MAX.get(type(stage), {}).items():
         value = getattr(stage, field)
         if value is not None and value > most:
-            return f"has {field} = {value:,}; at most {most:,} is allowed"
+            return f"has {field} = {value:,g}; at most {most:,} is allowed"
     if isinstance(stage, Retrieve) and stage.expanded and stage.expanded.first > _EXPANSIONS_MAX:
         return f"searches with {stage.expanded.first:,} rewritings; at most {_EXPANSIONS_MAX} are allowed"
     for field in stage.__struct_fields__:

@@ -89,6 +89,7 @@ def files_under(path: Path, *patterns: str, deep: bool = True) -> Found:
             elif entry.is_symlink() or any(fnmatch(entry.name, pattern) for pattern in patterns):
                 _sort_out(entry, path, found)
     found.files.sort()
+    found.refused.sort(key=lambda skipped: skipped.where)
     return found
 
 
