@@ -206,7 +206,10 @@ HUGE = {"op": "weigh", "weights": {"lexical": 1e300}}
 @pytest.mark.parametrize(
     ("stages", "said"),
     [
-        ([RETRIEVE, HUGE, {"op": "echo", "share": 1e300}, {"op": "gather", "share": 1e300}], r"stage 3 \(echo"),
+        (
+            [RETRIEVE, HUGE, {"op": "echo", "share": 1e300}, {"op": "gather", "share": 1e300}],
+            r"stage 3 \(echo",
+        ),
         (
             [RETRIEVE, HUGE, {"op": "multiply", "factor": "recency_boost", "boost": 1e300}],
             r"stage 3 \(multiply by recency_boost\) of formula 'mine' gave inf for memory 'm0'",
