@@ -167,7 +167,7 @@ def test_hostile_dream_settings_are_one_line(tmp_path: Path, text: str, said: st
 
 
 def test_a_hook_asks_with_the_beginning_of_a_long_prompt_and_says_so(tmp_path: Path):
-    from recollect.agents.hook import Limits, Prompted, recall  # noqa: PLC0415
+    from recollect.agents.hook import Limits, Prompted, recall
 
     with Memory.open(tmp_path / "s", embedder="hash") as memory:
         memory.remember("tea leaf")

@@ -13,7 +13,9 @@ from recollect.validate import QUERY_CHARACTERS_MAX
 WEIRD = {
     "empty": "",
     "blank": " \t\n",
-    "as long as may be": ("auth sessions " + " ".join(f"auth{n}" for n in range(1_200)))[:QUERY_CHARACTERS_MAX],
+    "as long as may be": ("auth sessions " + " ".join(f"auth{n}" for n in range(1_200)))[
+        :QUERY_CHARACTERS_MAX
+    ],
     "one long word": "a" * QUERY_CHARACTERS_MAX,
     "stop words": "the of and to in",
     "punctuation": "?!.,;:—…",
