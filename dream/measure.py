@@ -32,13 +32,7 @@ def measured(
     """Means over all questions; the reciprocal ranks over those that have judgements."""
     if not asked:
         return {"questions": 0.0}
-    pairs = [
-        (
-            rank_around(one.question, before, one.formula)[1].ids,
-            rank_around(one.question, after, one.formula)[1].ids,
-        )
-        for one in asked
-    ]
+    pairs = [(_ids(one, before), _ids(one, after)) for one in asked]
     metrics = {
         "questions": float(len(asked)),
         churn_name(settings): _mean([churn_at(a, b, settings.k) for a, b in pairs]),
@@ -64,3 +58,8 @@ def churn_name(settings: MeasureSettings) -> str:
 
 def _mean(values: Sequence[float]) -> float:
     return fsum(values) / len(values)
+
+
+def _ids(one: Asked, view: View) -> tuple[MemoryId, ...]:
+    """A recorded question ranks again whatever its formula gave; a dream does not fail over it."""
+    return rank_around(one.question, view, one.formula, finite=False)[1].ids

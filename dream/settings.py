@@ -17,11 +17,12 @@ import msgspec
 from msgspec import Meta
 
 from recollect.events.errors import InvalidInput
+from recollect.events.toml_file import read_toml
 
 Count = Annotated[int, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
-Positive = Annotated[float, Meta(gt=0.0)]
-NonNegative = Annotated[float, Meta(ge=0.0)]
+Positive = Annotated[float, Meta(gt=0.0, le=1e300)]
+NonNegative = Annotated[float, Meta(ge=0.0, le=1e300)]
 WhenStale = Literal["keep", "never", "prune", "prune if resolved", "archive"]
 
 
@@ -153,8 +154,10 @@ def settings_from(changes: Mapping[str, object]) -> Settings:
     """The defaults with the named values changed, table by table."""
     try:
         settings = msgspec.convert(_merged(_defaults(), changes), Settings)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, OverflowError) as error:
         raise InvalidInput(f"dream settings: {error}") from None
+    except RecursionError:
+        raise InvalidInput("dream settings: nested too deeply to be read") from None
     if settings.stabilize.stability_min > settings.stabilize.stability_max:
         raise InvalidInput("dream settings: stabilize.stability_min is above stabilize.stability_max")
     return settings
@@ -163,11 +166,10 @@ def settings_from(changes: Mapping[str, object]) -> Settings:
 def load_settings(path: str | Path) -> Settings:
     """The defaults with the values of a TOML file."""
     try:
-        return settings_from(tomllib.loads(Path(path).read_text("utf-8")))
-    except OSError as error:
-        raise InvalidInput(f"the settings file {path} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"the settings file {path} is not valid TOML: {error}") from None
+        changes = read_toml(path)
+    except InvalidInput as error:
+        raise InvalidInput(f"the settings file {path} {error}") from None
+    return settings_from(changes)
 
 
 def _merged(base: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, object]:

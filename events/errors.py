@@ -4,7 +4,12 @@ from __future__ import annotations
 
 
 class RecollectError(Exception):
-    """Root of every error that Recollect raises on purpose."""
+    """Root of every error that Recollect raises on purpose.
+
+    `kept` has the ids that `remember_many` had kept before it failed.
+    """
+
+    kept: tuple[str, ...] = ()
 
 
 class InvalidInput(RecollectError):

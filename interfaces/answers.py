@@ -20,7 +20,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A ranking as the caller sees it. `id` is None if it was not recorded; `degraded` says what was off.
 
-    `facts` are what stages found out about the whole ranking: where dials stand, whether a tie-break fired.
+    `facts` are what stages found out about the whole ranking: where dials stand, whether a tie-break fired; and
+    `found`, as in "3 of 10", where fewer were found than were asked for.
     """
 
     id: str | None

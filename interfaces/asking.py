@@ -24,6 +24,7 @@ from recollect.when import iso, parse_time
 REDACTED = "[erased]"
 _Options = TypeVar("_Options", Filters, Context)
 _TIME_FIELDS = {"since", "until", "valid_at"}
+_ENTRIES_MAX = 10_000
 _LIST_FIELDS = {"kinds", "tags", "entities", "sources", "exclude", "files"}
 
 
@@ -32,7 +33,7 @@ def options(kind: type[_Options], given: _Options | Mapping[str, object] | None,
     if given is None:
         return kind()
     if isinstance(given, kind):
-        return given
+        return _bounded(given)
     if not isinstance(given, Mapping):
         raise InvalidInput(f"{kind.__name__.lower()} must be a mapping, not {given!r}")
     unknown = set(given) - set(kind.__struct_fields__)
@@ -41,9 +42,22 @@ def options(kind: type[_Options], given: _Options | Mapping[str, object] | None,
         raise InvalidInput(f"unknown {kind.__name__.lower()} entry {sorted(unknown)[0]!r}; there are {known}")
     fields = {name: _field(name, value, now) for name, value in given.items() if value is not None}
     try:
-        return msgspec.convert(fields, kind)
-    except msgspec.ValidationError as error:
+        return _bounded(msgspec.convert(fields, kind))
+    except (msgspec.ValidationError, OverflowError, RecursionError) as error:
         raise InvalidInput(f"{kind.__name__.lower()}: {error}") from None
+
+
+def _bounded(given: _Options) -> _Options:
+    """The same options; refused if a text is too long or no Unicode, or a list too long."""
+    for name in given.__struct_fields__:
+        value, what = getattr(given, name), f"{type(given).__name__.lower()} entry {name!r}"
+        entries = value if isinstance(value, (tuple, dict)) else (value,)
+        if len(entries) > _ENTRIES_MAX:
+            raise InvalidInput(f"{what} has {len(entries):,} values; at most {_ENTRIES_MAX:,} are taken")
+        for entry in entries:
+            if isinstance(entry, str):
+                validate.text(entry, what)
+    return given
 
 
 def _field(name: str, value: object, now: int) -> object:
@@ -64,7 +78,7 @@ def pose(
     wait: bool,
 ) -> tuple[Question, tuple[str, ...]]:
     """The question as data, and what is degraded about it. An empty text finds nothing by words."""
-    validate.text(text, "query", characters_max=validate.QUERY_CHARACTERS_MAX)
+    validate.query(text)
     k = validate.whole(k, "k", low=1, high=validate.K_MAX)
     searchable = bool(text.strip()) and embedding.embedder is not None
     loading = searchable and not wait and embedding.problem is not None
@@ -130,6 +144,9 @@ def answer(
             zip(ranking.ids, ranking.scores, ranking.places, strict=True), 1
         )
     )
+    facts = dict(ranking.sheet.facts)
+    if len(hits) < question.k:
+        facts["found"] = f"{len(hits)} of {question.k}"
     return Answer(
         id=recall_id,
         basis=ranking.basis,
@@ -138,7 +155,7 @@ def answer(
         now=iso(question.now),
         hits=hits,
         degraded=degraded if store.damage_note is None else (store.damage_note, *degraded),
-        facts=dict(ranking.sheet.facts),
+        facts=facts,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from recollect import completing
-from recollect.cli import _common, _given, _memory, _show, _unembedded, main, progress_bar
+from recollect.cli import _common, _given, _memory, _show, _unembedded, main, progress_bar, was_named
 
 
 @main.command()
@@ -46,6 +46,8 @@ def recall(
             query, k=k, filters=filters, track=not no_track, record=not no_record, **options
         )
         _show(answer, as_json, "answer")
+        if answer.hits and len(answer.hits) < k and was_named("k") and not as_json:
+            click.echo(f"{len(answer.hits)} of the {k} asked for were found")
 
 
 @main.command()

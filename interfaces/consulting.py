@@ -126,7 +126,7 @@ def _expansions(desk: _Desk, question: Question, expander: Expander) -> tuple[Ex
 
 
 def _rewriting(text: object) -> str:
-    return validate.text(text, "rewriting", characters_max=validate.QUERY_CHARACTERS_MAX).strip()
+    return validate.query(text, "rewriting").strip()
 
 
 # --- the cross-encoder -----------------------------------------------------------------------------

@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from recollect.embedder_names import is_built_in, require_embedder
 from recollect.events.errors import InvalidInput, RecollectError
+from recollect.validate import identifier
 
 __all__ = [
-    "PROBE_COSINE_MIN", "PROBE_TEXT", "Elsewhere", "EmbedFunction", "Embedder", "EmbedderMismatch", "Embeddings",
-    "FunctionEmbedder", "choose", "is_built_in",
+    "DIMENSIONS_MAX", "PROBE_COSINE_MIN", "PROBE_TEXT", "Elsewhere", "EmbedFunction", "Embedder", "EmbedderFailed",
+    "EmbedderMismatch", "Embeddings", "FunctionEmbedder", "checked_rows", "choose", "is_built_in",
 ]  # fmt: skip
 
 Embeddings = npt.NDArray[np.float32]
@@ -26,6 +27,17 @@ EmbedFunction = Callable[[list[str]], npt.ArrayLike]
 
 PROBE_TEXT = "The quick brown fox jumps over the lazy dog."
 PROBE_COSINE_MIN = 0.999
+DIMENSIONS_MAX = 65_536
+
+
+class EmbedderFailed(InvalidInput):
+    """An embedder raised, or gave something else than one vector of finite numbers per text."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        self.embedder = name
+        super().__init__(
+            f"the embedder {name!r} {problem}; it must return one vector of finite numbers per text"
+        )
 
 
 class EmbedderMismatch(RecollectError):
@@ -86,13 +98,36 @@ class FunctionEmbedder:
         """A function is always ready."""
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
-        vectors = np.asarray(self._function(list(texts)), dtype=np.float32)
-        if vectors.ndim != 2 or len(vectors) != len(texts):
-            raise InvalidInput(
-                f"the embedder {self.name!r} gave an array of shape {vectors.shape} for {len(texts)} texts; "
-                f"it must return one vector per text"
-            )
-        return vectors
+        try:
+            given = self._function(list(texts))
+        except RecollectError:
+            raise
+        except Exception as error:
+            raise EmbedderFailed(self.name, f"failed ({type(error).__name__}: {error})") from error
+        return checked_rows(self.name, given, texts).astype(np.float32)
+
+
+def checked_rows(name: str, given: object, texts: Sequence[str]) -> npt.NDArray[np.floating | np.integer]:
+    """What an embedder gave, as one row of finite numbers per text; EmbedderFailed says what it is instead."""
+    try:
+        rows = np.asarray(given)
+    except Exception as error:  # noqa: BLE001 (ragged lists, or whatever another library's array raises)
+        raise EmbedderFailed(name, f"gave no matrix for {len(texts)} texts ({error})") from None
+    if rows.ndim != 2 or len(rows) != len(texts):
+        what = f"an array of shape {rows.shape}" if rows.ndim else f"a {type(given).__name__}"
+        raise EmbedderFailed(name, f"gave {what} for {len(texts)} texts")
+    if rows.dtype.kind not in "iuf":
+        raise EmbedderFailed(name, f"gave {rows.dtype} instead of numbers")
+    if not 0 < rows.shape[1] <= DIMENSIONS_MAX:
+        raise EmbedderFailed(
+            name, f"gave {rows.shape[1]:,} dimensions, which are not 1 to {DIMENSIONS_MAX:,}"
+        )
+    with np.errstate(over="ignore"):
+        whole = np.isfinite(rows.astype(np.float32)).all(axis=1) & rows.any(axis=1)
+    for place in np.flatnonzero(~whole)[:1].tolist():
+        what = "only zeros" if not rows[place].any() else "a number that is not finite"
+        raise EmbedderFailed(name, f"gave {what} for text {place + 1} of {len(texts)} ({texts[place]!r:.60})")
+    return rows
 
 
 class Elsewhere:
@@ -121,6 +156,7 @@ def choose(embedder: str | Embedder | EmbedFunction | None) -> Embedder | None:
     if isinstance(embedder, str):
         return _named(embedder)
     if isinstance(embedder, Embedder):
+        identifier(embedder.name, "the embedder's name")
         return embedder
     if callable(embedder):
         return FunctionEmbedder(embedder)

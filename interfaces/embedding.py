@@ -5,7 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from recollect.embedder import PROBE_COSINE_MIN, PROBE_TEXT, Embedder, EmbedderMismatch
+from recollect.embedder import (
+    PROBE_COSINE_MIN,
+    PROBE_TEXT,
+    Embedder,
+    EmbedderFailed,
+    EmbedderMismatch,
+    checked_rows,
+)
+from recollect.events.errors import RecollectError
 from recollect.events.facts import EmbedderAdopted
 from recollect.events.grid import cosine_of, from_bytes, quantize, to_bytes
 from recollect.projections.engine import Adoption
@@ -50,9 +58,19 @@ class Embedding:
         return self._embed(self.embedder, texts)
 
     def _embed(self, embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
-        return [
-            to_bytes(quantize(vector, dimensions=embedder.dimensions)) for vector in embedder.embed(texts)
-        ]
+        """One grid vector per text, whatever the embedder does; all of them, or EmbedderFailed."""
+        try:
+            given, dimensions = embedder.embed(texts), embedder.dimensions
+        except RecollectError:
+            raise
+        except Exception as error:
+            raise EmbedderFailed(embedder.name, f"failed ({type(error).__name__}: {error})") from error
+        rows = checked_rows(embedder.name, given, texts)
+        if rows.shape[1] != dimensions:
+            raise EmbedderFailed(
+                embedder.name, f"gave vectors of {rows.shape[1]:,} dimensions where it says {dimensions!r}"
+            )
+        return [to_bytes(quantize(row, dimensions=dimensions)) for row in rows]
 
     def adoption(self) -> EmbedderAdopted:
         """The fact that makes this embedder the store's own."""

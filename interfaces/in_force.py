@@ -26,6 +26,9 @@ def formula_in_force(engine: Engine, seq: int) -> Formula:
 def formula_named(engine: Engine, given: str | Path | Formula) -> Formula:
     """A formula by its built-in name, the path of its file, or name@digest in the log."""
     if isinstance(given, Formula):
+        problem = None if given.digest in engine.formulas else formulas.problem_with(given)
+        if problem:
+            raise formulas.InvalidFormula(repr(given.name), problem)
         return given
     if not isinstance(given, (str, Path)):
         raise InvalidInput(f"formula {given!r} is neither a name, nor a path, nor a Formula")

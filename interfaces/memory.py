@@ -43,7 +43,7 @@ from recollect.previous import with_previous
 from recollect.query.formula import Formula, from_canonical
 from recollect.relating import Relating
 from recollect.remembering import changes as checked_changes
-from recollect.remembering import ingested
+from recollect.remembering import ingested, tell_kept
 from recollect.reranker import Reranker, RerankFunction, choose_reranker
 from recollect.serving import Serving
 from recollect.status import status_of
@@ -187,6 +187,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         """Keep many, in atomic batches; an item is a text or a mapping of `remember`'s arguments.
 
         With `expect` only if the log still ends there (HeadMoved if not); a later batch follows upon the one before.
+        An error carries the ids of the batches before it in `kept`, and says how many they are.
         """
         if isinstance(items, (str, bytes, Mapping)):
             raise InvalidInput(
@@ -195,14 +196,18 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         ids: list[str] = []
         batch: list[Ingested] = []
         total = len(items) if isinstance(items, Sequence) else 0
-        for item in items:
-            batch.append(ingested(item, now=self._store.clock()))
-            if len(batch) == _BATCH:
-                ids += self._ingest(batch, expect)
-                batch, expect = [], expect if expect is None else self._store.log.head
-                if progress:
-                    progress(len(ids), max(total, len(ids)))
-        ids += self._ingest(batch, expect)
+        try:
+            for item in items:
+                batch.append(ingested(item, now=self._store.clock()))
+                if len(batch) == _BATCH:
+                    ids += self._ingest(batch, expect)
+                    batch, expect = [], expect if expect is None else self._store.log.head
+                    if progress:
+                        progress(len(ids), max(total, len(ids)))
+            ids += self._ingest(batch, expect)
+        except BaseException as error:
+            tell_kept(error, ids)
+            raise
         if progress:
             progress(len(ids), len(ids))
         self._store.sealer.start()

@@ -9,7 +9,7 @@ from typing import cast
 import msgspec
 
 from recollect import validate
-from recollect.events.errors import InvalidInput
+from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.facts import Ingested
 from recollect.memory_ids import new_memory_id
 from recollect.projections.lifecycle_state import LifecycleState
@@ -40,6 +40,18 @@ def ingested(item: str | Mapping[str, object], *, now: int) -> Ingested:
     fact = msgspec.convert({"id": new_memory_id(now), "at": now, **checked}, Ingested)
     validate.order(fact.valid_from, fact.valid_to, "valid_from and valid_to")
     return fact
+
+
+def tell_kept(error: BaseException, ids: list[str]) -> None:
+    """Give an error that ended `remember_many` the ids that are kept, and a sentence that says so."""
+    error.kept = tuple(ids)  # type: ignore[attr-defined]
+    if not ids:
+        return
+    note = f"the first {len(ids):,} items are kept (`kept` has their ids): go on with the item after them"
+    if isinstance(error, RecollectError):
+        error.args = (f"{error}; {note}", *error.args[1:])
+    else:
+        error.add_note(note)
 
 
 def changes(

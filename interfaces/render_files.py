@@ -47,9 +47,8 @@ def imported(result: ImportReport) -> None:
         out.print("skipped " + ", ".join(f"{count:,} × {reason}" for reason, count in result.skipped.items()))
     for problem in result.problems:
         out.print(Text(f"{problem.where}: {problem.reason}", "yellow"))
-    more = result.skipped.get("cannot be read", 0) - len(result.problems)
-    if more > 0:
-        out.print(Text(f"… and {more:,} more", "yellow"))
+    if result.problems_left_out:
+        out.print(Text(f"… and {result.problems_left_out:,} more", "yellow"))
 
 
 def _extent(result: Transfer | MarkdownExport | ImportReport) -> str:

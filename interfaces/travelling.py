@@ -167,7 +167,7 @@ class Travelling:
         """The question behind `recall`'s arguments, to be asked at any moment."""
         from recollect.replay.inquiry import Inquiry  # noqa: PLC0415
 
-        validate.text(query, "query", characters_max=validate.QUERY_CHARACTERS_MAX)
+        validate.query(query)
         refuse_unknown(asking)
         given = asking.get("now")
         moment = now if given is None else parse_time(given, now=now, what="now")
@@ -206,7 +206,7 @@ class Travelling:
         """One reading SQL statement over the store's tables; `$name` in it stands for the parameter `name`."""
         from recollect.projections.sql import SqlFace  # noqa: PLC0415 (DuckDB waits until it is needed)
 
-        validate.text(query, "query", characters_max=validate.QUERY_CHARACTERS_MAX)
+        validate.text(query, "statement", characters_max=validate.STATEMENT_CHARACTERS_MAX)
         self._store.catch_up()
         with self._store.lock, self._store.whole:
             if self._sql is not None and not self._sql.serves(self._store.projections):

@@ -9,7 +9,8 @@ from recollect.events.errors import InvalidInput
 from recollect.events.facts import AccessKind, Verdict
 
 CONTENT_BYTES_MAX = 1_000_000
-QUERY_CHARACTERS_MAX = 1_000_000
+QUERY_CHARACTERS_MAX = 10_000
+STATEMENT_CHARACTERS_MAX = 100_000
 ID_CHARACTERS_MAX = 256
 K_MAX = 10_000
 WEIGHT_MAX = 1e6
@@ -18,7 +19,7 @@ WEIGHT_MAX = 1e6
 def text(value: object, what: str, *, characters_max: int = 1_000) -> str:
     """A string that UTF-8 can hold."""
     if not isinstance(value, str):
-        raise InvalidInput(f"{what} must be text, not {type(value).__name__} ({value!r})")
+        raise InvalidInput(f"{what} must be text, not {type(value).__name__} ({value!r:.100})")
     if len(value) > characters_max:
         raise InvalidInput(f"{what} has {len(value):,} characters; at most {characters_max:,} are taken")
     try:
@@ -29,6 +30,15 @@ def text(value: object, what: str, *, characters_max: int = 1_000) -> str:
             f"which is not valid Unicode text; decode it properly or remove it"
         ) from None
     return value
+
+
+def query(value: object, what: str = "query") -> str:
+    """A question, short enough to be answered at once whatever it holds."""
+    if isinstance(value, str) and len(value) > QUERY_CHARACTERS_MAX:
+        raise InvalidInput(
+            f"{what} has {len(value):,} characters; at most {QUERY_CHARACTERS_MAX:,} are taken: ask with the part that matters"
+        )
+    return text(value, what, characters_max=QUERY_CHARACTERS_MAX)
 
 
 def content(value: object) -> str:

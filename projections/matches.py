@@ -25,6 +25,7 @@ IdsOf = Callable[[IntArray], list[str]]
 Counter = Callable[[Sequence[Term], IntArray], Int32Array | None]
 
 _WIDENING = 8
+_CELLS_AT_ONCE = 1 << 21
 
 
 class LexicalHits(NamedTuple):
@@ -105,10 +106,18 @@ class Matches:
         return idfs * np.where(tfs > 0, weights, self._absent)
 
     def scores(self, rows: IntArray) -> FloatArray:
-        """The rounded score of each of these rows; 0.0 where no term matches."""
-        total: FloatArray = np.zeros(len(rows))
+        """The rounded score of each of these rows; 0.0 where no term matches.
+
+        A long question is scored for a few rows at a time: memory stays small, and no bit depends on it.
+        """
         if not self.terms:
-            return total
+            return np.zeros(len(rows))
+        at_once = max(_CELLS_AT_ONCE // len(self.terms), 1)
+        parts = [self._scores(rows[start : start + at_once]) for start in range(0, len(rows), at_once)]
+        return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0), *parts])
+
+    def _scores(self, rows: IntArray) -> FloatArray:
+        total: FloatArray = np.zeros(len(rows))
         tfs = self.frequencies(rows)
         for contribution in self.contributions(tfs, rows):
             total += contribution
@@ -119,7 +128,7 @@ class Matches:
 
     # --- selection -------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def base(self) -> float:
         return sum(term.idf for term in self.terms) * self._absent
 

@@ -22,6 +22,7 @@ from recollect.projections.columns import BoolArray, FloatArray, Int32Array, Int
 from recollect.projections.rounding import ROUNDING_MARGIN
 
 _SAMPLE = 512
+_CELLS_AT_ONCE = 1 << 21
 
 
 class Term(Protocol):
@@ -133,8 +134,9 @@ class Selection:
             return Reached(-np.inf, rows, sums)
         inside = sums >= self.below(_nth_highest(sums, wanted)) - self._still[taken]
         rows, sums = rows[inside], sums[inside]
-        left = self._terms[taken:]
-        if left:
+        at_once = max(_CELLS_AT_ONCE // max(len(rows), 1), 1)
+        for start in range(taken, len(self._terms), at_once):
+            left = self._terms[start : start + at_once]
             tfs = self._scoring.counted([one.term for one in left], rows)
             for one, frequencies in zip(left, tfs, strict=True):
                 sums = sums + one.factor * self._scoring.surplus_if_held(frequencies, rows)

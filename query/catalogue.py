@@ -83,6 +83,9 @@ FACTORS: dict[str, Factor] = {
     )
 }
 
+# A candidate may have no value of these factors although it has all of their inputs.
+GIVES_NONE = frozenset({"high_importance", "hot_relevance"})
+
 
 @cache
 def inputs_of(name: str) -> tuple[str, ...]:

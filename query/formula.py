@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from recollect.events.errors import RecollectError
+from recollect.events.errors import InvalidInput, RecollectError
+from recollect.events.toml_file import parse_toml, read_toml
 from recollect.query import catalogue
 from recollect.query.dials import Dial
-from recollect.query.formula_check import problem_of
+from recollect.query.formula_check import problem_of, written_by
+from recollect.query.formula_limits import beyond_limits
 from recollect.query.formula_tables import with_tables
 from recollect.query.stages.add import Add
 from recollect.query.stages.any_stage import AnyStage
@@ -68,15 +70,20 @@ class Formula(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         named = (getattr(stage, "analyzer", None) for stage in self.stages)
         return tuple(dict.fromkeys(analyzer for analyzer in named if analyzer is not None))
 
+    @cached_property
+    def written(self) -> tuple[tuple[str, ...], ...]:
+        """The columns that each stage computes; ranks are counted, not computed."""
+        every = (written_by(stage) for stage in self.stages)
+        return tuple(tuple(name for name in names if not name.endswith(".rank")) for names in every)
+
 
 def parse(text: str, *, origin: str) -> Formula:
     """A formula from TOML."""
-    import tomllib  # noqa: PLC0415 (a store has its formulas as JSON)
-
     try:
-        return build(tomllib.loads(text), origin=origin)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidFormula(origin, f"is not valid TOML: {error}") from None
+        fields = parse_toml(text)
+    except InvalidInput as error:
+        raise InvalidFormula(origin, str(error)) from None
+    return build(fields, origin=origin)
 
 
 @cache
@@ -91,29 +98,44 @@ def build(fields: Mapping[str, object], *, origin: str, check: bool = True) -> F
     stages = fields.get("stages")
     if not isinstance(stages, list) or not stages:
         raise InvalidFormula(origin, "has no stages; give it `stages = [ … ]`")
-    completed = [_complete(stage, n, origin) for n, stage in enumerate(stages, 1)]
-    rest = {name: value for name, value in fields.items() if name != "tables"}
     try:
-        tabled = with_tables(completed, fields.get("tables", {}))
-        formula = msgspec.convert({**rest, "stages": tabled}, Formula)
-    except msgspec.ValidationError as error:
-        raise InvalidFormula(origin, _readable(str(error))) from None
-    problem = problem_of(formula.stages, formula.dials) if check else None
+        formula = _built(fields, stages, origin)
+    except RecursionError:
+        raise InvalidFormula(origin, "is nested too deeply to be read") from None
+    problem = problem_with(formula) if check else None
     if problem:
         raise InvalidFormula(origin, problem)
     return formula
 
 
+def problem_with(formula: Formula) -> str | None:
+    """What keeps a formula from being used, beside what its types say; None if nothing does."""
+    beyond = beyond_limits(formula.name, formula.stages, formula.dials)
+    return beyond or problem_of(formula.stages, formula.dials)
+
+
+def _built(fields: Mapping[str, object], stages: list[object], origin: str) -> Formula:
+    completed = [_complete(stage, n, origin) for n, stage in enumerate(stages, 1)]
+    rest = {name: value for name, value in fields.items() if name != "tables"}
+    try:
+        tabled = with_tables(completed, fields.get("tables", {}))
+        return msgspec.convert({**rest, "stages": tabled}, Formula)
+    except (msgspec.ValidationError, OverflowError) as error:
+        raise InvalidFormula(origin, _readable(str(error))) from None
+
+
 def _complete(stage: object, number: int, origin: str) -> object:
     """Move a factor's own keys into `parameters` and fill in their defaults."""
-    if not isinstance(stage, dict) or stage.get("op") not in _FACTOR_STAGES or "factor" not in stage:
+    if not isinstance(stage, dict) or str(stage.get("op")) not in _FACTOR_STAGES:
         return stage
-    own = {"op", *_FACTOR_STAGES[stage["op"]].__struct_fields__}
-    name = stage["factor"]
+    name, nested = stage.get("factor"), stage.get("parameters", {})
+    if not isinstance(name, str) or not isinstance(nested, dict):
+        return stage
+    own = {"op", *_FACTOR_STAGES[str(stage["op"])].__struct_fields__}
     if name not in catalogue.FACTORS:
         known = ", ".join(sorted(catalogue.FACTORS))
         raise InvalidFormula(origin, f"stage {number} names the factor {name!r}; known factors are {known}")
-    given = {**stage.get("parameters", {}), **{k: v for k, v in stage.items() if k not in own}}
+    given = {**nested, **{k: v for k, v in stage.items() if k not in own}}
     try:
         parameters = catalogue.complete(name, given)
     except msgspec.ValidationError as error:
@@ -159,6 +181,7 @@ def load(name_or_path: str | Path) -> Formula:
             repr(str(name_or_path)), f"is not built in (there are {known}) and not a path to a .toml file"
         )
     try:
-        return parse(path.read_text("utf-8"), origin=str(path))
-    except OSError as error:
-        raise InvalidFormula(str(path), f"cannot be read: {error.strerror}") from None
+        fields = read_toml(path)
+    except InvalidInput as error:
+        raise InvalidFormula(str(path), str(error)) from None
+    return build(fields, origin=str(path))

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
 from recollect.events.facts import Question
 from recollect.projections.rounding import round12
 from recollect.projections.shard_cache import around
 from recollect.projections.view import View
 from recollect.query.ahead import begin
+from recollect.query.finite import NotFinite, require_finite
 from recollect.query.formula import Formula
 from recollect.query.scene import Scene
 from recollect.query.sheet import Sheet
@@ -36,17 +38,20 @@ class Ranking(NamedTuple):
 
 
 def rank(
-    question: Question, view: View, formula: Formula, *, observe: Observe | None = None, ahead: bool = False
-) -> Ranking:
+    question: Question, view: View, formula: Formula, *, observe: Observe | None = None, ahead: bool = False,
+    finite: bool = True,
+) -> Ranking:  # fmt: skip
     """Apply the formula's stages to an empty sheet; the best k by (score to 12 digits, id).
 
     `observe` is shown the sheet after every stage that was applied, with the stage's number; it only looks. With
     `ahead` a second core may search the vectors while this one searches the words; the ranking is the same.
+    A stage that gives an infinity or NaN is an error; only what was recorded before that rule is ranked again
+    without it (`finite=False`).
     """
     scene = Scene(question, view, formula.dials)
     scene.ahead = begin(scene, formula) if ahead else None
     try:
-        sheet = score(scene, formula, observe)
+        sheet = score(scene, formula, observe, finite=finite)
     finally:
         if scene.ahead is not None:
             scene.ahead.wait()
@@ -65,7 +70,7 @@ def rank(
 
 
 def rank_around(
-    question: Question, view: View, formula: Formula, *, ahead: bool = False
+    question: Question, view: View, formula: Formula, *, ahead: bool = False, finite: bool = True
 ) -> tuple[Question, Ranking]:
     """Rank; where shards cannot be had their rows are scanned, and the question that is returned says which."""
 
@@ -76,13 +81,19 @@ def rank_around(
         return msgspec.structs.replace(question, effects=effects)
 
     ranking, scanned = around(
-        lambda without: rank(asked(without), view, formula, ahead=ahead), question.effects.scanned
+        lambda without: rank(asked(without), view, formula, ahead=ahead, finite=finite),
+        question.effects.scanned,
     )
     return asked(scanned), ranking
 
 
-def score(scene: Scene, formula: Formula, observe: Observe | None = None) -> Sheet:
+def score(scene: Scene, formula: Formula, observe: Observe | None = None, *, finite: bool = True) -> Sheet:
     """The sheet after all stages; a shortcut skips those before the label that it jumps to."""
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # the numbers are looked at instead
+        return _score(scene, formula, observe, finite=finite)
+
+
+def _score(scene: Scene, formula: Formula, observe: Observe | None, *, finite: bool) -> Sheet:
     sheet = Sheet()
     sheet.facts.update(scene.positions)
     for number, stage in enumerate(formula.stages):
@@ -92,7 +103,12 @@ def score(scene: Scene, formula: Formula, observe: Observe | None = None) -> She
         if not stage.enabled or scene.dial(stage.when) == 0.0:
             continue
         sheet.stage = number
-        stage.apply(sheet, scene)
+        try:
+            stage.apply(sheet, scene)
+        except ArithmeticError as error:
+            raise NotFinite(formula, number, f"cannot be computed ({error})") from None
+        if finite:
+            require_finite(sheet, scene, formula)
         if observe is not None:
             observe(number, sheet, scene)
     return sheet

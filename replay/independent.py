@@ -39,7 +39,7 @@ class IndependentViews:
         self._corpus = Corpus()
 
     def rank(self, recalled: Recalled, formula: Formula) -> Ranking:
-        return rank(recalled.question, self._view(recalled.basis), formula)
+        return rank(recalled.question, self._view(recalled.basis), formula, finite=False)
 
     def _view(self, seq: int) -> IndependentView:
         if seq < self._corpus.seq:

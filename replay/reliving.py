@@ -226,7 +226,7 @@ class Reliving:
                 self._projections.index(analyzer, self._target.read(0, self._projections.position))
         view = self._projections.at(moved.basis, self._target.time_of(moved.basis))
         question = self._question(moved, view, formula)
-        question, ranking = rank_around(question, view, formula)
+        question, ranking = rank_around(question, view, formula, finite=formula.digest != moved.formula)
         return msgspec.structs.replace(
             moved, question=question, formula=formula.digest, ids=ranking.ids, scores=ranking.scores
         )

@@ -137,7 +137,8 @@ def _independently(
 def replay(log: Log, projections: Projections, recalled: Recalled) -> Ranking:
     """The ranking of a recorded recall, once more."""
     formula = formula_of(log, projections, recalled)
-    return rank(recalled.question, projections.at(recalled.basis, log.time_of(recalled.basis)), formula)
+    view = projections.at(recalled.basis, log.time_of(recalled.basis))
+    return rank(recalled.question, view, formula, finite=False)
 
 
 def formula_of(log: Log, projections: Projections, recalled: Recalled) -> Formula:

@@ -21,6 +21,7 @@ import msgspec
 
 from recollect.agents import text
 from recollect.events.errors import InvalidInput
+from recollect.validate import QUERY_CHARACTERS_MAX
 
 if TYPE_CHECKING:
     from recollect.agents.results import RecallResult
@@ -62,7 +63,7 @@ def read(raw: bytes) -> Prompted:
     """The hook's input; InvalidInput if this is not one."""
     try:
         given = msgspec.json.decode(raw, type=Prompted)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(
             f"standard input is not the JSON of a Claude Code hook ({error}); see docs/agents.md, or use --prompt"
         ) from None
@@ -116,14 +117,18 @@ def recall(memory: Memory, given: Prompted, limits: Limits, project: str | None)
     from recollect.agents.tools import shown  # noqa: PLC0415 (a prompt without words needs none of it)
 
     _wait_for_model(memory, limits.seconds_max / 2)
+    asked = given.prompt[:QUERY_CHARACTERS_MAX]  # a pasted log is no reason to go without memories
     answer = memory.recall(
-        given.prompt,
+        asked,
         k=limits.k,
         session=given.session_id,
         filters=None if project is None else {"project": project},
         track=False,
         wait=False,
     )
+    if asked != given.prompt:
+        note = f"query: the first {len(asked):,} of the prompt's {len(given.prompt):,} characters were asked with"
+        answer = msgspec.structs.replace(answer, degraded=(*answer.degraded, note))
     return shown(bearing(answer, limits.share_min), tokens_max=limits.tokens_max)
 
 

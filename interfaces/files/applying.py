@@ -65,8 +65,8 @@ class Importer:
                     batch += self._checked(item)
                 case Link():
                     links[item] = None
-                case Skipped(reason=reason):
-                    self.tally.skipped[reason] += 1
+                case Skipped():
+                    self.tally.skip(item)
                 case Problem():
                     self.tally.read += 1
                     self._problem(item)

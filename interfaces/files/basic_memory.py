@@ -14,21 +14,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from recollect.events.errors import InvalidInput
 from recollect.files import front_matter
 from recollect.files.moments import moment
 from recollect.files.records import ByteProgress, Choices, Item, Link, Problem, Record, Skipped, Told, digest
-from recollect.files.sources import files_under
+from recollect.files.sources import files_under, modified_at, page_text, size_of
 
 PATTERNS = ("*.md", "*.markdown")
 
 _FENCE = re.compile(r"^\s*(```|~~~)")
-_LIST_ITEM = re.compile(r"^\s*[-*+]\s+(.*\S)\s*$")
+_LIST_ITEM = re.compile(r"^\s*[-*+]\s++(.*\S)\s*$")
 _OBSERVATION = re.compile(r"\[([^\[\]()]+)\]\s+(.+)")
 _TIME_CODE = re.compile(r"\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?:\s+-\s+[\d:.,]+)?")
-_RELATION = re.compile(r"(?:\"([^\"]+)\"|'([^']+)'|([^\[\]\"']+?))\s*\[\[([^\[\]]+)\]\]\s*(?:\([^()]*\))?")
+_RELATION = re.compile(
+    r"(?:\"([^\"]+)\"|'([^']+)'|([^\[\]\"']*[^\[\]\"'\s]))\s*+\[\[([^\[\]]+)\]\]\s*(?:\([^()]*\))?"
+)
 _WIKI_LINK = re.compile(r"\[\[([^\[\]]+)\]\]")
 _HASHTAG = re.compile(r"(?:^|\s)#([^\s#]+)")
-_HEADING = re.compile(r"^#{1,6}\s+(.*\S)\s*$")
+_HEADING = re.compile(r"^#{1,6}\s++(.*\S)\s*$")
 
 _NOTHING = front_matter.Page({}, "")
 
@@ -44,24 +47,30 @@ class Parts(NamedTuple):
 def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
     del choices  # nothing about this format is a matter of choice
     root = path if path.is_dir() else path.parent
-    files = files_under(path, *PATTERNS)
+    files, refused = files_under(path, *PATTERNS)
+    yield from refused
     index: dict[str, str] = {}
     for file in files:
-        page = _page(file) or _NOTHING
+        page = _page(file, path) or _NOTHING
         for name in _names(file, root, page):
             index.setdefault(name, _external(file, root, page))
-    total, done = sum(file.stat().st_size for file in files), 0
+    total, done = sum(map(size_of, files)), 0
     for file in files:
-        yield from _note(file, root, index)
-        done += file.stat().st_size
+        try:
+            page = front_matter.parse(page_text(file, follow=file == path))
+        except InvalidInput as error:
+            yield Problem(where=file.relative_to(root).as_posix(), reason=str(error))
+        else:
+            yield from _note(file, root, page, index)
+        done += size_of(file)
         progress(done, total)
 
 
-def _page(file: Path) -> front_matter.Page | None:
-    """The file taken apart; None if it is not UTF-8."""
+def _page(file: Path, named: Path) -> front_matter.Page | None:
+    """The file taken apart; None if it cannot be read, which is told when its turn comes."""
     try:
-        return front_matter.parse(file.read_text("utf-8"))
-    except UnicodeDecodeError:
+        return front_matter.parse(page_text(file, follow=file == named))
+    except InvalidInput:
         return None
 
 
@@ -87,17 +96,13 @@ def _normal(name: str) -> str:
     )
 
 
-def _note(file: Path, root: Path, index: dict[str, str]) -> Iterator[Item]:
+def _note(file: Path, root: Path, page: front_matter.Page, index: dict[str, str]) -> Iterator[Item]:
     """The note, its observations, and its links to notes of the same folder."""
     name = file.relative_to(root).as_posix()
-    page = _page(file)
-    if page is None:
-        yield Problem(where=name, reason="not UTF-8 text")
-        return
     if page.broken:
-        yield Told(note=f"{name}: its front matter is not YAML and stays in the text")
+        yield Told(note=f"{name}: its front matter {page.broken} and stays in the text")
     try:
-        at = moment(page.fields.get("created") or page.fields.get("date")) or file.stat().st_mtime_ns // 1_000
+        at = moment(page.fields.get("created") or page.fields.get("date")) or modified_at(file)
     except ValueError as error:
         yield Problem(where=name, reason=f"created: {error}")
         return
@@ -184,11 +189,11 @@ def _relation(item: str, section: str) -> tuple[str, str] | None:
 def _without_empty_sections(lines: list[str]) -> str:
     """The lines that are left, without the headings of observations and relations if nothing stands under them."""
     kept: list[str] = []
-    for place, line in enumerate(lines):
+    emptied = True  # whether nothing, or another heading, stands under this line
+    for line in reversed(lines):
         heading = _HEADING.match(line)
-        rest = (later for later in lines[place + 1 :] if later.strip())
-        following = next(rest, "")
-        emptied = not following or _HEADING.match(following)
         if not (heading and heading[1].casefold() in ("observations", "relations") and emptied):
             kept.append(line)
-    return "\n".join(kept).strip()
+        if line.strip():
+            emptied = heading is not None
+    return "\n".join(reversed(kept)).strip()

@@ -11,13 +11,15 @@ from pathlib import Path
 
 from recollect.files.chats import list_at, text_at, turn
 from recollect.files.records import ByteProgress, Choices, Item, Problem, Skipped
-from recollect.files.sources import conversation_streams, elements
+from recollect.files.sources import CONVERSATIONS, conversation_streams, elements, files_under
 
 _ROLES = {"human": "user", "assistant": "assistant"}
 
 
 def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
     del choices  # nothing about this format is a matter of choice
+    if path.is_dir():
+        yield from files_under(path, CONVERSATIONS, deep=False).refused
     with conversation_streams(path, progress) as streams:
         for name, stream in streams:
             for number, element in enumerate(elements(stream, name), 1):

@@ -14,9 +14,10 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import msgspec
 
+from recollect.events.errors import InvalidInput
 from recollect.files.chats import text_at, turn
 from recollect.files.records import ByteProgress, Choices, Item, Problem, Record, Skipped
-from recollect.files.sources import files_under, lines
+from recollect.files.sources import files_under, lines, modified_at, size_of
 
 INCLUDABLE = ("thinking", "tools", "sidechains")
 _SAID = ("user", "assistant")
@@ -30,13 +31,17 @@ _OWN_WORDS = (
 
 
 def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
-    files = files_under(path, "*.jsonl")
-    total, before = sum(file.stat().st_size for file in files), 0
+    files, refused = files_under(path, "*.jsonl")
+    yield from refused
+    total, before = sum(map(size_of, files)), 0
     for file in files:
         name = file.name if file == path else file.relative_to(path).as_posix()
-        for number, line in lines(file, progress, total=total, before=before):
-            yield from _entry(line, file, choices.include, f"{name} line {number}")
-        before += file.stat().st_size
+        try:
+            for number, line in lines(file, progress, total=total, before=before, follow=file == path):
+                yield from _entry(line, file, choices.include, f"{name} line {number}")
+        except InvalidInput as error:
+            yield Problem(where=name, reason=str(error))
+        before += size_of(file)
 
 
 def _entry(line: bytes, file: Path, include: frozenset[str], where: str) -> Iterator[Item]:
@@ -66,7 +71,7 @@ def _summary(entry: Mapping[str, object], file: Path, where: str) -> Item:
         return Problem(where=where, reason="a summary without text or leafUuid")
     return Record(
         external=f"summary-{leaf}", content=text, kind="summary", session=file.stem, source="claude-code",
-        at=file.stat().st_mtime_ns // 1_000, where=where,
+        at=modified_at(file), where=where,
     )  # fmt: skip
 
 
@@ -107,7 +112,10 @@ def _block(block: object, include: frozenset[str]) -> str | Skipped:
     if type_ in ("tool_use", "tool_result") and "tools" in include:
         name = text_at(block, "name")
         said = block.get("input" if name else "content") if isinstance(block, Mapping) else None
-        return f"{name} {said if isinstance(said, str) else msgspec.json.encode(said).decode()}".strip()
+        try:
+            return f"{name} {said if isinstance(said, str) else msgspec.json.encode(said).decode()}".strip()
+        except RecursionError:
+            return Skipped(reason="block nested too deeply")
     return Skipped(reason=f"{type_ or 'unknown'} block")
 
 

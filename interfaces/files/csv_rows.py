@@ -10,19 +10,20 @@ from pathlib import Path
 from recollect.events.errors import InvalidInput
 from recollect.files.records import ByteProgress, Choices, Item, Problem
 from recollect.files.rows import complete, record_of
-from recollect.files.sources import counted
+from recollect.files.sources import counted, reading, size_of
 
 FIELD_CHARACTERS_MAX = 1 << 24
+LINE_CHARACTERS_MAX = 1 << 25
 _DELIMITERS = ",;\t|"
 _HOW_TO_CONVERT = "if the file is Latin-1, `iconv -f LATIN1 -t UTF-8 FILE > NEW` converts it"
 
 
 def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
     csv.field_size_limit(FIELD_CHARACTERS_MAX)
-    with path.open("rb") as file:
-        stream = counted(file, path.stat().st_size, progress)
+    with reading(path) as file:
+        stream = counted(file, size_of(path), progress)
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
-        table = csv.reader(text, delimiter=delimiter_of(path), strict=True)
+        table = csv.reader(_lines(text, path), delimiter=delimiter_of(path), strict=True)
         header = _next(table)
         if not isinstance(header, list):
             raise InvalidInput(f"{path} has no header line: {header or 'it is empty'}")
@@ -40,6 +41,14 @@ def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]
                 yield Problem(where=where, reason=f"{odd}; {_HOW_TO_CONVERT}")
             elif row:
                 yield record_of(dict(zip(header, row, strict=True)), mapping, where=where)
+
+
+def _lines(text: io.TextIOWrapper, path: Path) -> Iterator[str]:
+    """Line by line; a line that no row needs ends the import instead of filling the memory."""
+    while line := text.readline(LINE_CHARACTERS_MAX):
+        if len(line) == LINE_CHARACTERS_MAX and not line.endswith(("\n", "\r")):
+            raise InvalidInput(f"{path} has a line of more than {LINE_CHARACTERS_MAX:,} characters")
+        yield line
 
 
 def _check_header(path: Path, header: list[str], mapping: Mapping[str, str]) -> None:
@@ -69,6 +78,6 @@ def _next(table: Iterator[list[str]]) -> list[str] | str | None:
 
 def delimiter_of(path: Path) -> str:
     """The separator that the header line has most of; a comma if it has none."""
-    with path.open("rb") as file:
+    with reading(path) as file:
         header = file.readline(1 << 16).decode("utf-8", "replace")
     return max(_DELIMITERS, key=header.count)

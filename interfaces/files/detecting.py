@@ -25,7 +25,16 @@ from recollect.files import (
 )
 from recollect.files.records import Reader
 from recollect.files.rows import GUESSES
-from recollect.files.sources import CONVERSATIONS, conversation_streams, elements, files_under, lines, nothing
+from recollect.files.sources import (
+    CONVERSATIONS,
+    PAGE_BYTES_MAX,
+    conversation_streams,
+    elements,
+    files_under,
+    lines,
+    nothing,
+    reading,
+)
 
 LOG = "log"
 READERS: dict[str, Reader] = {
@@ -50,6 +59,9 @@ def format_of(path: Path, given: str | None = None) -> str:
     """The given format if there is one, else the one that the content shows."""
     if not path.exists():
         raise InvalidInput(f"there is no file or folder {path}; import takes one of {', '.join(FORMATS)}")
+    if not path.is_dir():
+        with reading(path):
+            pass  # a FIFO or device is refused before anything waits for it
     if given is not None:
         if given not in FORMATS:
             raise InvalidInput(f"{given!r} is not a format; there are {', '.join(FORMATS)}")
@@ -66,24 +78,25 @@ def format_of(path: Path, given: str | None = None) -> str:
 
 def _of_folder(path: Path) -> Iterator[str]:
     """Everything that some of its files look like."""
-    if any(path.glob(CONVERSATIONS)):
+    if files_under(path, CONVERSATIONS, deep=False).files:
         yield from filter(None, [_of_conversations(path)])
         return
-    for file in islice(files_under(path, "*.jsonl"), _FILES_LOOKED_AT):
+    for file in files_under(path, "*.jsonl").files[:_FILES_LOOKED_AT]:
         if (found := _of_lines(file)) == "claude-code":
             yield found
-    for file in islice(files_under(path, *basic_memory.PATTERNS), _FILES_LOOKED_AT):
+    for file in files_under(path, *basic_memory.PATTERNS).files[:_FILES_LOOKED_AT]:
         yield _of_markdown(file)
 
 
 def _of_file(path: Path) -> str | None:
-    with path.open("rb") as file:
+    with reading(path) as file:
         head = file.read(1 << 12)
+        packed = zipfile.is_zipfile(file)
     if head.startswith(mem0.MAGIC):
         return _of_database(path)
     if path.suffix.lower() in _MARKDOWN:
         return _of_markdown(path)
-    if zipfile.is_zipfile(path):
+    if packed:
         return _of_conversations(path)
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"["):
@@ -94,7 +107,8 @@ def _of_file(path: Path) -> str | None:
 
 
 def _of_markdown(path: Path) -> str:
-    text = path.read_bytes().decode("utf-8", "replace")
+    with reading(path) as file:
+        text = file.read(PAGE_BYTES_MAX).decode("utf-8", "replace")
     return "basic-memory" if pages.read(text) is None else "recollect-markdown"
 
 
@@ -138,7 +152,7 @@ def _of_lines(path: Path) -> str | None:
 
 def _of_table(path: Path) -> str | None:
     """By a header with a column for the content."""
-    with path.open("rb") as file:
+    with reading(path) as file:
         header = file.readline(1 << 16).decode("utf-8-sig", "replace")
     try:
         cells = next(csv.reader([header], delimiter=csv_rows.delimiter_of(path)), [])

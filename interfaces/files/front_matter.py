@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from recollect.yaml_block import Refused, load_yaml
+
+_CHARACTERS_MAX = 1_000_000
 _BLOCK = re.compile(
     r"\A\ufeff?---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
 )
 
 
 class Page(NamedTuple):
-    """Front matter and body; `broken` says that there is front matter which is not YAML (it is left in the body)."""
+    """Front matter and body; `broken` says why there is front matter that is not read (it is left in the body)."""
 
     fields: dict[str, object]
     body: str
-    broken: bool = False
+    broken: str = ""
 
 
 def parse(text: str) -> Page:
@@ -25,13 +28,15 @@ def parse(text: str) -> Page:
     if block is None:
         return Page({}, text.removeprefix("\ufeff"))
     try:
-        fields = yaml.load(block[1], getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 (the safe one)
+        fields = load_yaml(block[1], characters_max=_CHARACTERS_MAX)
+    except Refused as error:
+        return Page({}, text.removeprefix("\ufeff"), broken=str(error))
     except (yaml.YAMLError, ValueError):
-        return Page({}, text.removeprefix("\ufeff"), broken=True)
+        return Page({}, text.removeprefix("\ufeff"), broken="is not YAML")
     if fields is None:
         fields = {}
     if not isinstance(fields, dict):
-        return Page({}, text.removeprefix("\ufeff"), broken=True)
+        return Page({}, text.removeprefix("\ufeff"), broken="is not YAML")
     return Page({str(name): value for name, value in fields.items()}, text[block.end() :])
 
 

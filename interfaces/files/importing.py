@@ -77,6 +77,8 @@ def import_file(
         importer.run(READERS[kind](path, wishes.choices, progress or nothing))
     except KeyboardInterrupt as stop:
         raise KeyboardInterrupt(importer.tally.sentence(), *stop.args) from None
+    except RecursionError:
+        raise InvalidInput(f"{path} is nested too deeply to be read ({importer.tally.sentence()})") from None
     except InvalidInput as error:
         if not importer.tally.read:
             raise

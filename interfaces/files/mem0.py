@@ -8,6 +8,7 @@ while a program has a journal of unfinished writes beside it, as a copy.
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -21,6 +22,7 @@ from recollect.files.moments import moment
 from recollect.files.records import ByteProgress, Choices, Item, Problem, Record, Skipped, Step
 
 MAGIC = b"SQLite format 3\x00"
+VALUE_BYTES_MAX = 1 << 26
 _STEPS: dict[str, Step] = {"ADD": "add", "UPDATE": "update", "DELETE": "delete"}
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "memory_id": ("memory_id",),
@@ -36,10 +38,11 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
 def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
     del choices  # nothing about this format is a matter of choice
     with opened(path) as database:
+        query = _query(path, database)
         total = database.execute("SELECT count(*) FROM history").fetchone()[0]
         seen: Counter[str] = Counter()
         alive: set[str] = set()
-        for done, row in enumerate(database.execute(_query(path, database)), 1):
+        for done, row in enumerate(database.execute(query), 1):
             item = _item(dict(row), seen, alive)
             if isinstance(item, Record):
                 seen[item.external] += 1
@@ -65,6 +68,8 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
                 sqlite3.connect(f"{here.resolve().as_uri()}?mode={mode}{immutable}", uri=True)
             ) as database:
                 database.row_factory = sqlite3.Row
+                database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX)
+                database.execute("PRAGMA trusted_schema = OFF")
                 database.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
                 yield database
         except sqlite3.DatabaseError as error:
@@ -77,6 +82,13 @@ def columns_of(database: sqlite3.Connection) -> set[str]:
 
 def _query(path: Path, database: sqlite3.Connection) -> str:
     """The known columns under one name each, whichever version wrote the table."""
+    made = database.execute("SELECT type, sql FROM sqlite_master WHERE name = 'history'").fetchone()
+    if (
+        made is None
+        or made["type"] != "table"
+        or not re.match(r"CREATE\s+TABLE", str(made["sql"]), re.IGNORECASE)
+    ):
+        raise InvalidInput(f"{path} has no plain table history; it is not that of mem0")
     present = columns_of(database)
     chosen = {name: next((c for c in known if c in present), None) for name, known in _COLUMNS.items()}
     missing = [_COLUMNS[name][0] for name in ("memory_id", "text", "event") if chosen[name] is None]

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from recollect.events.errors import InvalidInput
 from recollect.files import front_matter, pages
 from recollect.files.moments import moment
 from recollect.files.records import ByteProgress, Choices, Item, Link, Problem, Record, Skipped
-from recollect.files.sources import files_under
+from recollect.files.sources import files_under, page_text, size_of
 
 _TEXTS = ("importance_tag", "key")
 _TIMES = ("valid_from", "valid_to", "expires_at")
@@ -20,30 +21,35 @@ _TIMES = ("valid_from", "valid_to", "expires_at")
 
 def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
     del choices  # nothing about this format is a matter of choice
-    files = sorted(files_under(path, "*.md"), key=_when)
-    total, done = sum(file.stat().st_size for file in files), 0
+    files, refused = files_under(path, "*.md")
+    yield from refused
+    files.sort(key=lambda file: _when(file, path))
+    total, done = sum(map(size_of, files)), 0
     for file in files:
         name = file.name if file == path else file.relative_to(path).as_posix()
-        yield from _page(file, name)
-        done += file.stat().st_size
+        yield from _page(file, path, name)
+        done += size_of(file)
         progress(done, total)
 
 
-def _when(file: Path) -> tuple[int, str]:
+def _when(file: Path, named: Path) -> tuple[int, str]:
     """The time of a page's memory, as far as it can be read; what cannot be read is told later."""
     try:
-        found = pages.read(file.read_bytes().decode())
+        found = pages.read(page_text(file, follow=file == named))
         return (found and moment(found[0].get("at"))) or 0, file.as_posix()
-    except ValueError:
+    except (ValueError, InvalidInput):
         return 0, file.as_posix()
 
 
-def _page(file: Path, where: str) -> Iterator[Item]:
+def _page(file: Path, named: Path, where: str) -> Iterator[Item]:
     try:
-        text = file.read_bytes().decode()
-        found = pages.read(text)
-    except UnicodeDecodeError:
-        yield Problem(where=where, reason="not UTF-8 text")
+        text = page_text(file, follow=file == named)
+    except InvalidInput as error:
+        yield Problem(where=where, reason=str(error))
+        return
+    found = pages.read(text)
+    if found is None and (broken := front_matter.parse(text).broken):
+        yield Problem(where=where, reason=f"its front matter {broken}")
         return
     if found is None:
         yield Skipped(reason="file without an id of ours in its front matter")

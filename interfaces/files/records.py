@@ -61,9 +61,10 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Skipped(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that is not a memory, left out on purpose."""
+    """Something that is not a memory, left out on purpose; a file or folder with its place."""
 
     reason: str
+    where: str = ""
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,14 +6,15 @@ from collections import Counter
 
 import msgspec
 
-from recollect.files.records import Problem
+from recollect.files.records import Problem, Skipped
 
 PROBLEMS_SHOWN = 20
 UNREADABLE = "cannot be read"
 
 
 class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts of one import. `skipped` says why and how often; `problems` are the first of those, with their places.
+    """Counts of one import. `skipped` says why and how often; `problems` are the first of those, with their places
+    (`problems_left_out` are more): entries that cannot be read, and links and special files that were left out.
 
     `events` were written (with `dry_run`: would be, without the store's own); `head` and `chain` are where the log
     stands afterwards.
@@ -34,6 +35,7 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
     events: int
     head: int
     chain: str
+    problems_left_out: int = 0
 
     @property
     def nothing_could_be_read(self) -> bool:
@@ -54,19 +56,30 @@ class Tally:
         self.events = 0
         self.skipped: Counter[str] = Counter()
         self.problems: list[Problem] = []
+        self.problems_left_out = 0
         self.notes: list[str] = []
 
     def problem(self, problem: Problem) -> None:
         self.skipped[UNREADABLE] += 1
+        self._list(problem)
+
+    def skip(self, skipped: Skipped) -> None:
+        self.skipped[skipped.reason] += 1
+        if skipped.where:
+            self._list(Problem(where=skipped.where, reason=skipped.reason))
+
+    def _list(self, problem: Problem) -> None:
         if len(self.problems) < PROBLEMS_SHOWN:
             self.problems.append(problem)
+        else:
+            self.problems_left_out += 1
 
     def report(self, *, path: str, format_: str, dry_run: bool, head: int, chain: str) -> ImportReport:
         return ImportReport(
             path=path, format=format_, dry_run=dry_run, read=self.read, remembered=self.remembered,
             revised=self.revised, forgotten=self.forgotten, linked=self.linked, unchanged=self.unchanged,
             skipped=dict(sorted(self.skipped.items())), problems=tuple(self.problems), notes=tuple(self.notes),
-            events=self.events, head=head, chain=chain,
+            events=self.events, head=head, chain=chain, problems_left_out=self.problems_left_out,
         )  # fmt: skip
 
     def sentence(self) -> str:

@@ -125,6 +125,8 @@ def record_of(row: Mapping[str, object], mapping: Mapping[str, str], *, where: s
         )
     except (ValueError, TypeError, InvalidInput) as error:
         return Problem(where=where, reason=str(error))
+    except RecursionError:
+        return Problem(where=where, reason="nested too deeply to be read")
 
 
 def _text(value: object, what: str) -> str | None:

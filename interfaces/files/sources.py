@@ -1,5 +1,7 @@
 """Files as streams: bytes with progress, members of zip archives, and one element of a JSON array at a time.
 
+Links, FIFOs, devices and sockets in a folder are left out and named; only the path that the user gave may be a link.
+
 An export of conversations is one JSON array of hundreds of megabytes. `elements` holds one conversation of it in
 memory: the standard library's scanner decodes a value at a position of a buffer, and a buffer that ends too early
 is grown by doubling, so every byte is scanned at most about twice. That is as fast as decoding the whole file and
@@ -10,21 +12,28 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
+import os
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from recollect.events.errors import InvalidInput
-from recollect.files.records import ByteProgress
+from recollect.files.records import ByteProgress, Skipped
+from recollect.regular_files import NOT_REGULAR, SYMBOLIC_LINK, opened, read_whole
 
 CONVERSATIONS = "conversations*.json"
 CHUNK_CHARACTERS = 1 << 18
-ELEMENT_CHARACTERS_MAX = 1 << 29
-LINE_BYTES_MAX = 1 << 27
+ELEMENT_CHARACTERS_MAX = 1 << 27
+LINE_BYTES_MAX = 1 << 25
+PAGE_BYTES_MAX = 5_000_000
+UNPACKED_BYTES_MAX = 1 << 34
+_SMALL_MEMBER_BYTES = 1 << 26
+_RATIO_MAX = 200
 
 _decoder = json.JSONDecoder()
 _BLANK = " \t\r\n"
@@ -58,22 +67,102 @@ def nothing(done: int, total: int) -> None:
     """Progress that nobody looks at."""
 
 
-def files_under(path: Path, *patterns: str) -> list[Path]:
+class Found(NamedTuple):
+    """The files to read, and what was left out."""
+
+    files: list[Path]
+    refused: list[Skipped]
+
+
+def files_under(path: Path, *patterns: str, deep: bool = True) -> Found:
     """The file itself, or the matching files of a folder, however deep, in order of their paths; no hidden ones."""
-    if path.is_file():
-        return [path]
-    found = (file for pattern in patterns for file in path.rglob(pattern) if file.is_file())
-    return sorted(f for f in found if not any(part.startswith(".") for part in f.relative_to(path).parts))
+    if not path.is_dir():
+        return Found([path], [])
+    found = Found([], [])
+    waiting = [path]
+    while waiting:
+        for entry in _entries(waiting.pop(), path, found):
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                waiting += [Path(entry.path)] if deep else []
+            elif entry.is_symlink() or any(fnmatch(entry.name, pattern) for pattern in patterns):
+                _sort_out(entry, path, found)
+    found.files.sort()
+    found.refused.sort(key=lambda skipped: skipped.where)
+    return found
+
+
+def _entries(folder: Path, root: Path, found: Found) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as listed:
+            return list(listed)
+    except OSError as error:
+        where = folder.relative_to(root).as_posix()
+        found.refused.append(Skipped(reason=f"folder that cannot be read ({error.strerror})", where=where))
+        return []
+
+
+def _sort_out(entry: os.DirEntry[str], root: Path, found: Found) -> None:
+    if entry.is_file(follow_symlinks=False):
+        found.files.append(Path(entry.path))
+        return
+    reason = SYMBOLIC_LINK if entry.is_symlink() else NOT_REGULAR
+    found.refused.append(Skipped(reason=reason, where=Path(entry.path).relative_to(root).as_posix()))
+
+
+def size_of(file: Path) -> int:
+    """Its bytes, for progress; 0 if it is gone."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+def modified_at(file: Path) -> int | None:
+    """When a file was changed, in µs; None if it is gone."""
+    try:
+        return file.stat().st_mtime_ns // 1_000
+    except OSError:
+        return None
+
+
+def page_text(file: Path, *, follow: bool) -> str:
+    """The text of one page; InvalidInput says why it cannot be read."""
+    try:
+        return read_whole(file, bytes_max=PAGE_BYTES_MAX, follow=follow).decode()
+    except OSError as error:
+        raise InvalidInput(error.strerror or str(error)) from None
+    except UnicodeDecodeError:
+        raise InvalidInput("not UTF-8 text") from None
 
 
 @contextmanager
 def conversation_streams(path: Path, progress: ByteProgress) -> Iterator[Iterator[tuple[str, IO[bytes]]]]:
     """The files of conversations in a file, a folder or a zip archive, with their names."""
-    if path.is_file() and zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            yield _members(archive, path, progress)
-    else:
+    if path.is_dir():
         yield _files(path, progress)
+        return
+    with reading(path) as file:
+        if not zipfile.is_zipfile(file):
+            file.seek(0)
+            yield iter([(path.name, counted(file, size_of(path), progress))])
+            return
+        try:
+            with zipfile.ZipFile(file) as archive:
+                yield _members(archive, path, progress)
+        except (zipfile.BadZipFile, NotImplementedError) as error:
+            raise InvalidInput(f"the archive {path} is damaged: {error}; get it again") from None
+
+
+@contextmanager
+def reading(path: Path, *, follow: bool = True) -> Iterator[IO[bytes]]:
+    """The file that the user named, or one of its folder; InvalidInput if it cannot be opened."""
+    try:
+        with opened(path, follow=follow) as file:
+            yield file
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror or error}") from None
 
 
 def _members(archive: zipfile.ZipFile, path: Path, progress: ByteProgress) -> Iterator[tuple[str, IO[bytes]]]:
@@ -81,6 +170,7 @@ def _members(archive: zipfile.ZipFile, path: Path, progress: ByteProgress) -> It
     if not members:
         raise InvalidInput(f"{path} holds no {CONVERSATIONS}; it is not an export of conversations")
     total, before = sum(member.file_size for member in members), 0
+    _refuse_bombs(path, members, total)
     for member in sorted(members, key=lambda member: member.filename):
         if member.flag_bits & 1:
             raise InvalidInput(f"{member.filename} in {path} is encrypted; unpack the archive first")
@@ -89,26 +179,42 @@ def _members(archive: zipfile.ZipFile, path: Path, progress: ByteProgress) -> It
         before += member.file_size
 
 
+def _refuse_bombs(path: Path, members: list[zipfile.ZipInfo], total: int) -> None:
+    """What zipfile unpacks is at most what the directory of the archive says; that must be a believable size."""
+    packed = max(sum(member.compress_size for member in members), 1)
+    if total > UNPACKED_BYTES_MAX or (total > _SMALL_MEMBER_BYTES and total > packed * _RATIO_MAX):
+        raise InvalidInput(
+            f"{path} unpacks to {total:,} bytes, {total // packed:,} times its size; if you trust it, unpack it "
+            f"first and import the file inside"
+        )
+
+
 def _files(path: Path, progress: ByteProgress) -> Iterator[tuple[str, IO[bytes]]]:
-    files = [path] if path.is_file() else sorted(path.glob(CONVERSATIONS))
+    files = files_under(path, CONVERSATIONS, deep=False).files
     if not files:
         raise InvalidInput(f"{path} holds no {CONVERSATIONS}; name the file, or the folder that it is in")
-    total, before = sum(file.stat().st_size for file in files), 0
+    total, before = sum(map(size_of, files)), 0
     for file in files:
-        with file.open("rb") as stream:
+        with reading(file, follow=False) as stream:
             yield file.name, counted(stream, total, progress, before)
-        before += file.stat().st_size
+        before += size_of(file)
 
 
 def lines(
-    path: Path, progress: ByteProgress, *, total: int = 0, before: int = 0
+    path: Path, progress: ByteProgress, *, total: int = 0, before: int = 0, follow: bool = True
 ) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file that are not blank, with their numbers, without a byte order mark."""
-    with path.open("rb") as file:
-        stream = counted(file, total or path.stat().st_size, progress, before)
+    """The lines of a file that are not blank, with their numbers, without a byte order mark.
+
+    One that is longer than any entry may be is cut, so that what reads it says that it is not whole.
+    """
+    with reading(path, follow=follow) as file:
+        stream = counted(file, total or size_of(path), progress, before)
         number = 0
         while line := stream.readline(LINE_BYTES_MAX):
             number += 1
+            rest = line
+            while len(rest) == LINE_BYTES_MAX and not rest.endswith(b"\n"):
+                rest = stream.readline(LINE_BYTES_MAX)
             if number == 1:
                 line = line.removeprefix(b"\xef\xbb\xbf")
             if line.strip():
@@ -122,7 +228,7 @@ def elements(stream: IO[bytes], name: str) -> Iterator[object]:
         yield from _elements(_Window(text), name)
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{name} is not UTF-8 text: {error.reason}") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError) as error:
         raise InvalidInput(f"the archive with {name} is damaged: {error}; get it again") from None
     finally:
         text.detach()
@@ -159,7 +265,9 @@ class _Window:
         while True:
             try:
                 found, end = _decoder.raw_decode(self.buffer, self.place)
-            except (json.JSONDecodeError, RecursionError) as error:
+            except RecursionError:
+                raise InvalidInput(f"{name} is nested too deeply to be read; repair it") from None
+            except ValueError as error:  # JSONDecodeError, and a number of thousands of digits
                 if len(self.buffer) > ELEMENT_CHARACTERS_MAX or not self.grow():
                     raise InvalidInput(
                         f"{name} is not whole or not JSON: {error}; get the file again, or repair it"

@@ -13,6 +13,7 @@ from recollect.folders.paragraphs import pack
 from recollect.folders.plain import keyed_by_words
 
 CODE_CHARACTERS_MAX = 4_000
+_LINE_CHARACTERS_MAX = 1_000  # a longer line is data, or was made by a tool
 
 _MODIFIERS = (
     r"(?:(?:export|default|pub(?:\([^)]*\))?|public|private|protected|internal|static|final|abstract|async|unsafe|"
@@ -68,7 +69,7 @@ def _starts(lines: list[str], suffix: str) -> list[tuple[int, str]]:
 
 
 def _defined(line: str, suffix: str) -> str | None:
-    if not line or line[0] in " \t#}":
+    if not line or len(line) > _LINE_CHARACTERS_MAX or line[0] in " \t#}":
         return None
     patterns = [_DEFINITION, _ASSIGNED]
     if suffix in C_LIKE:

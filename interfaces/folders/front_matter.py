@@ -8,13 +8,15 @@ That of a page which `recollect export` wrote says that the file is no note: the
 from __future__ import annotations
 
 import re
-import tomllib
 from contextlib import suppress
 from datetime import UTC, date, datetime
 
+from recollect.events.errors import InvalidInput
+from recollect.events.toml_file import parse_toml
 from recollect.files.pages import is_page
 from recollect.folders.chunk import EXPORTED, Meta, NoNote, Unreadable
 from recollect.when import micros
+from recollect.yaml_block import Refused, load_yaml
 
 _YAML = re.compile(r"\A---[ \t]*\n(?:(.*?)\n)??(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _TOML = re.compile(r"\A\+\+\+[ \t]*\n(?:(.*?)\n)??\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL)
@@ -28,7 +30,7 @@ Scalar = str | int | float | date | datetime
 def take(text: str) -> tuple[Meta, str]:
     """What the front matter says, and the text after it."""
     if block := _YAML.match(text):
-        fields = _from_yaml(_small(block))
+        fields = _from_yaml(block[1] or "")
     elif block := _TOML.match(text):
         fields = _from_toml(_small(block))
     else:
@@ -47,16 +49,18 @@ def _small(block: re.Match[str]) -> str:
 
 def _from_toml(block: str) -> dict[object, object]:
     try:
-        return dict[object, object](tomllib.loads(block).items())
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise Unreadable(f"front matter is not TOML: {error}") from None
+        return dict[object, object](parse_toml(block).items())
+    except InvalidInput as error:
+        raise Unreadable(f"front matter {str(error).replace('valid TOML', 'TOML')}") from None
 
 
 def _from_yaml(block: str) -> dict[object, object]:
     import yaml  # noqa: PLC0415 (only notes with front matter need it)
 
     try:
-        fields = yaml.safe_load(block)
+        fields = load_yaml(block, characters_max=_CHARACTERS_MAX)
+    except Refused as error:
+        raise Unreadable(f"front matter {error}") from None
     except yaml.MarkedYAMLError as error:
         line = "" if error.problem_mark is None else f" (line {error.problem_mark.line + 2})"
         raise Unreadable(f"front matter is not YAML: {error.problem or error.context}{line}") from None

@@ -8,7 +8,7 @@ from recollect.folders import front_matter
 from recollect.folders.chunk import Chunk, Section, finish
 from recollect.folders.outline import Outline
 
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _NOT_A_PARAGRAPH = re.compile(r"\s*(?:$|[-*+>|]|\d+[.)]\s)")
@@ -34,13 +34,20 @@ def outline(text: str) -> tuple[list[Section], bool]:
         elif mark is not None:
             fence = mark[1]
         elif heading := _ATX.match(line):
-            outline.head(len(heading[1]), heading[2] or "")
+            outline.head(len(heading[1]), _title(line[heading.end() :]))
             continue
         elif _underlines(lines, number):
             outline.head(1 if "=" in line else 2, outline.take_back())
             continue
         outline.line(line)
     return outline.sections(), outline.titled
+
+
+def _title(text: str) -> str:
+    """What stands behind the hashes of a heading, without those that close it."""
+    text = text.strip(" \t")
+    open_ = text.rstrip("#")
+    return open_.rstrip(" \t") if open_ != text and open_.endswith((" ", "\t")) else text
 
 
 def _underlines(lines: list[str], number: int) -> bool:

@@ -8,9 +8,10 @@ from recollect.folders.chunk import Chunk, Meta, finish
 from recollect.folders.front_matter import labels, moment
 from recollect.folders.outline import Outline
 
-_HEADING = re.compile(r"(\*+)[ \t]+(.*?)(?:[ \t]+(:[\w@#%:]+:))?[ \t]*$")
-_KEYWORD = re.compile(r"#\+(\w+):[ \t]*(.*?)[ \t]*$")
-_TODO = re.compile(r"(?:TODO|DONE|NEXT|WAITING)[ \t]+|\[#[A-Z]\][ \t]+")
+_HEADING = re.compile(r"(\*+)[ \t]+")
+_TAGS = re.compile(r":[\w@#%:]+:")
+_KEYWORD = re.compile(r"#\+(\w+):(.*)$")
+_TODO = re.compile(r"(?:(?:TODO|DONE|NEXT|WAITING)[ \t]+|\[#[A-Z]\][ \t]+)*")
 _DATE = re.compile(r"[<\[]?(\d{4}-\d{2}-\d{2})")
 _BLOCK = re.compile(r"[ \t]*#\+(begin|end)_", re.IGNORECASE)
 _DRAWER = re.compile(r"[ \t]*:(\w+):[ \t]*$")
@@ -31,20 +32,28 @@ def chunks(text: str, stem: str) -> tuple[Chunk, ...]:
             inside = "drawer"
             continue
         elif inside is None and (keyword := _KEYWORD.match(line)):
-            keywords[keyword[1].upper()] = keyword[2]
+            keywords[keyword[1].upper()] = keyword[2].strip(" \t")
             continue
         elif inside is None and (heading := _HEADING.match(line)):
-            outline.head(len(heading[1]), _plain(heading[2]), labels((heading[3] or "").replace(":", ",")))
+            title, tags = _apart(line[heading.end() :].rstrip(" \t"))
+            outline.head(len(heading[1]), _plain(title), labels(tags.replace(":", ",")))
             continue
         outline.line(line)
     meta = _meta(keywords)
     return finish(outline.sections(), title=meta.title or stem, meta=meta)
 
 
+def _apart(heading: str) -> tuple[str, str]:
+    """A heading's title and its tags: the last word, if it looks like `:this:` and is not all."""
+    word = heading.replace("\t", " ").rpartition(" ")[2]
+    if len(word) < len(heading) and _TAGS.fullmatch(word):
+        return heading[: -len(word)].rstrip(" \t"), word
+    return heading, ""
+
+
 def _plain(title: str) -> str:
-    while match := _TODO.match(title):
-        title = title[match.end() :]
-    return title
+    states = _TODO.match(title)
+    return title[states.end() :] if states else title
 
 
 def _meta(keywords: dict[str, str]) -> Meta:

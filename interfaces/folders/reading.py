@@ -16,6 +16,7 @@ import msgspec
 from recollect.folders.chunk import Chunk, NoNote, Unreadable
 from recollect.folders.chunks import chunks_of
 from recollect.folders.scan import Look, look_at
+from recollect.regular_files import opened
 from recollect.store import Progress
 
 _READS = 3
@@ -93,7 +94,7 @@ def read_all(
 def _read(folder: str, path: str, look: Look, max_bytes: int, reading: Reading) -> None:
     for _ in range(_READS):
         try:
-            with Path(folder, path).open("rb") as file:
+            with opened(Path(folder, path)) as file:
                 data = file.read(max_bytes + 1)
         except FileNotFoundError:
             reading.vanished.add(path)
@@ -117,3 +118,5 @@ def _taken(path: str, data: bytes, look: Look) -> Taken:
         return Taken(look, chunks_of(path, data))
     except (NoNote, Unreadable) as error:
         return Taken(look, None, str(error))
+    except RecursionError:
+        return Taken(look, None, "nested too deeply to be read")

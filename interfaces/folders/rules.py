@@ -20,9 +20,11 @@ from pathspec import GitIgnoreSpec
 
 from recollect.events.errors import InvalidInput
 from recollect.folders.chunks import is_known_format
+from recollect.regular_files import NOT_REGULAR, SYMBOLIC_LINK, read_whole
 
 IGNORE_FILES = (".gitignore", ".ignore", ".recollectignore")
 MAX_BYTES = 5_000_000
+_IGNORE_BYTES_MAX = 1_000_000
 BUILT_IN = (
     ".*",
     "*~", "#*#", "~$*", "*.tmp", "*.temp", "*.swp", "*.swo", "*.bak", "*.orig", "*.part", "*.crdownload", "4913",
@@ -50,7 +52,7 @@ class Rules:
     def refuses_folder(self, path: str, found: os.stat_result) -> str | None:
         """Why a folder below the root is not entered; None if it is."""
         if stat.S_ISLNK(found.st_mode):
-            return "symbolic link"
+            return SYMBOLIC_LINK
         if (found.st_dev, found.st_ino) in self._own:
             return "the store itself"
         return "ignored" if self._ignored(f"{path}/") else None
@@ -58,9 +60,9 @@ class Rules:
     def refuses_file(self, path: str, found: os.stat_result) -> str | None:
         """Why a file is not taken; None if it is, as far as its name and sort can say."""
         if stat.S_ISLNK(found.st_mode):
-            return "symbolic link"
+            return SYMBOLIC_LINK
         if not stat.S_ISREG(found.st_mode):
-            return "not a regular file"
+            return NOT_REGULAR
         if self._ignored(path):
             return "ignored"
         return None if is_known_format(path) else "no text format by its name"
@@ -85,7 +87,8 @@ class Rules:
         lines: list[str] = []
         for name in IGNORE_FILES:
             with suppress(OSError):
-                lines += Path(self._folder, folder, name).read_text("utf-8", "replace").splitlines()
+                data = read_whole(Path(self._folder, folder, name), bytes_max=_IGNORE_BYTES_MAX, follow=True)
+                lines += data.decode("utf-8", "replace").splitlines()
         return spec_of(tuple(line for line in lines if _is_pattern(line))) if lines else None
 
 

@@ -89,7 +89,7 @@ def test_an_unrelated_store_and_an_empty_one_answer_with_nothing(open_memory):
         "100%_\"'",
         "NEAR(a b)",
         "-rf",
-        "x" * 100_000,
+        "x" * 10_000,
         "a\x00b",
     ],
 )

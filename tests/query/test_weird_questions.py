@@ -8,12 +8,15 @@ import pytest
 
 from recollect.memory import Memory
 from recollect.query.formula import names
+from recollect.validate import QUERY_CHARACTERS_MAX
 
 WEIRD = {
     "empty": "",
     "blank": " \t\n",
-    "100 KB": " ".join(f"auth{n}" for n in range(11_500)) + " auth sessions",
-    "100 KB in one word": "a" * 100_000,
+    "as long as may be": ("auth sessions " + " ".join(f"auth{n}" for n in range(1_200)))[
+        :QUERY_CHARACTERS_MAX
+    ],
+    "one long word": "a" * QUERY_CHARACTERS_MAX,
     "stop words": "the of and to in",
     "punctuation": "?!.,;:—…",
     "emoji": "🔐🧠 🧑‍💻",

@@ -135,8 +135,12 @@ class TestMarkdown:
 
     def test_an_alias_bomb_in_front_matter_is_harmless(self):
         lines = ["a0: &a0 [x, x]"] + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
-        (chunk,) = chunks_of("x.md", "\n".join(["---", *lines, "tags: *a29", "---", "text"]).encode())
-        assert chunk.tags == ()
+        with pytest.raises(Unreadable, match="aliases that stand for more than 10,000 values"):
+            chunks_of("x.md", "\n".join(["---", *lines, "date: *a29", "---", "text"]).encode())
+
+    def test_an_alias_in_front_matter_is_read(self):
+        (chunk,) = chunks_of("x.md", b"---\nshared: &a [red, blue]\ntags: *a\n---\ntext")
+        assert chunk.tags == ("red", "blue")
 
     def test_a_long_section_is_split_at_paragraphs(self):
         paragraphs = [f"Paragraph {n}. " + "word " * 60 for n in range(40)]
