@@ -1,6 +1,6 @@
 """What if: recorded traffic under another formula, in another future, with another embedder. Mixed into `Memory`.
 
-Comparing and forking write nothing into the store; `reembed` does, as events.
+Comparing and forking write no event; `reembed` does.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ class Comparing:
             after = inputs.to_embed(self._store, a if b is None else b, self._formula, given=b is not None)
             with tempfile.TemporaryDirectory(prefix="recollect-fork-") as folder:
                 target = Path(work).expanduser() if work else Path(folder) / "fork"
-                switched = self._forked(target, after, embedder, progress)
+                switched = self._forked(target, after, embedder, progress, passing=work is None)
                 if isinstance(before, Formula) and looks_back(before):
-                    before = self._forked(Path(folder) / "as-it-is", before, None, progress)
+                    before = self._forked(Path(folder) / "as-it-is", before, None, progress, passing=True)
                 return self._compared(before, switched, last=last, qrels=judged, k=k, progress=progress)
         other = inputs.side(self._store, self._formula if b is None else b)
         formulas = [side for side in (before, other) if isinstance(side, Formula)]
@@ -104,17 +104,20 @@ class Comparing:
             )
 
     def _forked(
-        self, target: Path, formula: Formula | None, embedder: AnyEmbedder | None, progress: Progress | None
-    ) -> Side:
+        self, target: Path, formula: Formula | None, embedder: AnyEmbedder | None, progress: Progress | None,
+        *, passing: bool,
+    ) -> Side:  # fmt: skip
         """This log as it would be had it been ranked, or embedded, otherwise, as a side."""
         from recollect.compare_inputs import new_embedder  # noqa: PLC0415
-        from recollect.replay.fork import fork, fork_side  # noqa: PLC0415
+        from recollect.forking import make_fork  # noqa: PLC0415
+        from recollect.replay.fork import fork_side  # noqa: PLC0415
 
-        fork(
-            self._store.log,
+        make_fork(
+            self._store,
             target,
             formula=formula,
             embedder=None if embedder is None else new_embedder(embedder),
+            passing=passing,
             progress=progress,
         )
         return fork_side(self._store.log, target)
@@ -154,19 +157,19 @@ class Comparing:
         dream: DreamSettings | None = None,
         progress: Progress | None = None,
     ) -> ForkReport:
-        """Live the log after `since` again, in a store of its own; this one is not touched.
+        """Live the log after `since` again, in a store of its own; this one only notes where that is.
 
         Recalls rank under `formula`, or each under its own if None. In a closed loop, what was read follows
         what the formula returned, and with `dream` every night is dreamt again with these settings; without,
         recorded dreams stay as they are.
         """
         from recollect import compare_inputs as inputs  # noqa: PLC0415
-        from recollect.replay.fork import fork  # noqa: PLC0415
+        from recollect.forking import make_fork  # noqa: PLC0415
 
-        self._store.catch_up()
+        self._store.require_whole("fork")
         cache = self._store.cache
-        return fork(
-            self._store.log,
+        return make_fork(
+            self._store,
             Path(to).expanduser(),
             since=self._store.view(self._store.resolve(since)[0]).seq,
             formula=None if formula is None else formula_named(self._store.projections.engine, formula),

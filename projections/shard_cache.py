@@ -16,6 +16,7 @@ from pathlib import Path
 
 from recollect.events.errors import RecollectError
 from recollect.events.facts import ShardSealed
+from recollect.events.private_files import make_private
 from recollect.projections.shard_names import Builder
 from recollect.projections.shards import Progress, Shard, Source, build_shard
 
@@ -130,7 +131,7 @@ class ShardCache:
         """Write the file under its digest: a temporary file, checked, synced, then renamed."""
         if self._directory is None:
             return _checked(shard, expected)
-        self._directory.mkdir(parents=True, exist_ok=True)
+        make_private(self._directory)
         handle, name = tempfile.mkstemp(suffix=".building", dir=self._directory)
         os.close(handle)
         path = Path(name)

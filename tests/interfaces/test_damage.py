@@ -92,7 +92,7 @@ def test_a_part_of_the_log_never_takes_the_place_of_a_good_copy(
         open_memory() as memory,
         pytest.raises(RecollectError, match=r"up to @6 can be read.*doctor --salvage NEW_DIR"),
     ):
-        memory.export(tmp_path / target, format=format_)
+        memory.export(tmp_path / target, format=format_, overwrite=True)
     assert copies() == before
 
 
