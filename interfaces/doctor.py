@@ -10,23 +10,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
+from recollect.copies import Copy, record
 from recollect.doctor_caches import Caches, Problem
 from recollect.events.disk import RealDisk
 from recollect.events.erasure import INTENT
 from recollect.events.errors import InvalidInput, LogDamaged
 from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Finding
+from recollect.events.private_files import exposed, sync_directory
 from recollect.events.recovery import QUARANTINE
 from recollect.events.redacted_log import RedactedLog
 from recollect.events.segment_log import SegmentLog
 from recollect.events.transfer import export_lines, import_lines
+from recollect.events.writer_lock import WriterLock
 from recollect.projections import checkpoints
+from recollect.replay.fork_note import GO_ON, read_note
 from recollect.store import Progress, Store
+from recollect.unfinished_files import unfinished_folder
+from recollect.when import iso
 
 _UNFINISHED_S = 600
 
@@ -37,6 +43,7 @@ class Salvage(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     head: int
     lost: int
+    degraded: tuple[str, ...] = ()
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +93,7 @@ def examine(folder: Path, progress: Progress | None = None) -> Diagnosis:
         if not damage:
             problems += Caches(folder / "cache", log, progress).problems()
         problems += _leftovers(folder)
+        problems += _unfinished_fork(folder)
         return Diagnosis(
             store=str(folder),
             head=log.head,
@@ -143,6 +151,9 @@ def _notes(folder: Path, log: SegmentLog, *, damaged: bool) -> Iterator[str]:
             f"{folder / 'log' / HEAD}: {flaw}; it bears witness to what was acknowledged, so events missing at the end "
             f"of the log might not be noticed now. Whoever writes next writes it anew"
         )
+    note = exposed(folder)
+    if note:
+        yield note
     status = log.status()
     for name in status.recovered:
         yield (
@@ -151,6 +162,16 @@ def _notes(folder: Path, log: SegmentLog, *, damaged: bool) -> Iterator[str]:
         )
     for type_, count in status.unknown_types.items():
         yield f"{count} events of the type {type_} were written by a newer program; upgrade to use them"
+
+
+def _unfinished_fork(folder: Path) -> Iterator[Problem]:
+    try:
+        note = read_note(folder)
+    except InvalidInput as error:
+        yield Problem(severity="fork", where=str(folder), what=str(error), remedy="make the fork again")
+        return
+    if note is not None and note.unfinished:
+        yield Problem(severity="fork", where=str(folder), what=note.unfinished, remedy=GO_ON)
 
 
 # --- leftovers --------------------------------------------------------------------------------------
@@ -189,16 +210,54 @@ def _salvage(folder: Path, target: Path) -> Salvage:
     """The events before the first damaged one, up to the end of a whole batch, in a new store."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InvalidInput(f"{target} exists already; name a directory for the new store that does not")
-    with SegmentLog.open(folder / "log", read_only=True) as log:
-        damage = _damage(log)
-        upto = min(log.head, damage[0].seq - 1 if damage else log.head)
-        while upto and (last := next(log.frames(upto - 1, upto)).header).position < last.batch - 1:
-            upto -= 1
+    with (
+        SegmentLog.open(folder / "log", read_only=True) as log,
+        unfinished_folder(target) as made,
+        SegmentLog.open(made / "log") as copy,
+    ):
         redacted = RedactedLog(log)
-        redacted.learn()
-        erased = [seq for erasure in redacted.erasures for seq in redacted.remains_of(erasure) if seq <= upto]
-        with SegmentLog.open(target / "log") as copy:
+        while True:
+            redacted.learn()
+            damage = _damage(log)
+            upto = _whole_batches(log, min(log.head, damage[0].seq - 1 if damage else log.head))
             import_lines(copy, export_lines(log, upto=upto))
-            copy.erase(erased)
+            copy.erase([seq for one in redacted.erasures for seq in redacted.remains_of(one) if seq <= upto])
+            with _writers_kept_out(folder):
+                log.refresh()
+                if not redacted.learn():  # nothing was erased meanwhile, and nothing can be now
+                    copy.close()
+                    notes = _note_salvage(folder, target, upto=upto, head=log.head)
+                    made.rename(target)
+                    sync_directory(target.parent)
+                    break
         lost = max([log.head, *(finding.seq for finding in damage)]) - upto
-        return Salvage(path=str(target), head=upto, lost=lost)
+        return Salvage(path=str(target), head=upto, lost=lost, degraded=notes)
+
+
+def _whole_batches(log: SegmentLog, upto: int) -> int:
+    while upto and (last := next(log.frames(upto - 1, upto)).header).position < last.batch - 1:
+        upto -= 1
+    return upto
+
+
+@contextmanager
+def _writers_kept_out(folder: Path) -> Iterator[None]:
+    """Where the lock cannot be taken, on a disk that is read-only, nothing is erased here either."""
+    lock = WriterLock(RealDisk(), folder / "log" / "writer.lock", timeout_s=10)
+    try:
+        with ExitStack() as held:
+            with suppress(OSError):
+                held.enter_context(lock.held())
+            yield
+    finally:
+        lock.close()
+
+
+def _note_salvage(folder: Path, target: Path, *, upto: int, head: int) -> tuple[str, ...]:
+    at = iso(time.time_ns() // 1_000)
+    copy = Copy(path=str(target.absolute()), kind="salvage", at=at, upto=upto, checked=head)
+    try:
+        record(folder, copy)
+    except OSError as error:
+        return (f"{folder} could not note this copy ({error.strerror}): `erase` will not list it",)
+    return ()

@@ -20,14 +20,14 @@ from recollect.projections.shard_cache import file_digest
 from recollect.projections.view import LEXICAL, Projections
 from recollect.store import Progress
 
-Severity = Literal["damage", "erasure", "cache", "leftover"]
+Severity = Literal["damage", "erasure", "cache", "leftover", "fork"]
 
 # How postings are grouped depends on when they came; what they say follows from the tokens.
 _GROUPED = "block"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong, where, and what to do; `fix` handles all but damage."""
+    """One thing that is wrong, where, and what to do; `fix` handles all but damage and forks."""
 
     severity: Severity
     where: str

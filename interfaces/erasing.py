@@ -16,6 +16,7 @@ import numpy as np
 
 from recollect import validate
 from recollect.asking import options
+from recollect.copies import Copy, copies_holding
 from recollect.doctor import Diagnosis, doctor
 from recollect.erasure_plan import Plan, plan_erasure
 from recollect.events.errors import HeadMoved, InvalidInput, UnknownMemory
@@ -34,7 +35,8 @@ class ErasureReport(msgspec.Struct, frozen=True, kw_only=True):
 
     `derived` are those of the `ids` that were not named but summarise one that was; `recalls` are the recorded
     recalls that named one of them; `purged` are the files of caches that were deleted; `at` is the seq of the
-    last `Erased` event.
+    last `Erased` event. `copies` are the forks and exports that the store knows of and that may hold something of
+    what went: they are not touched.
     """
 
     ids: tuple[str, ...]
@@ -45,6 +47,7 @@ class ErasureReport(msgspec.Struct, frozen=True, kw_only=True):
     purged: tuple[str, ...] = ()
     at: int | None = None
     dry_run: bool = False
+    copies: tuple[Copy, ...] = ()
 
 
 class Erasing:
@@ -76,7 +79,7 @@ class Erasing:
                 plan = plan_erasure(self._store, every, head, progress)
             report = _report(plan, frozenset(named), dry_run)
             if dry_run or not plan.remains:
-                return report
+                return msgspec.structs.replace(report, copies=copies_holding(self._store.folder, report.seqs))
             try:
                 seqs = self._store.append(plan.facts(reason), actor=self._actor, expect=head)
             except HeadMoved:
@@ -92,7 +95,8 @@ class Erasing:
         purged = tuple(sorted(before - _cached(self._store)))
         if any(name.endswith(".hnsw") for name in purged):
             self._store.sealer.start()
-        return msgspec.structs.replace(report, at=at, purged=purged)
+        copies = copies_holding(self._store.folder, report.seqs, before=at)
+        return msgspec.structs.replace(report, at=at, purged=purged, copies=copies)
 
     def doctor(
         self, *, fix: bool = False, salvage: str | Path | None = None, progress: Progress | None = None

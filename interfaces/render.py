@@ -203,6 +203,7 @@ def status(result: Status) -> None:
     _pairs(
         {
             "store": result.store,
+            **({"fork": result.fork} if result.fork else {}),
             "head": f"@{result.head}{_ago(result.head_at, result.now)}",
             "unsynced": f"{size(result.unsynced_bytes)}, durable up to @{result.durable}",
             "memories": f"{result.visible:,} visible of {result.memories:,} ({counts})",

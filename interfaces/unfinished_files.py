@@ -49,7 +49,7 @@ class UnfinishedFile:
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
     """Refuse before any work what `put_in_place` would refuse at its end."""
     if path.is_dir():
-        raise InvalidInput(f"{path} is a directory; name a file, such as {path / 'log.jsonl'}")
+        raise InvalidInput(f"{path} is a directory; name a file in it")
     if path.exists() and not path.is_file():
         raise InvalidInput(f"{path} is no regular file, and would be replaced by one; name another place")
     if path.exists() and not overwrite:

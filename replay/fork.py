@@ -28,7 +28,7 @@ from recollect.events.redacted_log import ERASED
 from recollect.events.segment_log import SegmentLog
 from recollect.projections.view import Projections
 from recollect.query.formula import Formula, from_canonical
-from recollect.replay.fork_note import ForkNote, finish_fork, leave_note, read_note
+from recollect.replay.fork_note import GO_ON, ForkNote, finish_fork, leave_note, read_note
 from recollect.replay.fork_rules import Dreaming, RecordedClock, Rules
 from recollect.replay.reembedding import NewEmbedder
 from recollect.replay.reliving import Reliving
@@ -154,7 +154,7 @@ def fork_side(source: Log, folder: Path) -> ForkSide:
     if note.since > source.head or source.chain_at(max(note.since, min(1, source.head))).hex() != note.origin:
         raise InvalidInput(f"{folder} is a fork of another store")
     if note.unfinished:
-        raise InvalidInput(f"{folder}: {note.unfinished}")
+        raise InvalidInput(f"{folder}: {note.unfinished}; {GO_ON}")
     with SegmentLog.open(folder / "log", read_only=True) as log:
         _refuse_stale(source, log, folder)
         recorded = _answers(source, note.since)

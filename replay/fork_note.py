@@ -18,6 +18,7 @@ import msgspec
 from recollect.events.errors import InvalidInput
 from recollect.events.private_files import make_private, sync_directory, write_private
 
+GO_ON = "run the same `recollect fork` again, which goes on where it stopped, or delete it"
 _NAME = "fork.json"
 
 
@@ -46,19 +47,30 @@ class ForkNote(msgspec.Struct, frozen=True, kw_only=True):
         return f"fork since @{self.since}: {formula}{embedder}"
 
     @property
+    def described(self) -> str:
+        """What this is a fork of, in one line for people."""
+        source = self.source or "a store that an earlier version did not note"
+        parts = [
+            f"of {source}",
+            f"up to @{self.upto}" if self.upto is not None else "",
+            f"lived again since @{self.since}",
+            f"formula {self.formula}" if self.formula else "recorded formulas",
+            f"embedded with {self.embedder}" if self.embedder else "",
+            "closed loop" if self.closed_loop else "",
+        ]
+        return ", ".join(part for part in parts if part)
+
+    @property
     def rules(self) -> tuple[object, ...]:
         """What makes two forks the same."""
         return self.origin, self.since, self.formula, self.closed_loop, self.embedder, self.dream
 
     @property
     def unfinished(self) -> str | None:
-        """That its making was interrupted, and what to do; None if it is whole, or does not say."""
+        """That its making was interrupted; None if it is whole, or does not say."""
         if self.finished is not False:
             return None
-        return (
-            f"this fork of {self.source or 'a store'} is not finished: its making was interrupted, or is under way; "
-            f"run the same `recollect fork` again, which goes on where it stopped, or delete it"
-        )
+        return f"this fork of {self.source or 'a store'} is not finished: its making was interrupted, or is under way"
 
 
 def read_note(folder: Path) -> ForkNote | None:
