@@ -16,7 +16,9 @@ _OTHERS = 0o077
 def open_private(path: Path, flags: int) -> int:
     """A descriptor; a file that this makes is for its owner alone."""
     descriptor = os.open(path, flags | os.O_CLOEXEC, _FILE)
-    if flags & os.O_CREAT and os.fstat(descriptor).st_mode & _FILE != _FILE:  # the umask took the owner's rights
+    if (
+        flags & os.O_CREAT and os.fstat(descriptor).st_mode & _FILE != _FILE
+    ):  # the umask took the owner's rights
         os.fchmod(descriptor, _FILE)
     return descriptor
 
@@ -54,4 +56,6 @@ def exposed(path: Path) -> str | None:
         return None
     if not mode & _OTHERS:
         return None
-    return f"others may reach into {path}, whose rights are {mode:04o}; `chmod -R go= {path}` keeps it private"
+    return (
+        f"others may reach into {path}, whose rights are {mode:04o}; `chmod -R go= {path}` keeps it private"
+    )

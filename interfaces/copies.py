@@ -60,7 +60,9 @@ def known_copies(folder: Path | None) -> list[Copy]:
     return found
 
 
-def copies_holding(folder: Path | None, seqs: Iterable[int], *, before: int | None = None) -> tuple[Copy, ...]:
+def copies_holding(
+    folder: Path | None, seqs: Iterable[int], *, before: int | None = None
+) -> tuple[Copy, ...]:
     """The copies that may hold one of these events: those that go so far and were finished before the seq `before`."""
     first = min(seqs, default=None)
     if first is None:
@@ -123,7 +125,9 @@ def require_erased(store: Store, what: str) -> None:
     try:
         store.finish_erasures()
     except RecollectError as error:
-        raise RecollectError(f"{what} refused, because the log still holds what was erased: {error}") from None
+        raise RecollectError(
+            f"{what} refused, because the log still holds what was erased: {error}"
+        ) from None
 
 
 @contextmanager

@@ -78,7 +78,9 @@ def doctor(
         fixed = tuple(problem for where, problem in before.items() if where not in left)
         found = msgspec.structs.replace(found, fixed=fixed)
     if salvage is not None:
-        found = msgspec.structs.replace(found, salvaged=_salvage(folder, Path(salvage).expanduser()))
+        found = msgspec.structs.replace(
+            found, salvaged=_salvage(folder, Path(salvage).expanduser(), progress)
+        )
     return found
 
 
@@ -206,7 +208,7 @@ def _fix(folder: Path, problems: tuple[Problem, ...]) -> None:
         Store.open(folder).close()
 
 
-def _salvage(folder: Path, target: Path) -> Salvage:
+def _salvage(folder: Path, target: Path, progress: Progress | None) -> Salvage:
     """The events before the first damaged one, up to the end of a whole batch, in a new store."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InvalidInput(f"{target} exists already; name a directory for the new store that does not")
@@ -218,9 +220,9 @@ def _salvage(folder: Path, target: Path) -> Salvage:
         redacted = RedactedLog(log)
         while True:
             redacted.learn()
-            damage = _damage(log)
-            upto = _whole_batches(log, min(log.head, damage[0].seq - 1 if damage else log.head))
-            import_lines(copy, export_lines(log, upto=upto))
+            damage, head = _damage(log), log.head
+            upto = _whole_batches(log, min(head, damage[0].seq - 1 if damage else head))
+            import_lines(copy, export_lines(log, upto=upto), progress=progress)
             copy.erase([seq for one in redacted.erasures for seq in redacted.remains_of(one) if seq <= upto])
             with _writers_kept_out(folder):
                 log.refresh()
@@ -230,7 +232,7 @@ def _salvage(folder: Path, target: Path) -> Salvage:
                     made.rename(target)
                     sync_directory(target.parent)
                     break
-        lost = max([log.head, *(finding.seq for finding in damage)]) - upto
+        lost = max([head, *(finding.seq for finding in damage)]) - upto
         return Salvage(path=str(target), head=upto, lost=lost, degraded=notes)
 
 

@@ -178,6 +178,8 @@ def verification(report: VerifyReport) -> None:
         out.print(
             f"  the log is damaged at @{finding.seq}: {finding.problem} ({finding.path}, byte {finding.offset})"
         )
+    if report.unreadable:
+        out.print(f"  {report.unreadable} recalls could not be checked: what they need lies in the damage")
     for difference in report.differences[:_DIFFERENCES_SHOWN]:
         out.print(
             f"  {difference.recall} rank {difference.rank}: recorded {difference.recorded}, "

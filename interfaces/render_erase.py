@@ -33,7 +33,9 @@ def erasure(report: ErasureReport) -> None:
             f"  named in {_count(report.recalls, 'recall')}, which keep the id: {_some(report.recalls)}"
         )
     if report.copies:
-        out.print(Text(f"  {_count(report.copies, 'copy')} may hold it and must be erased in or deleted:", "yellow"))
+        out.print(
+            Text(f"  {_count(report.copies, 'copy')} may hold it and must be erased in or deleted:", "yellow")
+        )
     for copy in report.copies:
         out.print(Text(f"    {copy.path} ({copy.kind} of {copy.at[:19]}Z, up to @{copy.upto})"))
 

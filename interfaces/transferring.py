@@ -104,7 +104,9 @@ def _export_tables(store: Store, path: Path, *, overwrite: bool, progress: Progr
     names = [f"{table}.parquet" for table in SHOWN_TABLES]
     for name in names:
         if (path / name).exists() and not (path / name).is_file():
-            raise InvalidInput(f"{path / name} is no regular file, as a table needs; remove it or name another place")
+            raise InvalidInput(
+                f"{path / name} is no regular file, as a table needs; remove it or name another place"
+            )
         refuse_existing(path / name, overwrite=overwrite)
     store.require_whole("export")
     require_erased(store, "export")

@@ -129,7 +129,9 @@ def _locked(place: Path, *, folder: bool) -> tuple[Path, int]:
     """A new file or folder, and the descriptor that holds its lock."""
     while True:
         path = place.with_name(f".{place.name}.{secrets.token_hex(4)}{_SUFFIX}")
-        with suppress(FileNotFoundError, BlockingIOError):  # taken for debris in the moment before it was locked
+        with suppress(
+            FileNotFoundError, BlockingIOError
+        ):  # taken for debris in the moment before it was locked
             descriptor = _created(path, folder=folder)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

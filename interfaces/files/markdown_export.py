@@ -189,7 +189,9 @@ def _journal(root: Path) -> Iterator[IO[str]]:
             if (root / UNFINISHED).stat().st_ino != os.fstat(descriptor).st_ino:
                 raise BlockingIOError  # it was finished, and removed, in the moment before it was locked
         except (BlockingIOError, FileNotFoundError):
-            raise InvalidInput(f"another export to {root} is under way; wait for it, or name another folder") from None
+            raise InvalidInput(
+                f"another export to {root} is under way; wait for it, or name another folder"
+            ) from None
         for name in _read(root / UNFINISHED):  # where earlier versions wrote pages before they moved them
             (root / name).with_name(f".{(root / name).name}.unfinished").unlink(missing_ok=True)
         try:
