@@ -25,7 +25,7 @@ def open_private(path: Path, flags: int) -> int:
 
 def write_private(path: Path, data: bytes) -> None:
     """This content in a file, over what it held; not synced."""
-    with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:  # noqa: PTH123 (a descriptor)
+    with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
         file.write(data)
 
 

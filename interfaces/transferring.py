@@ -97,7 +97,8 @@ def export(
 
 def _export_tables(store: Store, path: Path, *, overwrite: bool, progress: Progress | None) -> Transfer:
     """Each table goes to its place when all of them are whole."""
-    from recollect.projections.sql import SHOWN_TABLES, export_parquet  # noqa: PLC0415 (DuckDB waits until it is needed)
+    from recollect.projections.sql import export_parquet  # noqa: PLC0415 (DuckDB waits until it is needed)
+    from recollect.projections.sql_schema import SHOWN_TABLES  # noqa: PLC0415
 
     if path.exists() and not path.is_dir():
         raise InvalidInput(f"{path} is not a directory, which the tables need; name another place")

@@ -108,7 +108,8 @@ def fork(
 def discard_fork(folder: Path) -> None:
     """Delete an unfinished fork, to make it anew."""
     note = read_note(folder)
-    assert note is not None and note.finished is False, note
+    assert note is not None, folder
+    assert note.finished is False, note
     for name in ("log", "cache"):
         shutil.rmtree(folder / name, ignore_errors=True)
 

@@ -184,20 +184,23 @@ def _journal(root: Path) -> Iterator[IO[str]]:
     """The journal, locked while the folder is written to; what a killed export was about to move is removed."""
     descriptor = open_private(root / UNFINISHED, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     with open(descriptor, "a", encoding="utf-8") as journal:  # noqa: PTH123 (a descriptor)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if (root / UNFINISHED).stat().st_ino != os.fstat(descriptor).st_ino:
-                raise BlockingIOError  # it was finished, and removed, in the moment before it was locked
-        except (BlockingIOError, FileNotFoundError):
-            raise InvalidInput(
-                f"another export to {root} is under way; wait for it, or name another folder"
-            ) from None
+        if not _locked(root / UNFINISHED, descriptor):
+            raise InvalidInput(f"another export to {root} is under way; wait for it, or name another folder")
         for name in _read(root / UNFINISHED):  # where earlier versions wrote pages before they moved them
             (root / name).with_name(f".{(root / name).name}.unfinished").unlink(missing_ok=True)
         try:
             yield journal
         finally:
             (root / NEW).unlink(missing_ok=True)
+
+
+def _locked(path: Path, descriptor: int) -> bool:
+    """Lock the journal; not if another export holds it, or just removed it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return path.stat().st_ino == os.fstat(descriptor).st_ino
+    except (BlockingIOError, FileNotFoundError):
+        return False
 
 
 def _ours(root: Path) -> dict[str, list[str]]:
