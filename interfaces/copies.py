@@ -84,14 +84,16 @@ def note_copy(store: Store, path: Path, kind: Kind, *, upto: int) -> str | None:
     """Record a copy of this store as of now; why not, if that cannot be done."""
     if store.folder is None:
         return None
-    copy = Copy(
-        path=str(path.absolute()), kind=kind, at=iso(store.clock()), upto=upto, checked=store.log.head
-    )  # fmt: skip
-    try:
-        record(store.folder, copy)
-    except OSError as error:
-        return f"the store could not note this copy ({error.strerror}): `erase` will not list it; delete it by hand"
-    return None
+    reason = "it is read-only"
+    if not store.read_only:
+        at, head = iso(store.clock()), store.log.head
+        try:
+            record(store.folder, Copy(path=str(path.absolute()), kind=kind, at=at, upto=upto, checked=head))
+        except OSError as error:
+            reason = error.strerror or str(error)
+        else:
+            return None
+    return f"the store could not note this copy ({reason}): `erase` will not list it; it has to be deleted by hand"
 
 
 # --- copying ----------------------------------------------------------------------------------------

@@ -133,6 +133,7 @@ class ShardCache:
             return _checked(shard, expected)
         make_private(self._directory)
         handle, name = tempfile.mkstemp(suffix=".building", dir=self._directory)
+        os.fchmod(handle, 0o600)  # whatever the umask
         os.close(handle)
         path = Path(name)
         try:

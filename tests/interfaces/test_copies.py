@@ -26,7 +26,7 @@ from recollect.store import Progress
 from recollect.unfinished_files import UnfinishedFile, unfinished_file
 
 Open = Callable[..., Memory]
-SECRET = "xylophone"  # noqa: S105
+SECRET = "xylophone"
 COPIES: dict[str, Callable[[Memory, Path, Progress | None], object]] = {
     "jsonl": lambda m, path, p: m.export(path / "log.jsonl", progress=p),
     "parquet": lambda m, path, p: m.export(path / "tables", progress=p),
@@ -152,8 +152,8 @@ def test_an_erasure_finds_every_copy_that_was_finished_before_it(
 
 def test_erase_lists_the_copies_that_may_hold_what_went(filled: Memory, tmp_path: Path):
     head = filled.status().head
-    for kind in COPIES:
-        COPIES[kind](filled, tmp_path / "out", None)
+    for copy_to in COPIES.values():
+        copy_to(filled, tmp_path / "out", None)
     (tmp_path / "out" / "log.jsonl").unlink()
     filled.remember("later than every copy", id="b")
     assert filled.erase("b").copies == ()
@@ -290,7 +290,7 @@ def test_what_another_export_is_writing_stays(filled: Memory, tmp_path: Path):
 
 def test_two_exports_do_not_write_pages_at_once(filled: Memory, open_memory: Open, tmp_path: Path):
     def other() -> None:
-        with pytest.raises(InvalidInput, match="another export to .* is under way"):
+        with pytest.raises(InvalidInput, match="another export to"):
             open_memory().export(tmp_path / "pages", format="markdown")
 
     done = filled.export(tmp_path / "pages", format="markdown", progress=once(other))
