@@ -22,6 +22,7 @@ from recollect.events.segment_log import SegmentLog
 from recollect.events.writer_lock import WriterLock
 from recollect.memory import Memory
 from recollect.projections.sealing import Sealer, SealPolicy
+from recollect.replay import reliving
 from recollect.store import Progress
 from recollect.unfinished_files import UnfinishedFile, unfinished_file
 
@@ -89,6 +90,29 @@ def test_a_copy_that_is_finished_after_an_erasure_holds_nothing_of_it(
     assert holding(tmp_path / "out") == []
     vectors = [path.stem for path in (tmp_path / "out").rglob("*.hnsw")]
     assert set(vectors) <= filled.store.projections.vectors.digests
+
+
+@pytest.mark.parametrize("after", [2, 13, 15])
+@pytest.mark.parametrize("closed_loop", [False, True])
+def test_a_fork_is_whole_wherever_an_erasure_met_it(
+    filled: Memory,
+    open_memory: Open,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    after: int,
+    closed_loop: bool,
+):
+    """Before the erased memory was lived again, just then, and after it."""
+    monkeypatch.setattr(reliving, "_PROGRESS_EVERY", after)
+    monkeypatch.setattr(reliving, "_WINDOW", 1)
+    filled.fork(
+        tmp_path / "out/fork", closed_loop=closed_loop, progress=once(lambda: open_memory().erase("a"))
+    )
+    assert holding(tmp_path / "out") == []
+    copy = open_memory("out/fork")
+    assert copy.verify().exact
+    assert copy.doctor().healthy
+    assert [memo.id for memo in copy.memories()] == [memo.id for memo in filled.memories()]
 
 
 @pytest.mark.parametrize("name", ["fork", "loop", "rescued"])
