@@ -78,10 +78,14 @@ class Revised(Fact, frozen=True, kw_only=True, tag="memory.revised"):
 
 
 class Reembedded(Fact, frozen=True, kw_only=True, tag="memory.reembedded"):
-    """Memories got vectors of another embedder; their texts and revision counts stay."""
+    """Memories got vectors of another embedder; their texts and revision counts stay.
+
+    `sources` are the seqs of the events that hold the texts which the vectors were made from.
+    """
 
     embedder: str
     vectors: tuple[tuple[MemoryId, GridVector], ...]
+    sources: tuple[int, ...] = ()
 
 
 class Forgotten(Fact, frozen=True, kw_only=True, tag="memory.forgotten"):

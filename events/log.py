@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Literal, Protocol
 
 import msgspec
@@ -99,6 +100,13 @@ class Log(Protocol):
 
     def erase(self, seqs: Sequence[int]) -> None:
         """Overwrite the payloads of these events for good; the chain still verifies."""
+        ...
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """Keep every other writer out: what is read inside still holds when something is appended inside.
+
+        The head is up to date at the beginning. Re-entrant within a thread; `append` may be called inside.
+        """
         ...
 
     def sync(self) -> None:

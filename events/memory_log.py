@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from recollect.events.batch import prepare, refuse_other_event
 from recollect.events.envelope import Draft, Recorded
@@ -155,6 +156,11 @@ class MemoryLog:
     def chain_at(self, seq: int) -> bytes:
         check_seq(seq, low=0, head=self.head)
         return parse_header(self._frames[seq - 1], 0, _SEED).chain if seq else GENESIS
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        with self._mutex:
+            yield
 
     def sync(self) -> None:
         """Nothing outlives this process."""

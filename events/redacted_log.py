@@ -7,20 +7,32 @@ erased, whether or not their payloads are overwritten yet: an interrupted erasur
 
 An erased version of a memory reads as `Redacted` with its remains; of other events the remains are whole facts and
 read as such. Of two remains of one event the later counts. All else is the log's own.
+
+Another process may erase at any time. Its `Erased` event is in the log before it overwrites anything, so a payload
+that is gone without a known reason means that there are erasures to look up, and they are looked up at once, also
+when what is gone is an earlier `Erased` event. Single reads then go on. A fold cannot: what it folded before may be
+erased as well. `steady` ends in `ErasedMeanwhile`, and the fold begins anew.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 
 from recollect.events.envelope import Draft, Recorded, decode, type_name
-from recollect.events.errors import LogDamaged
+from recollect.events.errors import LogDamaged, RecollectError
 from recollect.events.facts import Erased, Ingested, Redacted, Remains, Revised
+from recollect.events.forks import renewed_in_children
 from recollect.events.frame import Frame
 from recollect.events.log import Durability, Finding, LogStatus
 from recollect.events.transfer import TransferableLog
 
 ERASED = type_name(Erased)
+
+
+class ErasedMeanwhile(RecollectError):
+    """Another process erased something while the log was being folded; fold it anew."""
 
 
 class RedactedLog:
@@ -30,9 +42,15 @@ class RedactedLog:
         self.base = base
         self.erasures: list[int] = []
         self._known = 0
+        self._fresh: list[int] = []
         self._unread: list[int] = []
         self._erased_by: dict[int, int] = {}
         self._last: tuple[int, dict[int, Remains]] = (0, {})
+        self.renew_locks()
+        renewed_in_children(self)
+
+    def renew_locks(self) -> None:
+        self._looking = threading.RLock()
 
     # --- erasures --------------------------------------------------------------------------------
 
@@ -41,18 +59,24 @@ class RedactedLog:
         self.erasures = list(erasures)
         self._unread = list(erasures)
         self._known = upto
+        self._fresh = []
+        self._erased_by = {}
+        self._last = (0, {})
 
     def learn(self) -> list[int]:
-        """Take in the erasures up to the head; returns the seqs of those that are new."""
-        head = self.base.head
-        if head <= self._known:
-            return []
-        fresh = self.base.positions(ERASED, self._known)
-        self._read_erasures()
-        self._take(fresh)
-        self.erasures += fresh
-        self._known = head
-        return fresh
+        """Take in the erasures up to the head; returns the seqs of those that no earlier call returned."""
+        with self._looking:
+            if self.base.head > self._known:
+                self._look_up()
+            fresh, self._fresh = self._fresh, []
+            return fresh
+
+    def read_all_erasures(self) -> list[int]:
+        """Read also those that `resume` named; returns every seq that an erasure names, in order."""
+        with self._looking:
+            if self._unread or self.base.head > self._known:
+                self._look_up()
+            return sorted(self._erased_by)
 
     def remains_of(self, erasure: int) -> tuple[int, ...]:
         """The seqs of the events whose remains the `Erased` event at this seq carries."""
@@ -63,53 +87,76 @@ class RedactedLog:
         """Whether the payload at this seq is gone from the log itself."""
         return isinstance(self.base.get(seq).fact, Redacted)
 
-    def _read_erasures(self) -> None:
-        unread, self._unread = self._unread, []
-        self._take(unread)
-
-    def _take(self, erasures: Sequence[int]) -> None:
-        """Latest first: an `Erased` event may have been erased by a later one."""
+    def _look_up(self) -> None:
+        """Read the erasures that are not known yet, and those that were not read yet."""
+        head = self.base.head
+        found = self.base.positions(ERASED, self._known)
+        self._known = head
+        self.erasures += found
+        self._fresh += found
+        unread, self._unread = [*self._unread, *found], []
         self._last = (0, {})
-        found: set[int] = set()
-        for erasure in reversed(erasures):
-            fresh = set(self.remains_of(erasure)) - found
-            found |= fresh
-            self._erased_by.update(dict.fromkeys(fresh, erasure))
+        for erasure in reversed(unread):  # an `Erased` event may have been erased by a later one
+            for seq in self.remains_of(erasure):
+                if self._erased_by.get(seq, 0) < erasure:
+                    self._erased_by[seq] = erasure
         self._last = (0, {})
 
     # --- reading ---------------------------------------------------------------------------------
 
     def read(self, after: int = 0, upto: int | None = None) -> Iterator[Recorded]:
-        events = self.base.read(after, upto)
-        return map(self._redacted, events) if self.erasures else events
+        for recorded in self.base.read(after, upto):
+            if recorded.seq in self._erased_by or type(recorded.fact) is Redacted:
+                yield self._redacted(recorded)
+            else:
+                yield recorded
+
+    def steady(self, after: int, upto: int) -> Iterator[Recorded]:
+        """The same for a fold: `ErasedMeanwhile` as soon as there is an erasure that `learn` has not returned."""
+        for recorded in self.read(after, upto):
+            if self._fresh:
+                raise ErasedMeanwhile(f"@{self._fresh[0]} erased events while they were being read")
+            yield recorded
 
     def get(self, seq: int) -> Recorded:
         recorded = self.base.get(seq)
-        return self._redacted(recorded) if self.erasures or self._erased_by else recorded
+        if seq in self._erased_by or type(recorded.fact) is Redacted:
+            return self._redacted(recorded)
+        return recorded
 
     def _redacted(self, recorded: Recorded) -> Recorded:
-        if self._unread and isinstance(recorded.fact, Redacted):
-            self._read_erasures()
-        erasure = self._erased_by.get(recorded.seq)
-        if erasure is None:
+        if recorded.seq not in self._erased_by:
+            self.base.refresh()
+            with self._looking:
+                if self._unread or self.base.head > self._known:
+                    self._look_up()
+        found = self._remains_at(recorded.seq)
+        if found is None:
             return recorded
-        left = self._remains(erasure)[recorded.seq]
+        erasure, left = found
         fact = decode(recorded.type, left.version, left.payload)
+        whole, payload = fact, left.payload
         if isinstance(fact, Ingested | Revised):
-            whole = Redacted(type=recorded.type, erased_at=erasure, remains=fact)
-            return Recorded(
-                recorded.seq, recorded.at, recorded.id, recorded.actor, recorded.type, left.version, b"", whole
-            )  # fmt: skip
+            whole, payload = Redacted(type=recorded.type, erased_at=erasure, remains=fact), b""
         return Recorded(
-            recorded.seq, recorded.at, recorded.id, recorded.actor, recorded.type, left.version, left.payload, fact
+            recorded.seq, recorded.at, recorded.id, recorded.actor, recorded.type, left.version, payload, whole
         )  # fmt: skip
+
+    def _remains_at(self, seq: int) -> tuple[int, Remains] | None:
+        """The erasure that counts for an event, and what it left of it; None if no erasure names the event."""
+        erasure = 0
+        while (newest := self._erased_by.get(seq, 0)) > erasure:  # reading one may teach of a later one
+            erasure = newest
+            left = self._remains(erasure).get(seq)
+            if left is not None:
+                return erasure, left
+        return None
 
     def _remains(self, erasure: int) -> dict[int, Remains]:
         number, remains = self._last
         if number != erasure:
             fact = self.get(erasure).fact
-            assert isinstance(fact, Erased), fact
-            remains = {one.seq: one for one in fact.remains}
+            remains = {one.seq: one for one in fact.remains} if isinstance(fact, Erased) else {}
             self._last = (erasure, remains)
         return remains
 
@@ -158,6 +205,9 @@ class RedactedLog:
 
     def erase(self, seqs: Sequence[int]) -> None:
         self.base.erase(seqs)
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        return self.base.exclusive()
 
     def sync(self) -> None:
         self.base.sync()

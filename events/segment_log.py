@@ -169,6 +169,15 @@ class SegmentLog:
             self._writer.erase(seqs)
 
     @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Hold the writer lock with the head up to date; appends inside take it again."""
+        self._refuse_unless_writable()
+        with self._lock.held():
+            with self._writing():
+                self._writer.show_pending()
+            yield
+
+    @contextmanager
     def _writing(self) -> Iterator[None]:
         """Hold the writer lock, caught up; an error of the disk ends this writer."""
         self._refuse_unless_writable()

@@ -119,10 +119,10 @@ class SegmentWriter:
         known = self._known(entries)
         fresh = [entry for entry in entries if entry.id not in known] if known else entries
         if fresh and expect is not None and expect != self._segments.tail:
-            self._show_pending()  # so that the caller can read up to the head it is told
+            self.show_pending()  # so that the caller can read up to the head it is told
             raise HeadMoved(expected=expect, actual=self._segments.tail)
         if durability == "unsafe":
-            self._show_pending()
+            self.show_pending()
         if fresh:
             first = self._write(fresh)
             known = known | {entry.id: first + place for place, entry in enumerate(fresh)}
@@ -187,7 +187,8 @@ class SegmentWriter:
             with suppress(OSError):
                 last.truncate(last.extent(max(self.visible + 1, last.first_seq))[0])
 
-    def _show_pending(self) -> None:
+    def show_pending(self) -> None:
+        """Sync and show what group appends wrote and wait to show."""
         if self.visible < self._segments.tail:
             self.sync()
 

@@ -19,7 +19,6 @@ from typing import Literal, TypeVar
 import msgspec
 
 from recollect.events.errors import LogFailed, RecollectError
-from recollect.events.segment_log import SegmentLog
 from recollect.store import Store
 from recollect.unfinished_files import unfinished_file
 from recollect.when import iso
@@ -136,9 +135,8 @@ def require_erased(store: Store, what: str) -> None:
 def exclusive(store: Store) -> Iterator[None]:
     """Keep other writers out, with all that they wrote taken in. A log that cannot be written is only looked at."""
     with store.lock, store.whole, ExitStack() as held:
-        log = store.log.base
-        if isinstance(log, SegmentLog) and not store.read_only:
+        if not store.read_only:
             with suppress(LogFailed):
-                held.enter_context(log._lock.held())  # noqa: SLF001
+                held.enter_context(store.log.exclusive())
         store.catch_up()
         yield

@@ -16,10 +16,13 @@ from pathlib import Path
 import msgspec
 
 from recollect.copies import Copy, record
-from recollect.doctor_caches import Caches, Problem
+from recollect.doctor_caches import Caches, Problem, folded
+from recollect.doctor_vectors import VectorCheck, check_vectors, mend_vectors
+from recollect.embedder import Embedder
 from recollect.events.disk import RealDisk
 from recollect.events.erasure import INTENT
 from recollect.events.errors import InvalidInput, LogDamaged
+from recollect.events.facts import Erased, Redacted
 from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Finding
 from recollect.events.private_files import exposed, sync_directory
@@ -64,16 +67,17 @@ def doctor(
     fix: bool = False,
     salvage: str | Path | None = None,
     progress: Progress | None = None,
+    embedder: Embedder | None = None,
 ) -> Diagnosis:
     """Examine the store in a directory; with `fix` repair what is safe, with `salvage` copy what can be read."""
     folder = Path(path).expanduser()
     if not (folder / "log").is_dir():
         raise InvalidInput(f"there is no store at {folder}; a store is a directory with a log in it")
-    found = examine(folder, progress)
+    found = examine(folder, progress, embedder)
     before = {problem.where: problem for problem in found.problems}
     if fix and before:
-        _fix(folder, found.problems)
-        found = examine(folder, progress)
+        _fix(folder, found.problems, embedder)
+        found = examine(folder, progress, embedder)
         left = {problem.where for problem in found.problems}
         fixed = tuple(problem for where, problem in before.items() if where not in left)
         found = msgspec.structs.replace(found, fixed=fixed)
@@ -84,7 +88,7 @@ def doctor(
     return found
 
 
-def examine(folder: Path, progress: Progress | None = None) -> Diagnosis:
+def examine(folder: Path, progress: Progress | None = None, embedder: Embedder | None = None) -> Diagnosis:
     """Look at everything and change nothing."""
     with SegmentLog.open(folder / "log", read_only=True) as base:
         log = RedactedLog(base)
@@ -92,8 +96,13 @@ def examine(folder: Path, progress: Progress | None = None) -> Diagnosis:
         damage = _damage(base)
         problems = [_damaged(finding) for finding in damage]
         problems += _unfinished_erasures(folder, log)
+        notes = list(_notes(folder, base, damaged=bool(damage)))
         if not damage:
+            problems += _unnamed_erasures(log)
             problems += Caches(folder / "cache", log, progress).problems()
+            check = check_vectors(log, folded(log, [], log.head, progress), embedder)
+            problems += _wrong_vectors(check)
+            notes += _unchecked_vectors(check)
         problems += _leftovers(folder)
         problems += _unfinished_fork(folder)
         return Diagnosis(
@@ -101,7 +110,7 @@ def examine(folder: Path, progress: Progress | None = None) -> Diagnosis:
             head=log.head,
             healthy=not problems,
             problems=tuple(problems),
-            notes=tuple(_notes(folder, base, damaged=bool(damage))),
+            notes=tuple(notes),
         )
 
 
@@ -142,6 +151,40 @@ def _unfinished_erasures(folder: Path, log: RedactedLog) -> Iterator[Problem]:
                 what=f"{len(left)} payloads that it erased are still in the log",
                 remedy=remedy,
             )
+
+
+def _unnamed_erasures(log: RedactedLog) -> Iterator[Problem]:
+    """Payloads that are gone although no erasure names them: a memory's version is missing from every view."""
+    named = set(log.read_all_erasures())
+    named |= {seq for at in log.erasures if isinstance(fact := log.get(at).fact, Erased) for seq in fact.seqs}
+    gone = [recorded.seq for recorded in log.base.read() if isinstance(recorded.fact, Redacted)]
+    unnamed = [seq for seq in gone if seq not in named]
+    if unnamed:
+        yield Problem(
+            severity="damage",
+            where=f"@{unnamed[0]}",
+            what=f"{len(unnamed)} payloads were overwritten and no erasure names them",
+            remedy="restore the store from a copy",
+        )
+
+
+def _wrong_vectors(check: VectorCheck) -> Iterator[Problem]:
+    if check.wrong:
+        shown = ", ".join(one.id for one in check.wrong[:5]) + (", …" if len(check.wrong) > 5 else "")
+        yield Problem(
+            severity="vectors",
+            where=f"{len(check.wrong)} memories: {shown}",
+            what="their vectors are not those of their texts",
+            remedy="`recollect doctor --fix` embeds these texts again",
+        )
+
+
+def _unchecked_vectors(check: VectorCheck) -> Iterator[str]:
+    if check.missing_embedder is not None:
+        yield (
+            f"some vectors may belong to an older text and could not be compared: the embedder "
+            f"{check.missing_embedder!r} is not here"
+        )
 
 
 def _notes(folder: Path, log: SegmentLog, *, damaged: bool) -> Iterator[str]:
@@ -195,8 +238,9 @@ def _leftovers(folder: Path) -> Iterator[Problem]:
 # --- repair ------------------------------------------------------------------------------------------
 
 
-def _fix(folder: Path, problems: tuple[Problem, ...]) -> None:
-    """Only what is safe: caches and leftovers are deleted, an erasure is finished by opening the store."""
+def _fix(folder: Path, problems: tuple[Problem, ...], embedder: Embedder | None) -> None:
+    """Only what is safe: caches and leftovers are deleted, an erasure is finished by opening the store, texts that
+    have another text's vector are embedded again."""
     for problem in problems:
         if problem.severity in ("cache", "leftover"):
             with suppress(OSError):  # what cannot be deleted is found again, and stays a problem
@@ -206,6 +250,12 @@ def _fix(folder: Path, problems: tuple[Problem, ...]) -> None:
         for path in checkpoints.paths(folder / "cache" / "checkpoints"):
             path.unlink(missing_ok=True)  # so that every erasure is looked at again
         Store.open(folder).close()
+    if not damaged and any(problem.severity == "vectors" for problem in problems):
+        store = Store.open(folder)
+        try:
+            mend_vectors(store, check_vectors(store.log, store.projections, embedder).wrong, embedder)
+        finally:
+            store.close()
 
 
 def _salvage(folder: Path, target: Path, progress: Progress | None) -> Salvage:

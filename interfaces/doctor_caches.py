@@ -20,7 +20,7 @@ from recollect.projections.shard_cache import file_digest
 from recollect.projections.view import LEXICAL, Projections
 from recollect.store import Progress
 
-Severity = Literal["damage", "erasure", "cache", "leftover", "fork"]
+Severity = Literal["damage", "erasure", "cache", "leftover", "vectors", "fork"]
 
 # How postings are grouped depends on when they came; what they say follows from the tokens.
 _GROUPED = "block"
@@ -60,27 +60,31 @@ class Caches:
             return "it belongs to another log"
         if self._log.erasures and found.seq < self._log.erasures[-1]:
             return "it is older than the last erasure and may hold what was erased"
-        again = self._folded(_analyzers(found.state), found.seq).dump()
+        again = folded(self._log, _analyzers(found.state), found.seq, self._progress).dump()
         differing = sorted(
             key for key in again.keys() | found.state.keys() if _differs(key, again, found.state)
         )
         return f"it is not what the log gives ({', '.join(differing)})" if differing else None
 
-    def _folded(self, analyzers: list[str], upto: int) -> Projections:
-        projections = Projections(analyzers)
-        for position in projections.apply_all(self._log.read(0, upto)):
-            if self._progress:
-                self._progress(position, upto)
-        return projections
-
     def _shards(self) -> Iterator[Problem]:
         paths = sorted((self._cache / "shards").glob("*.hnsw"))
-        known = self._folded([], self._log.head).vectors.digests if paths else frozenset()
+        known = (
+            folded(self._log, [], self._log.head, self._progress).vectors.digests if paths else frozenset()
+        )
         for path in paths:
             if file_digest(path) != path.stem:
                 yield _bad_cache(path, "the shard is damaged: its bytes are not those of its name")
             elif path.stem not in known:
                 yield _bad_cache(path, "no event speaks of this shard, or it holds a vector that was erased")
+
+
+def folded(log: RedactedLog, analyzers: list[str], upto: int, progress: Progress | None) -> Projections:
+    """The projections that the log gives, without any cache."""
+    projections = Projections(analyzers)
+    for position in projections.apply_all(log.read(0, upto)):
+        if progress:
+            progress(position, upto)
+    return projections
 
 
 def _bad_cache(path: Path, what: str) -> Problem:

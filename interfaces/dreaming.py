@@ -2,7 +2,9 @@
 
 The phases run on an imagined future (`recollect.dream`), off the store's lock; then all of their facts are
 appended at once, on the condition that the log still ends where the dream began. If others wrote meanwhile it is
-dreamt again; if another dream was among it, this one gives way.
+dreamt again, the last time with the writer's lock held; if another dream was among it, this one gives way. What a
+summariser said is kept from one attempt to the next. A dream by the clock is dreamt only if it is due at the very
+view that it reads, so of several processes one dreams.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from recollect.embedding import Embedding
 from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
 from recollect.events.facts import Accessed, AnyFact, DreamBegan, DreamEnded, MemoryId, Rated, Recalled
 from recollect.projections.engine import Dream
+from recollect.projections.view import View
 from recollect.query.formula import from_canonical
 from recollect.store import Store
 from recollect.when import parse_time
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
     from recollect.dream.summarise import Compose, Composed
 
 Summariser = Callable[[Sequence[str]], str | None]
-_ATTEMPTS = 5
 
 
 class DreamOvertaken(RecollectError):
@@ -53,11 +55,13 @@ class Dreaming:
         settings: Settings | Mapping[str, object] | str | Path | None = None,
         max_churn: float | None = None,
         summariser: Summariser | None = None,
+        due: Callable[[View], bool] | None = None,
     ) -> DreamReport:
         """One cycle of phases, appended as one batch. A dry run reports the same and writes nothing.
 
         Beyond `max_churn` (the mean share of new hits among the first k of recorded questions) nothing is
-        written either, and `refused` says so. A `summariser` makes one text of several, or None.
+        written either, and `refused` says so. A `summariser` makes one text of several, or None. With `due` it is
+        dreamt only if that is true of the view that the dream reads (DreamOvertaken if not).
         """
         from recollect.dream.cycle import chosen_phases  # noqa: PLC0415 (DuckDB waits until it is needed)
 
@@ -67,53 +71,58 @@ class Dreaming:
             validate.number(max_churn, "max_churn", low=0.0, high=1.0)
         clock = self._store.clock()
         moment = clock if now is None else parse_time(now, now=clock, what="now")
-        for _ in range(_ATTEMPTS):
-            dreamt = self._sleep(numbers, steps, moment, summariser)
+        compose = None if summariser is None else self._composer(summariser)
+
+        def attempt() -> DreamReport:
+            dreamt = self._sleep(numbers, steps, moment, compose, due)
             refused = _refusal(dreamt.report, numbers, max_churn)
             if dry_run or refused:
                 return msgspec.structs.replace(dreamt.report, dry_run=dry_run, refused=refused)
-            report = self._commit(dreamt.facts, dreamt.report)
-            if report is not None:
-                return report
-        raise DreamOvertaken(
-            f"others wrote to the log in each of {_ATTEMPTS} attempts to dream; nothing was kept. Try when it is quiet"
-        )
+            return self._commit(dreamt.facts, dreamt.report)
+
+        return attempt() if dry_run else self._store.decide(attempt)
 
     def undream(self, dream_id: str) -> DreamReport:
         """Take a dream back: its values return, what has changed since is named in `left` and stays."""
-        for _ in range(_ATTEMPTS):
-            facts, report = self._undoing(dream_id)
-            done = self._commit(facts, report)
-            if done is not None:
-                return done
-        raise DreamOvertaken(
-            f"others wrote to the log in each of {_ATTEMPTS} attempts to undo {dream_id}; nothing was changed"
-        )
+        return self._store.decide(lambda: self._commit(*self._undoing(dream_id)))
 
     # --- inside ----------------------------------------------------------------------------------
 
     def _sleep(
-        self, settings: Settings, phases: Sequence[str], now: int, summariser: Summariser | None
+        self,
+        settings: Settings,
+        phases: Sequence[str],
+        now: int,
+        compose: Compose | None,
+        due: Callable[[View], bool] | None,
     ) -> Dreamt:
+        """Dream at the head, if it is due there, and commit nothing."""
         from recollect.dream.cycle import dream  # noqa: PLC0415
         from recollect.dream.imagined import Imagined  # noqa: PLC0415
 
         with self._store.lock, self._store.whole:
-            self._store.catch_up()
+            view = self._store.view()
+            if due is not None and not due(view):
+                raise DreamOvertaken("a dream is not due any more: another process dreamt; nothing was kept")
             asked = _asked(self._store, settings.measure.questions)
-            for one in asked:
-                self._store.require(one.formula)
-            _index(self._store, settings.scan.analyzer)
+            analyzers = {name for one in asked for name in one.formula.analyzers}
+            self._store.require_analyzers(sorted({settings.scan.analyzer, *analyzers}))
             imagined = Imagined(self._store.projections, now)
-        compose = None if summariser is None else self._composer(summariser)
         return dream(imagined, settings=settings, now=now, phases=phases, asked=asked, compose=compose)
 
     def _composer(self, summariser: Summariser) -> Compose:
         from recollect.dream.summarise import Composed  # noqa: PLC0415
 
+        said: dict[tuple[str, ...], Composed | None] = {}
+
         def compose(ids: Sequence[MemoryId]) -> Composed | None:
             view = self._store.view()
-            text = summariser([reading.memo(self._store, view, id_).content for id_ in ids])
+            texts = tuple(reading.memo(self._store, view, id_).content for id_ in ids)
+            if texts not in said:
+                said[texts] = composed(summariser(list(texts)))
+            return said[texts]
+
+        def composed(text: str | None) -> Composed | None:
             if text is None:
                 return None
             content = validate.content(text)
@@ -154,8 +163,8 @@ class Dreaming:
         )  # fmt: skip
         return facts, report
 
-    def _commit(self, facts: Sequence[AnyFact], report: DreamReport) -> DreamReport | None:
-        """Append the dream if nothing was written since its basis; None if something was that it can dream with."""
+    def _commit(self, facts: Sequence[AnyFact], report: DreamReport) -> DreamReport:
+        """Append the dream if nothing was written since its basis; HeadMoved if something was that it can dream with."""
         try:
             seqs = self._store.append(facts, actor=self._actor, expect=report.basis)
         except HeadMoved:
@@ -167,7 +176,7 @@ class Dreaming:
                     f"another dream, {others[0]}, was written while this one slept; nothing of this one was kept. "
                     f"Dream again if one more is wanted"
                 ) from None
-            return None
+            raise
         self._store.catch_up()
         return msgspec.structs.replace(report, dry_run=False, committed=True, head=seqs[-1])
 
@@ -209,12 +218,6 @@ def _dream(store: Store, dream_id: str, head: int) -> Dream:
     if 0 < dream.undone_at <= head:
         raise InvalidInput(f"dream {dream_id} was taken back already, at @{dream.undone_at}")
     return dream
-
-
-def _index(store: Store, analyzer: str) -> None:
-    projections = store.projections
-    if analyzer not in projections.lexicals:
-        projections.index(analyzer, store.log.read(0, projections.position))
 
 
 def _asked(store: Store, most: int) -> list[Asked]:

@@ -2,8 +2,9 @@
 
 The log is read once for every event that holds words or vectors of the memories, or of a summary derived from
 them. One atomic batch of `Erased` events says which, with what remains of each, on the condition that nothing was
-appended in between. From that batch on the memories are gone for every reader; overwriting the payloads and purging
-the caches is done by whoever catches up with it first, which is usually this process, a moment later.
+appended in between; if something was, the plan is carried on over what is new and tried again, the last time with the
+writer's lock held. From that batch on the memories are gone for every reader; overwriting the payloads and purging
+the caches is done by the first process that catches up with it, usually this one, a moment later.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from recollect import validate
 from recollect.asking import options
 from recollect.copies import Copy, copies_holding
 from recollect.doctor import Diagnosis, doctor
-from recollect.erasure_plan import Plan, plan_erasure
-from recollect.events.errors import HeadMoved, InvalidInput, UnknownMemory
+from recollect.embedding import Embedding
+from recollect.erasure_plan import Plan
+from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import Filters, MemoryId
 from recollect.projections.view import View
 from recollect.query.derivation import DERIVED_FROM
 from recollect.reading import erasure_of
 from recollect.store import Progress, Store
 
-_ATTEMPTS = 5
 _LONG_AGO = -(2**62)  # at this time nothing has expired
 
 
@@ -54,6 +55,7 @@ class Erasing:
     """What an open store can be told to erase."""
 
     _store: Store
+    _embedding: Embedding
     _actor: str
 
     def erase(
@@ -71,21 +73,25 @@ class Erasing:
         also finds memories that are forgotten or expired, and an empty one is refused.
         """
         reason = validate.text(reason, "reason")
-        for _ in range(_ATTEMPTS):
+        given = id if isinstance(id, (str, Mapping, Filters)) else list(id)
+        plan: Plan | None = None
+
+        def attempt() -> ErasureReport:
+            nonlocal plan
             with self._store.lock, self._store.whole:
                 head = self._store.catch_up()
-                named = self._wanted(id)
+                named = self._wanted(given)
                 every = _with_derived(self._store.view(), named)
-                plan = plan_erasure(self._store, every, head, progress)
+                if plan is None or not plan.goes_on(self._store, every):
+                    plan = Plan(every)
+                plan.look(self._store, head, progress)
             report = _report(plan, frozenset(named), dry_run)
             if dry_run or not plan.remains:
                 return msgspec.structs.replace(report, copies=copies_holding(self._store.folder, report.seqs))
-            try:
-                seqs = self._store.append(plan.facts(reason), actor=self._actor, expect=head)
-            except HeadMoved:
-                continue
+            seqs = self._store.append(plan.facts(reason), actor=self._actor, expect=head)
             return self._carried_out(report, seqs[-1])
-        raise InvalidInput("other processes write too often; try erasing again when it is quieter")
+
+        return attempt() if dry_run else self._store.decide(attempt)
 
     def _carried_out(self, report: ErasureReport, at: int) -> ErasureReport:
         before = _cached(self._store)
@@ -104,7 +110,9 @@ class Erasing:
         """Examine the whole store; `fix` repairs what is safe, `salvage` copies what can be read to a new store."""
         if self._store.folder is None:
             raise InvalidInput("a store in memory has no files to examine")
-        return doctor(self._store.folder, fix=fix, salvage=salvage, progress=progress)
+        return doctor(
+            self._store.folder, fix=fix, salvage=salvage, progress=progress, embedder=self._embedding.embedder
+        )
 
     def _wanted(self, given: str | Iterable[str] | Mapping[str, object] | Filters) -> list[MemoryId]:
         view = self._store.view()

@@ -40,8 +40,38 @@ class Plan:
         self.bytes = 0
         self.recalls: list[str] = []
         self.remains: dict[int, Remains] = {}
+        self._seen = 0
+        self._erasures: list[int] = []
         self._place = {id_: place for place, id_ in enumerate(ids)}
         self._owned: dict[MemoryId, list[int]] = {id_: [] for id_ in ids}
+
+    def goes_on(self, store: Store, ids: Sequence[MemoryId]) -> bool:
+        """Whether what was found so far still holds: it is about these memories, and no more was erased since."""
+        return list(ids) == list(self.ids) and store.log.erasures == self._erasures
+
+    def look(self, store: Store, head: int, progress: Progress | None) -> None:
+        """Look at every event up to the head that was not looked at yet."""
+
+        def recentre(cluster: Cluster) -> GridVector:
+            centre = centre_of(cluster, store.projections) or b""
+            return centre if len(centre) == len(cluster.centroid) else b""
+
+        wanted = frozenset(self.ids)
+        self._erasures = list(store.log.erasures)
+        for recorded in store.log.read(self._seen, head) if self.ids else ():
+            if progress and recorded.seq % _PROGRESS_EVERY == 0:
+                progress(recorded.seq, head)
+            fact = recorded.fact
+            if isinstance(fact, Unknown | Redacted):
+                continue
+            if isinstance(fact, Recalled):
+                if wanted.intersection(fact.ids):
+                    self.recalls.append(f"r{recorded.seq}")
+                continue
+            left = _left_of(fact, wanted, self.remains, recentre)
+            if left is not None:
+                self.add(recorded.seq, left, recorded.type, len(recorded.payload))
+        self._seen = head
 
     def add(self, seq: int, fact: AnyFact, type_: str, payload_bytes: int) -> None:
         """Events are added in the order of the log."""
@@ -57,30 +87,6 @@ class Plan:
             for id_, seqs in self._owned.items()
             for group in portions((self.remains[seq] for seq in seqs), _weight, full=_REMAINS_BYTES_MAX + 1)
         ]
-
-
-def plan_erasure(store: Store, ids: Sequence[MemoryId], head: int, progress: Progress | None) -> Plan:
-    """Look at every event of the log."""
-    plan, wanted = Plan(ids), frozenset(ids)
-
-    def recentre(cluster: Cluster) -> GridVector:
-        centre = centre_of(cluster, store.projections) or b""
-        return centre if len(centre) == len(cluster.centroid) else b""
-
-    for recorded in store.log.read(0, head) if ids else ():
-        if progress and recorded.seq % _PROGRESS_EVERY == 0:
-            progress(recorded.seq, head)
-        fact = recorded.fact
-        if isinstance(fact, Unknown | Redacted):
-            continue
-        if isinstance(fact, Recalled):
-            if wanted.intersection(fact.ids):
-                plan.recalls.append(f"r{recorded.seq}")
-            continue
-        left = _left_of(fact, wanted, plan.remains, recentre)
-        if left is not None:
-            plan.add(recorded.seq, left, recorded.type, len(recorded.payload))
-    return plan
 
 
 def _left_of(

@@ -40,7 +40,7 @@ from recollect.in_force import formula_in_force, formula_named
 from recollect.past import PastView
 from recollect.past_embedding import embedding_at
 from recollect.previous import with_previous
-from recollect.query.formula import Formula
+from recollect.query.formula import Formula, from_canonical
 from recollect.relating import Relating
 from recollect.remembering import changes as checked_changes
 from recollect.remembering import ingested
@@ -227,17 +227,23 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         **changes: object,
     ) -> int:
         """A new version of a memory; returns its revision count. Takes `remember`'s arguments; None clears one."""
-        memory = self._visible(id)
         if content is not UNSET:
             changes["content"] = content
-        checked = checked_changes(self.get(id).state, id, changes, now=self._store.clock())
-        if "content" in checked:
-            checked["vector"] = self._embedding.vectors([str(checked["content"])])[0]
-            checked["embedder"] = self._embedding.name
-        fact = Revised(id=id, **checked)  # type: ignore[arg-type]
-        self._append([fact], embedding="content" in checked)
-        view = self._store.view()
-        return view.lifecycle.state(memory, view.seq).revision_count
+        _, checked = self._changes(id, changes)
+        vector = self._embedding.vectors([str(checked["content"])])[0] if "content" in checked else None
+        with self._store.deciding():
+            memory, checked = self._changes(id, changes)
+            if "content" in checked:
+                checked["vector"], checked["embedder"] = vector, self._embedding.name
+            self._append([Revised(id=id, **checked)], embedding="content" in checked)  # type: ignore[arg-type]
+            view = self._store.view()
+            return view.lifecycle.state(memory, view.seq).revision_count
+
+    def _changes(self, memory_id: str, given: Mapping[str, object]) -> tuple[int, dict[str, object]]:
+        """The number of a memory that can be revised, and what these arguments change in it now."""
+        memory = self._visible(memory_id)
+        state = self.get(memory_id).state
+        return memory, checked_changes(state, memory_id, given, now=self._store.clock())
 
     def access(
         self,
@@ -251,8 +257,6 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         wanted = (ids,) if isinstance(ids, str) else validate.labels(ids, "ids")
         if not wanted:
             raise InvalidInput("access needs at least one memory id")
-        for memory_id in wanted:
-            self._visible(memory_id)
         fact = Accessed(
             ids=tuple(dict.fromkeys(wanted)),
             at=self._store.clock(),
@@ -260,23 +264,30 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
             how=validate.access_kind(how),
             recall=None if recall is None else self._recall_seq(recall),
         )
-        return self._append([fact])[-1]
+        with self._store.deciding():
+            for memory_id in fact.ids:
+                self._visible(memory_id)
+            return self._append([fact])[-1]
 
     def forget(self, id: str, reason: str = "") -> int:  # noqa: A002
         """Soft delete: the memory no longer answers; `restore` undoes it. Returns the seq."""
-        self._visible(id)
-        return self._append([Forgotten(id=id, reason=validate.text(reason, "reason"))])[-1]
+        fact = Forgotten(id=id, reason=validate.text(reason, "reason"))
+        with self._store.deciding():
+            self._visible(id)
+            return self._append([fact])[-1]
 
     def restore(self, id: str, reason: str = "") -> int:  # noqa: A002
         """Bring back a forgotten, pruned or superseded memory, in its newest version."""
-        memo = self.get(id)
-        if memo.visible:
-            raise InvalidInput(f"memory {id!r} is not forgotten; there is nothing to restore")
-        if memo.erased_at is not None:
-            raise InvalidInput(
-                f"memory {id!r} was {memo.hidden_because}: nothing brings it back; remember it anew"
-            )
-        return self._append([Restored(id=id, reason=validate.text(reason, "reason"))])[-1]
+        fact = Restored(id=id, reason=validate.text(reason, "reason"))
+        with self._store.deciding():
+            memo = self.get(id)
+            if memo.visible:
+                raise InvalidInput(f"memory {id!r} is not forgotten; there is nothing to restore")
+            if memo.erased_at is not None:
+                raise InvalidInput(
+                    f"memory {id!r} was {memo.hidden_because}: nothing brings it back; remember it anew"
+                )
+            return self._append([fact])[-1]
 
     # --- ask -------------------------------------------------------------------------------------
 
@@ -382,11 +393,14 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         """Rank every recorded recall again and compare ids, order and scores bit for bit."""
         from recollect.replay.verify import verify  # noqa: PLC0415 (opening a store does not wait for this)
 
-        self._store.catch_up()
-        with self._store.lock, self._store.whole:
-            return verify(
-                self._store.log, self._store.projections, independent=independent, progress=progress
-            )
+        store = self._store
+        store.catch_up()
+        with store.lock, store.whole:
+            for text in list(store.projections.engine.formulas.values()):
+                store.require(from_canonical(text))
+            report = verify(store.log, store.projections, independent=independent, progress=progress)
+        unfinished = () if store.unfinished_erasure is None else (str(store.unfinished_erasure),)
+        return msgspec.structs.replace(report, notes=unfinished)
 
     def status(self) -> Status:
         """Health and sizes."""
@@ -410,23 +424,35 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         actor: str | None = None,
         ids: Sequence[EventId | None] | None = None,
     ) -> list[int]:
-        """Append durably; the first vectors of a store bring the adoption of their embedder along."""
-        if embedding:
-            self._require_same_embedder(self._store.catch_up())
-        event_ids: list[EventId | None] = [None] * len(facts) if ids is None else list(ids)
-        batch = list(facts)
-        if embedding and self._embedding.embedder and self._embedding.adopted is None:
-            adoption = self._embedding.adoption()
-            batch.insert(0, adoption)
-            event_ids.insert(0, adoption_event_id(adoption))
+        """Append durably. Vectors are appended only if their embedder is the store's own at that moment; the first
+        ones bring its adoption along."""
+        if not embedding:
+            return self._append_now(facts, expect, actor, ids)
+        own, adopted = self._embedding.embedder, self._embedding.adopted
+        adoption = self._embedding.adoption() if own and adopted is None else None
+        with self._store.deciding() as view:
+            self._require_same_embedder(view.seq)
+            event_ids = list(ids or [None] * len(facts))
+            if adoption and view.engine.embedder(view.seq) is None:
+                facts, event_ids = [adoption, *facts], [adoption_event_id(adoption), *event_ids]
+            seqs = self._append_now(facts, expect, actor, event_ids)
+            if adoption:
+                self._embedding = Embedding(
+                    own, self._store.projections.engine.embedder(self._store.log.head)
+                )
+            return seqs
+
+    def _append_now(
+        self,
+        facts: Sequence[AnyFact],
+        expect: int | None,
+        actor: str | None,
+        ids: Sequence[EventId | None] | None,
+    ) -> list[int]:
         seqs = self._store.append(
-            batch, actor=self._actor if actor is None else actor, ids=event_ids, expect=expect
+            facts, actor=self._actor if actor is None else actor, ids=ids, expect=expect
         )
         self._store.catch_up()
-        if len(batch) > len(facts):
-            self._embedding = Embedding(
-                self._embedding.embedder, self._store.projections.engine.embedder(self._store.log.head)
-            )
         return seqs
 
     def _visible(self, memory_id: str) -> int:

@@ -4,9 +4,9 @@
 theirs. Until the last batch, questions find by meaning only what is embedded already. What is missing can be read
 off the projections, so an interrupted run is taken up by the next one.
 
-A batch is written only if nothing was appended since its texts were read. If something was, the vectors whose memory
-still has that text and still lacks one are written; a memory that was revised or erased meanwhile is left out, and
-what is missing then is looked for once more at the end.
+Texts are embedded without a lock. Whether a vector is still wanted is decided inside the append, memory by memory: one
+that was revised, erased or embedded meanwhile is left out, and what is missing then is looked for once more at the
+end. `Reembedded.sources` says which text each vector was made from, so that `doctor` can hold one to the other.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy as np
 from recollect.embedder import PROBE_COSINE_MIN, Embedder
 from recollect.embedding import Embedding
 from recollect.events.envelope import EventId
-from recollect.events.errors import HeadMoved, InvalidInput
-from recollect.events.facts import Clustered, EmbedderAdopted, Ingested, Reembedded, Revised
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import Clustered, EmbedderAdopted, Ingested, Redacted, Reembedded, Revised
 from recollect.events.grid import cosine_of, from_bytes
 from recollect.projections.engine import Adoption
 from recollect.replay.reembedding import recentred
@@ -68,7 +68,7 @@ def reembed(
 
 
 class _Run:
-    """What one run of `reembed` knows: what is missing at a head, and how many vectors it has written."""
+    """What one run of `reembed` has written."""
 
     def __init__(self, store: Store, embedding: Embedding, adopted: Adoption, actor: str) -> None:
         self.embedded = 0
@@ -76,47 +76,52 @@ class _Run:
         self._embedding = embedding
         self._adopted = adopted
         self._actor = actor
-        self._head = 0
 
     def look(self) -> list[int]:
-        """Catch up; the seqs of the texts that have no vector of the embedder, which must be in force still."""
+        """The seqs of the texts that have no vector of the embedder, which must be in force still."""
         with self._store.lock, self._store.whole:
-            self._head = self._store.catch_up()
-            current = self._store.projections.engine.embedder(self._head)
-            if current is None or current.seq != self._adopted.seq:
-                raise InvalidInput(
-                    f"another process gave the store another embedder while it was embedded with "
-                    f"{self._adopted.label!r}; what was embedded stays. Run reembed again for the one that is wanted"
-                )
-            return _missing(self._store)
+            self._store.catch_up()
+            self._require_in_force()
+            return missing_vectors(self._store)
 
     def embed(self, sources: Sequence[int]) -> None:
         """Write the vectors of these texts, without those that are no longer wanted when it comes to it."""
         texts = _texts(self._store, sources)
         made = self._embedding.vectors([one.text for one in texts]) if texts else []
-        vectors = {one: vector for one, vector in zip(texts, made, strict=True) if vector}
-        while vectors:
-            pairs = tuple((one.id, vector) for one, vector in vectors.items())
-            try:
-                fact = Reembedded(embedder=self._adopted.label, vectors=pairs)
-                self._head = self._store.append([fact], actor=self._actor, expect=self._head)[-1]
-            except HeadMoved:
-                missing = set(self.look())
-                wanted = _texts(self._store, [one.source for one in vectors if one.source in missing])
-                vectors = {one: vectors[one] for one in wanted}
-                continue
+        with self._store.deciding():
+            self._require_in_force()
+            wanted = _still_missing(self._store, texts)
+            pairs = [
+                (one, vector) for one, vector in zip(texts, made, strict=True) if vector and one in wanted
+            ]
+            if not pairs:
+                return
+            fact = Reembedded(
+                embedder=self._adopted.label,
+                vectors=tuple((one.id, vector) for one, vector in pairs),
+                sources=tuple(one.source for one, _ in pairs),
+            )
+            self._store.append([fact], actor=self._actor)
             self._store.catch_up()
-            self.embedded += len(pairs)
-            return
+        self.embedded += len(pairs)
+
+    def _require_in_force(self) -> None:
+        current = self._store.projections.engine.embedder(self._store.projections.position)
+        if current is None or current.seq != self._adopted.seq:
+            raise InvalidInput(
+                f"another process gave the store another embedder while it was embedded with "
+                f"{self._adopted.label!r}; what was embedded stays. Run reembed again for the one that is wanted"
+            )
 
 
 def _adopt(store: Store, embedder: Embedder, actor: str) -> Adoption:
     """Make the embedder the store's own, unless it is already."""
-    current = store.projections.engine.embedder(store.catch_up())
     fact = Embedding(embedder, None).adoption()
-    if current is None or not _same(current, fact):
-        store.append([fact], actor=actor, ids=[_adoption_id(fact, current)])
-        current = store.projections.engine.embedder(store.catch_up())
+    with store.deciding() as view:
+        current = view.engine.embedder(view.seq)
+        if current is None or not _same(current, fact):
+            store.append([fact], actor=actor, ids=[_adoption_id(fact, current)])
+            current = store.projections.engine.embedder(store.catch_up())
     assert current is not None
     return current
 
@@ -135,13 +140,25 @@ def _adoption_id(fact: EmbedderAdopted, current: Adoption | None) -> EventId:
     return hashlib.sha256(label.encode() + fact.probe).digest()[:16]
 
 
-def _missing(store: Store) -> list[int]:
+def missing_vectors(store: Store) -> list[int]:
     """The seq of the newest text of every memory, hidden or not, that has no vector of the embedder in force."""
     documents = store.projections.documents
     newest = np.zeros(documents.memories, dtype=np.int64)
     np.maximum.at(newest, documents.memory_of, np.arange(documents.rows))
     able = store.projections.vectors.comparable(newest, at=store.projections.position)
     return [documents.source(int(row)) for row in newest[~able]]
+
+
+def _still_missing(store: Store, texts: Sequence[_Text]) -> set[_Text]:
+    """Those of the texts that are their memory's newest and have no vector of the embedder in force."""
+    documents, seq = store.projections.documents, store.projections.position
+    rows = {one: documents.newest_row(documents.ids.find(one.id), seq) for one in texts}
+    newest = [one for one, row in rows.items() if row >= 0 and documents.source(row) == one.source]
+    able = store.projections.vectors.comparable(
+        np.array([rows[one] for one in newest], dtype=np.int64), at=seq
+    )
+    erased = (isinstance(store.event(one.source).fact, Redacted) for one in newest)
+    return {one for one, has, gone in zip(newest, able.tolist(), erased, strict=True) if not has and not gone}
 
 
 def _texts(store: Store, sources: Sequence[int]) -> list[_Text]:
@@ -156,17 +173,9 @@ def _texts(store: Store, sources: Sequence[int]) -> list[_Text]:
 
 def _recentre(store: Store, adopted: Adoption, actor: str) -> None:
     """Clusters of before the switch do not count after it: assign them again, around the new vectors."""
-    while True:
-        with store.lock, store.whole:
-            head = store.catch_up()
-            clustered = store.projections.graph.clustered(head)
-            fact = store.event(clustered).fact if 0 < clustered < adopted.seq else None
-            if not isinstance(fact, Clustered):
-                return
-            again = recentred(fact, store.projections)
-        try:
-            store.append([again], actor=actor, expect=head)
-        except HeadMoved:
-            continue
-        store.catch_up()
-        return
+    with store.deciding() as view:
+        clustered = view.graph.clustered(view.seq)
+        fact = store.event(clustered).fact if 0 < clustered < adopted.seq else None
+        if isinstance(fact, Clustered):
+            store.append([recentred(fact, store.projections)], actor=actor)
+            store.catch_up()

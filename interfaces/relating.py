@@ -27,7 +27,6 @@ class Relating:
         session: str | None = None,
     ) -> int:
         """Judge a memory helpful, unhelpful or outdated, perhaps as part of one answer; returns the seq."""
-        self._visible(id)
         fact = Rated(
             id=id,
             verdict=validate.verdict(verdict),
@@ -35,29 +34,35 @@ class Relating:
             recall=None if recall is None else self._recall_seq(recall),
             session=validate.optional_identifier(session, "session"),
         )
-        return self._append([fact])[-1]
+        with self._store.deciding():
+            self._visible(id)
+            return self._append([fact])[-1]
 
     def link(self, a: str, b: str, kind: str, weight: float = 1.0) -> int:
         """A typed weighted edge from a to b; the same edge again replaces its weight. Returns the seq."""
-        self._pair(a, b, "link")
         fact = Linked(
             a=a,
             b=b,
             kind=validate.identifier(kind, "kind"),
             weight=validate.number(weight, "weight", low=0.0, high=_WEIGHT_MAX),
         )
-        return self._append([fact])[-1]
+        with self._store.deciding():
+            self._pair(a, b, "link")
+            return self._append([fact])[-1]
 
     def unlink(self, a: str, b: str, kind: str | None = None) -> int:
         """Take an edge from a to b away, or every edge between them in that direction. Returns the seq."""
-        self._pair(a, b, "unlink")
         wanted = validate.optional_identifier(kind, "kind")
-        standing = self._kinds(a, b)
-        if not standing or wanted not in (None, *standing):
-            others = f", only {', '.join(standing)}" if standing else ""
-            which = "edge" if wanted is None else f"edge {wanted!r}"
-            raise InvalidInput(f"there is no {which} from {a!r} to {b!r}{others}; there is nothing to unlink")
-        return self._append([Unlinked(a=a, b=b, kind=wanted)])[-1]
+        with self._store.deciding():
+            self._pair(a, b, "unlink")
+            standing = self._kinds(a, b)
+            if not standing or wanted not in (None, *standing):
+                others = f", only {', '.join(standing)}" if standing else ""
+                which = "edge" if wanted is None else f"edge {wanted!r}"
+                raise InvalidInput(
+                    f"there is no {which} from {a!r} to {b!r}{others}; there is nothing to unlink"
+                )
+            return self._append([Unlinked(a=a, b=b, kind=wanted)])[-1]
 
     def _kinds(self, a: str, b: str) -> list[str]:
         """The kinds of the edges from a to b."""
@@ -69,8 +74,10 @@ class Relating:
 
     def supersede(self, old: str, new: str, reason: str = "") -> int:
         """One memory takes the place of another, which no longer answers until it is restored. Returns the seq."""
-        self._pair(old, new, "supersede")
-        return self._append([Superseded(old=old, new=new, reason=validate.text(reason, "reason"))])[-1]
+        fact = Superseded(old=old, new=new, reason=validate.text(reason, "reason"))
+        with self._store.deciding():
+            self._pair(old, new, "supersede")
+            return self._append([fact])[-1]
 
     def _pair(self, a: str, b: str, what: str) -> None:
         if a == b:

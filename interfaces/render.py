@@ -197,6 +197,8 @@ def _redactions(out: Console, report: VerifyReport) -> None:
         )
     for redacted in report.redactions[:_DIFFERENCES_SHOWN]:
         out.print(f"  {redacted.recall}: {redacted.reason}")
+    for note in report.notes:
+        out.print(f"[yellow]note[/]  {note}")
 
 
 def status(result: Status) -> None:

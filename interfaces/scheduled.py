@@ -1,8 +1,9 @@
 """Dreaming by the clock: what `dream --every` runs, and what watchers and servers do beside their own work.
 
 Several processes may dream by the clock on one store. They all see the last dream in the log, so they are due at the
-same time; one writes its dream and the others give way to it. A dream that fails ends nobody's work: it is told, and
-tried again at the next look.
+same time. Whether one is due is decided at the view that the dream reads, and the dream is appended only if that is
+still the head; so one writes its dream and the others find that none is due. A dream that fails ends no other work: it
+is told, and tried again at the next look.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from recollect.dream.schedule import MICROS_PER_SECOND, Schedule, is_due, new_me
 from recollect.dreaming import DreamOvertaken
 from recollect.events.errors import RecollectError
 from recollect.memory import Memory
+from recollect.projections.view import View
 
 if TYPE_CHECKING:
     from recollect.async_memory import AsyncMemory
@@ -61,25 +63,23 @@ class Dreams:
         return report
 
     def _dream_if_due(self) -> DreamReport | None:
+        if not self._is_due(self._memory.store.view()):
+            return None
+        try:
+            return self._memory.dream(due=self._is_due)
+        except DreamOvertaken:  # another process dreamt, which is what was wanted
+            return None
+
+    def _is_due(self, view: View) -> bool:
         store = self._memory.store
-        last = self._last()
-        due = is_due(
+        last = view.engine.last_dream(view.seq)
+        return is_due(
             now=store.clock(),
             last=store.log.time_of(last) if last else None,
-            new=new_memories(store.view(), last),
+            new=new_memories(view, last),
             schedule=self._schedule,
             opened=self._opened,
         )
-        try:
-            return self._memory.dream() if due else None
-        except DreamOvertaken:
-            if self._last() > last:  # another process dreamt, which is what was wanted
-                return None
-            raise
-
-    def _last(self) -> int:
-        view = self._memory.store.view()
-        return view.engine.last_dream(view.seq)
 
     def _tell(self, error: RecollectError | None) -> None:
         said = "" if error is None else str(error)

@@ -10,11 +10,17 @@ interrupted may leave the projections torn: they are then neither read nor saved
 
 A store that cannot be written to, on a disk mounted for reading or without permission, is read as it is.
 
-An erasure is an `Erased` event first. Whoever catches up with one finishes it: the payloads that it names are
-overwritten, checkpoints from before it and shards with erased vectors are deleted, and the projections are folded
-again from the start, so that no trace stays in memory either. An erasure that was interrupted anywhere is hereby
-finished by whoever opens the store next; the events that it names read as erased from the first step on. One that
-could not be finished, because the log was busy, is tried again by this process when it next finds something new.
+An erasure is an `Erased` event first. Every process that catches up with one finishes it: the payloads that it names
+are overwritten, checkpoints from before it and shards with erased vectors are deleted, and the projections are folded
+again from the start, so that no trace stays in memory either. An erasure that was interrupted anywhere is finished by
+the next opening; the events that it names read as erased from the first step on. One that could not be finished,
+because the log was busy, is tried again when this process next finds something new. An erasure by another process in
+the middle of a fold ends that fold, and a new one begins with the erasure known. Erased bytes that a restored backup
+brought back are overwritten again by the next opening (`erased_bytes`).
+
+Decisions are taken inside the append: what a write depends on is read under the writer's lock (`deciding`), or the
+write is conditional on the head it was decided at and decided again when that moved, the last time under the lock
+(`decide`). So every operation succeeds beside any number of other writers, and none acts on what no longer holds.
 """
 
 from __future__ import annotations
@@ -24,17 +30,26 @@ import errno
 import gc
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
+from recollect import erased_bytes
 from recollect.events.envelope import EventId, Recorded, draft
-from recollect.events.errors import InvalidInput, LogDamaged, LogFailed, LogReadOnly, RecollectError
+from recollect.events.errors import (
+    HeadMoved,
+    InvalidInput,
+    LogDamaged,
+    LogFailed,
+    LogReadOnly,
+    RecollectError,
+)
 from recollect.events.facts import AnyFact, Recalled, ShardSealed
 from recollect.events.forks import renewed_in_children
 from recollect.events.log import Clock, Durability
 from recollect.events.memory_log import MemoryLog
-from recollect.events.redacted_log import RedactedLog
+from recollect.events.redacted_log import ErasedMeanwhile, RedactedLog
 from recollect.events.segment_log import SegmentLog
 from recollect.events.transfer import TransferableLog
 from recollect.projections import checkpoints
@@ -45,7 +60,9 @@ from recollect.when import When, parse_seq, parse_time
 from recollect.wholeness import Wholeness, interrupted
 
 Progress = Callable[[int, int], None]
+Decided = TypeVar("Decided")
 
+_ATTEMPTS = 3
 _CHECKPOINT_EVERY = 2_000
 _PROGRESS_EVERY = 5_000
 _NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)
@@ -112,15 +129,15 @@ class Store:
         self._fold_damage: LogDamaged | None = None
         self.unfinished_erasure: RecollectError | None = None
         self._unfinished: list[int] = []
-        self.projections = self._new_projections(analyzers)
+        self._analyzers = list(analyzers)
+        self.projections = self._new_projections()
         self.sealer = Sealer(self.projections.vectors, publish=self._publish_shard)
         self._checkpoint_seq = 0
         self._load_checkpoint()
         if ahead:
             threading.Thread(target=self._load_shards, name="recollect-shards", daemon=True).start()
-        for analyzer in analyzers:
-            self._index(analyzer)
         self.catch_up(progress)
+        self._overwrite_again()
         self.purge_caches()
         renewed_in_children(self)
 
@@ -180,6 +197,28 @@ class Store:
         ]
         return self.log.append(drafts, expect=expect, durability=durability)
 
+    @contextmanager
+    def deciding(self) -> Iterator[View]:
+        """Keep other writers out; yields the view at the head. What is read inside holds when it is appended inside."""
+        if self.damage is not None:
+            raise self.damage
+        self.require_writable()
+        with self.lock, self.whole, self.log.exclusive():
+            yield self.view()
+
+    def decide(self, attempt: Callable[[], Decided]) -> Decided:
+        """The result of `attempt`, which reads, decides and appends with `expect`; again when others wrote meanwhile.
+
+        The last attempt holds the writer's lock, so it succeeds however much the others write.
+        """
+        for _ in range(_ATTEMPTS):
+            try:
+                return attempt()
+            except HeadMoved:
+                continue
+        with self.deciding():
+            return attempt()
+
     def require_writable(self, *, recall: bool = False) -> None:
         if self.read_only:
             hint = "; ask without recording the recall (`--no-record`, record=False)" if recall else ""
@@ -230,26 +269,27 @@ class Store:
         with self.lock, self.whole:
             if self.whole.torn:
                 self._start_anew()
-            head = self.log.refresh()
-            if head > self.projections.position and self._fold_damage is None:
+            while (head := self.log.refresh()) > self.projections.position and self._fold_damage is None:
                 self.whole.torn = True
                 try:
                     self._take_in(head, progress)
                 except LogDamaged as damage:
                     self._fold_damage = damage
+                except ErasedMeanwhile:
+                    self._start_anew()
+                    continue
+                break
+            self._index_all()
             self.whole.torn = False
             return self.projections.position
 
     def _start_anew(self) -> None:
         """New projections in place of torn ones, from the newest checkpoint; erasures are looked up again, too."""
-        analyzers = list(self.projections.lexicals)
-        self.projections = self._new_projections(analyzers)
+        self.projections = self._new_projections()
         self._fold_damage = None
         self._checkpoint_seq = 0
         self.log.resume([], 0)
         self._load_checkpoint()
-        for analyzer in analyzers:
-            self._index(analyzer)
         self.sealer.follow(self.projections.vectors)
 
     def _take_in(self, head: int, progress: Progress | None) -> None:
@@ -265,27 +305,42 @@ class Store:
     def _finish_erasures(self, erasures: Sequence[int]) -> None:
         """Overwrite what these `Erased` events name, and start anew if any of it is in the projections."""
         seqs = [seq for erasure in erasures for seq in self.log.remains_of(erasure)]
-        self._overwrite([*self._unfinished, *erasures])
+        self._overwrite([*self._unfinished, *seqs])
         if min(seqs, default=self.projections.position + 1) <= self.projections.position:
-            self.projections = self._new_projections(list(self.projections.lexicals))
+            self.projections = self._new_projections()
             self.sealer.follow(self.projections.vectors)
 
-    def _overwrite(self, erasures: Sequence[int]) -> None:
-        """Overwrite what these `Erased` events name; if that fails they are kept, to be tried again."""
-        seqs = dict.fromkeys(seq for erasure in erasures for seq in self.log.remains_of(erasure))
+    def _overwrite(self, seqs: Sequence[int]) -> None:
+        """Overwrite the payloads at these seqs; if that fails they are kept, to be tried again."""
+        left = []
         try:
-            left = [seq for seq in seqs if not self.log.overwritten(seq)]
+            left = [seq for seq in dict.fromkeys(seqs) if not self.log.overwritten(seq)]
             if left:
                 self.log.erase(left)
         except (RecollectError, OSError) as error:
-            self._unfinished = list(erasures)
+            self._unfinished = left or list(seqs)
             self.unfinished_erasure = RecollectError(
-                f"the erasure of @{erasures[-1]} is not finished: {error}; it is tried again with the next write, "
-                f"and when the store is opened again"
+                f"an erasure is not finished: {error}; {len(self._unfinished)} payloads, the first at "
+                f"@{min(self._unfinished)}, are still in the log. It is tried again with the next write, and when the "
+                f"store is opened again"
             )
         else:
             self._unfinished = []
             self.unfinished_erasure = None
+
+    def _overwrite_again(self) -> None:
+        """Overwrite what a restored backup brought back; files that did not change since the last look are trusted."""
+        if self.folder is None or self.cache is None or not self.log.erasures or self.damage is not None:
+            return
+        now = erased_bytes.stamps_of(self.folder / "log")
+        before = erased_bytes.seen(self.cache)
+        if now and now == before:
+            return
+        erased = self.log.read_all_erasures()
+        self._overwrite([*self._unfinished, *erased_bytes.in_changed_files(erased, now, before)])
+        if self.unfinished_erasure is None and not self.read_only:
+            with contextlib.suppress(OSError):  # without stamps the next opening looks again
+                erased_bytes.keep(self.cache, erased_bytes.stamps_of(self.folder / "log"))
 
     def finish_erasures(self) -> None:
         """Try once more what could not be overwritten; raises if it still cannot be."""
@@ -298,20 +353,32 @@ class Store:
 
     def _fold(self, start: int, head: int, progress: Progress | None) -> None:
         shown = start
-        for position in self.projections.apply_all(self.log.read(start, head)):
+        for position in self.projections.apply_all(self.log.steady(start, head)):
             if progress and position - shown >= _PROGRESS_EVERY:
                 shown = position
                 progress(position - start, head - start)
 
     def require(self, formula: Formula) -> None:
         """Make sure that the indexes which a formula reads exist."""
-        with self.lock, self.whole:
-            for analyzer in formula.analyzers:
-                self._index(analyzer)
+        self.require_analyzers(formula.analyzers)
 
-    def _index(self, analyzer: str) -> None:
-        if analyzer not in self.projections.lexicals:
-            self.projections.index(analyzer, self.log.read(0, self.projections.position))
+    def require_analyzers(self, analyzers: Iterable[str]) -> None:
+        """Make sure that there is a lexical index for each of these analyzers."""
+        with self.lock, self.whole:
+            missing = [name for name in analyzers if name not in self.projections.lexicals]
+            if missing:
+                self._analyzers += missing
+                self.catch_up()
+
+    def _index_all(self) -> None:
+        """Index what is asked for and missing; an erasure meanwhile makes all projections anew."""
+        while missing := [name for name in self._analyzers if name not in self.projections.lexicals]:
+            try:
+                for analyzer in missing:
+                    self.projections.index(analyzer, self.log.steady(0, self.projections.position))
+            except ErasedMeanwhile:
+                self._start_anew()
+                self.catch_up()
 
     def view(self, at: int | None = None) -> View:
         """The view at a seq (default: the head after catching up); in the middle of a dream, the one before it."""
@@ -340,8 +407,8 @@ class Store:
     def cache(self) -> Path | None:
         return None if self.folder is None else self.folder / "cache"
 
-    def _new_projections(self, analyzers: Sequence[str]) -> Projections:
-        return Projections(analyzers, shard_dir=None if self.cache is None else self.cache / "shards")
+    def _new_projections(self) -> Projections:
+        return Projections(self._analyzers, shard_dir=None if self.cache is None else self.cache / "shards")
 
     def _load_checkpoint(self) -> None:
         """Start from the newest checkpoint that belongs to this log and these projections."""

@@ -86,7 +86,7 @@ class Erasure(NamedTuple):
 
 class Documents:
     name = "documents"
-    version = 2
+    version = 3
     reads: ClassVar[frozenset[type]] = frozenset(
         {Ingested, Revised, Reembedded, Restored, Forgotten, Superseded, Erased, Pruned, Redacted}
     )

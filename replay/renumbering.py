@@ -14,6 +14,7 @@ from recollect.events.facts import (
     Question,
     Rated,
     Recalled,
+    Reembedded,
     ShardSealed,
 )
 
@@ -32,6 +33,8 @@ def renumbered(fact: AnyFact, seq_of: Renumber) -> AnyFact:
             return msgspec.structs.replace(fact, undoes=seq_of(undoes))
         case DreamBegan(basis=basis) | ShardSealed(basis=basis):
             return msgspec.structs.replace(fact, basis=seq_of(basis))
+        case Reembedded(sources=sources) if sources:
+            return msgspec.structs.replace(fact, sources=tuple(seq_of(seq) for seq in sources))
         case Recalled(basis=basis, question=question):
             return msgspec.structs.replace(
                 fact, basis=seq_of(basis), question=renumbered_question(question, seq_of)

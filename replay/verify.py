@@ -50,6 +50,8 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
 
     Where the log is damaged, `damage` says where, and `unreadable` counts the recalls that could not be ranked again
     because of it; the others are `checked`.
+
+    `notes` is what else should be known, such as erased bytes that could not be overwritten.
     """
 
     exact: bool
@@ -61,6 +63,7 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     redacted: int = 0
     redactions: tuple[RedactedRecall, ...] = ()
     unreadable: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class _Outcome(msgspec.Struct, frozen=True, kw_only=True):

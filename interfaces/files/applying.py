@@ -6,7 +6,7 @@ changes as well. An import that was cut short is therefore simply run again, and
 writes nothing. Where a memory comes from (session, source, time) is settled at its birth.
 
 A batch is planned at a head and written only if the head is still that one; if another process wrote in between it
-is planned again. So two imports of one file at once are as good as one.
+is planned again (`Store.decide`). So two imports of one file at once are as good as one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Protocol
 
 import msgspec
 
-from recollect.events.errors import HeadMoved, InvalidInput
+from recollect.events.errors import InvalidInput
 from recollect.events.facts import AnyFact, Ingested, Linked, Revised
 from recollect.files.planning import Plan, Planned
 from recollect.files.records import Item, Link, Problem, Record, Skipped, Told, memory_id
@@ -107,15 +107,17 @@ class Importer:
             return []
 
     def _write(self, batch: list[Planned]) -> None:
-        """Plan and append until nobody else wrote in between."""
+        """Plan and append, again if others wrote in between; what is embedded is embedded once."""
         vectors: dict[str, bytes | None] = {}
         embedder: str | None = None
-        while batch:
+
+        def attempt() -> Plan:
+            nonlocal embedder
             plan = Plan(self._store)
             for planned in batch:
                 plan.add(planned)
             if self._dry_run or not plan.facts:
-                break
+                return plan
             texts = [
                 text for fact in plan.facts if (text := _text_of(fact)) is not None and text not in vectors
             ]
@@ -123,19 +125,19 @@ class Importer:
                 embedder, found = self._embed(texts)
                 vectors.update(zip(texts, found, strict=True))
             facts = [_with_vector(fact, vectors, embedder) for fact in plan.facts]
-            try:
-                self._append(facts, actor=self._actor, expect=plan.view.seq)
-            except HeadMoved:
-                continue
-            break
+            self._append(facts, actor=self._actor, expect=plan.view.seq)
+            return plan
+
         if batch:
+            plan = attempt() if self._dry_run else self._store.decide(attempt)
             plan.count(self.tally)
 
     # --- links -------------------------------------------------------------------------------------
 
     def _link(self, links: list[Link]) -> None:
         """Write the edges that do not stand yet between memories that are here."""
-        while True:
+
+        def attempt() -> tuple[int, int]:
             view = self._store.view()
             facts: list[AnyFact] = []
             missing = 0
@@ -145,16 +147,15 @@ class Importer:
                     missing += 1
                 elif not _stands(view, a, b, link):
                     facts.append(Linked(a=a, b=b, kind=link.kind, weight=link.weight))
-            try:
-                if facts and not self._dry_run:
-                    self._append(facts, actor=self._actor, expect=view.seq)
-            except HeadMoved:
-                continue
-            break
+            if facts and not self._dry_run:
+                self._append(facts, actor=self._actor, expect=view.seq)
+            return len(facts), missing
+
+        linked, missing = attempt() if self._dry_run else self._store.decide(attempt)
         if missing:
             self.tally.skipped["link to a memory that is not here"] += missing
-        self.tally.linked += len(facts)
-        self.tally.events += len(facts)
+        self.tally.linked += linked
+        self.tally.events += linked
 
     def _present(self, view: View, id_: str) -> bool:
         memory = view.documents.ids.find(id_)

@@ -14,7 +14,7 @@ from typing import Protocol
 import msgspec
 
 from recollect.events.envelope import EventId
-from recollect.events.errors import EventIdReused, HeadMoved, RecollectError
+from recollect.events.errors import EventIdReused, RecollectError
 from recollect.events.facts import AnyFact, Forgotten, Ingested, Linked, Restored, Revised, Unlinked
 from recollect.folders.chunk import CHUNKER, digest
 from recollect.folders.linking import KIND
@@ -25,7 +25,6 @@ from recollect.portions import portions
 from recollect.store import Progress, Store
 
 _BATCH = 512
-_LINK_ATTEMPTS = 20
 _EMBEDDED_AT_ONCE = 64
 
 
@@ -89,19 +88,20 @@ class Writer:
         self, facts: Sequence[AnyFact], ids: Sequence[EventId | None], paths: set[str | None]
     ) -> list[bool] | None:
         """Append; says of each fact whether it is new. None: somebody else touched these paths since."""
-        while True:
+
+        def attempt() -> list[bool] | None:
+            if self._manifest.refresh() & paths:
+                return None
             basis = self._manifest.seq
             try:
                 seqs = self._port.append(facts, ids, expect=basis)
-            except HeadMoved:
-                if self._manifest.refresh() & paths:
-                    return None
             except EventIdReused:
                 self._manifest.refresh()
                 return None
-            else:
-                self._manifest.refresh()
-                return [seq > basis for seq in seqs[-len(facts) :]]
+            self._manifest.refresh()
+            return [seq > basis for seq in seqs[-len(facts) :]]
+
+        return self._port.store.decide(attempt)
 
     def _drafts(
         self, change: FileChange, mtimes: Mapping[str, int], now: int
@@ -137,23 +137,19 @@ class Writer:
 
     def link(self, wanted: set[tuple[str, str]]) -> tuple[int, int]:
         """Make the folder's edges these; returns how many were added and removed."""
-        for _ in range(_LINK_ATTEMPTS):
+
+        def attempt() -> tuple[int, int]:
+            self._manifest.refresh()
             standing = self._manifest.edges(KIND)
             added, removed = sorted(wanted - standing), sorted(standing - wanted)
             facts: list[AnyFact] = [Unlinked(a=a, b=b, kind=KIND) for a, b in removed]
             facts += [Linked(a=a, b=b, kind=KIND) for a, b in added]
-            if not facts:
-                return 0, 0
-            try:
+            if facts:
                 self._port.append(facts, [None] * len(facts), expect=self._manifest.seq)
-            except HeadMoved:
                 self._manifest.refresh()
-            else:
-                self._manifest.refresh()
-                return len(added), len(removed)
-        raise Overtaken(
-            f"other processes write so much that {len(facts)} links could not be changed; try again"
-        )
+            return len(added), len(removed)
+
+        return self._port.store.decide(attempt)
 
 
 def _written(batch: Sequence[FileChange], fresh: Sequence[bool]) -> list[FileChange]:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import IDS, logs
 
-from recollect import erasing, erasure_plan
+from recollect import erasure_plan
 from recollect.erasure_plan import Plan
 from recollect.events.errors import InvalidInput, LogBusy, RecollectError, UnknownMemory
 from recollect.events.facts import (
@@ -535,15 +535,14 @@ def test_a_process_of_its_own_erases_while_this_one_has_the_store_open(memory: M
 def test_a_write_in_between_is_not_missed(open_memory: Open, monkeypatch: pytest.MonkeyPatch):
     mine, other = open_memory(), open_memory()
     filled(mine)
-    plan = erasing.plan_erasure
+    look = Plan.look
 
-    def planned_then_revised(*args: object) -> object:
-        made = plan(*args)
-        monkeypatch.setattr(erasing, "plan_erasure", plan)
+    def looked_then_revised(*args: object) -> None:
+        look(*args)
+        monkeypatch.setattr(Plan, "look", look)
         other.revise("a", "xylophone at the last moment")
-        return made
 
-    monkeypatch.setattr(erasing, "plan_erasure", planned_then_revised)
+    monkeypatch.setattr(Plan, "look", looked_then_revised)
     report = mine.erase("a")
     assert len([seq for seq in report.seqs if isinstance(mine.store.event(seq).fact, Redacted)]) == 3
     assert other.get("a").content == "[erased]"

@@ -9,19 +9,23 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from recollect import scheduled
 from recollect.async_memory import AsyncMemory
 from recollect.cli import main
 from recollect.dream.report import DreamReport
 from recollect.events.errors import LogBusy, RecollectError
 from recollect.folders.report import Happened
 from recollect.memory import Memory
+from recollect.projections.view import View
 from recollect.scheduled import Dreams, keep_dreaming, keep_dreaming_beside, schedule_of
+from recollect.store import Store
 
 HOUR = 3_600_000_000
 
@@ -85,24 +89,43 @@ def test_a_dream_that_another_process_dreamt_meanwhile_is_no_failure(due, open_m
     assert dreams.look() is None  # nothing is new since then
 
 
-def test_a_dream_that_never_found_the_log_quiet_is_told_and_tried_again(due, open_memory, monkeypatch):
-    told: list[RecollectError | None] = []
-    dreams, other = due(told.append), open_memory()
-    meanwhile(monkeypatch, lambda: other.remember("something else"))
-    assert dreams.look() is None
-    monkeypatch.undo()
-    (error,) = told
-    assert "others wrote to the log in each of 5 attempts" in str(error)
-    other.store.clock.now += HOUR
+def test_a_dream_succeeds_beside_others_who_write_whenever_they_can(due, open_memory, monkeypatch):
+    dreams, other = due(fail), open_memory()
+    store, deciding = dreams._memory.store, Store.deciding
+    locked: list[bool] = []
+
+    def held(self: Store) -> AbstractContextManager[View]:
+        locked.extend([True] if self is store else [])
+        return deciding(self)
+
+    monkeypatch.setattr(Store, "deciding", held)
+    meanwhile(monkeypatch, lambda: locked or other.remember("something else"))
     assert dreams.look().committed
-    assert told == [error, None]
+    assert locked
+    assert len(store.projections.engine.dreams) == 1
+
+
+def test_of_two_that_are_due_at_once_one_dreams(due, open_memory, monkeypatch):
+    dreams, other = due(fail), open_memory()
+    is_due = scheduled.is_due
+
+    def decided_then_overtaken(**given: object) -> bool:
+        answer = is_due(**given)
+        monkeypatch.setattr(scheduled, "is_due", is_due)
+        other.dream()
+        return answer
+
+    monkeypatch.setattr(scheduled, "is_due", decided_then_overtaken)
+    assert dreams.look() is None
+    assert len(other.store.projections.engine.dreams) == 1
+    assert {memo.state.strength for memo in other.memories()} == {0.95}
 
 
 def test_a_failure_is_told_once_and_the_next_dream_waits_for_the_next_look(due, memory, clock, monkeypatch):
     told: list[RecollectError | None] = []
     tried: list[int] = []
 
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         tried.append(clock.now)
         raise LogBusy("another process holds the lock")
 
@@ -119,7 +142,7 @@ def test_a_failure_is_told_once_and_the_next_dream_waits_for_the_next_look(due, 
 
 
 def test_a_watch_goes_on_when_a_dream_fails(memory, clock, monkeypatch, tmp_path):
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         clock.now += HOUR
         raise LogBusy("another process holds the lock")
 
@@ -147,7 +170,7 @@ def test_beside_a_server_a_failure_is_told_until_it_is_over(memory, clock, monke
     told: list[RecollectError | None] = []
     dream = memory.dream
 
-    def broken_once(*_: object) -> None:
+    def broken_once(*_: object, **__: object) -> None:
         monkeypatch.setattr(memory, "dream", dream)
         raise LogBusy("another process holds the lock")
 
@@ -223,7 +246,7 @@ def test_no_dream_is_claimed_where_none_was_due(store: Path, monkeypatch):
 def test_the_command_tells_of_a_failure_and_stays(store: Path, monkeypatch):
     looks: list[float] = []
 
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise LogBusy("another process holds the lock")
 
     def sleep(seconds: float) -> None:

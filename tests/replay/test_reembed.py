@@ -243,20 +243,18 @@ def test_another_switch_in_between_ends_this_one(lived: Path):
 
 
 def test_clusters_are_not_centred_on_vectors_that_are_gone(lived: Path, monkeypatch: pytest.MonkeyPatch):
-    centred = reembedding.recentred
+    recentre = reembedding._recentre
 
-    def centred_then_revised(*args: object) -> Clustered:
-        monkeypatch.setattr(reembedding, "recentred", centred)
-        made = centred(*args)
+    def revised_then_recentred(*args: object) -> None:
         with Memory.open(lived, embedder=scattered) as other:
             other.revise("m1", "the cat sat on the mat")
-        return made
+        recentre(*args)
 
     with Memory.open(lived, embedder="hash") as memory:
         old = to_bytes(quantize(np.ones(256)))
         cluster = Cluster(name="c", centroid=old, members=("m1",))
         memory._append([Clustered(method="x", clusters=(cluster,))])
-        monkeypatch.setattr(reembedding, "recentred", centred_then_revised)
+        monkeypatch.setattr(reembedding, "_recentre", revised_then_recentred)
         memory.reembed(scattered)
         (cluster,) = memory.store.projections.graph.clusters_at(memory.status().head)
         assert cluster.centroid == to_bytes(
