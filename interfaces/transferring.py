@@ -17,7 +17,13 @@ from recollect.events.private_files import make_private, sync_directory
 from recollect.events.segment_log import SegmentLog
 from recollect.events.transfer import NotImportable, TransferableLog, export_lines, import_lines
 from recollect.store import Progress, Store
-from recollect.unfinished_files import put_in_place, refuse_existing, unfinished_file, unfinished_folder
+from recollect.unfinished_files import (
+    put_in_place,
+    refuse_existing,
+    remove_debris,
+    unfinished_file,
+    unfinished_folder,
+)
 
 Format = Literal["jsonl", "parquet", "markdown"]
 
@@ -112,6 +118,8 @@ def _export_tables(store: Store, path: Path, *, overwrite: bool, progress: Progr
     store.require_whole("export")
     require_erased(store, "export")
     notes: list[str] = []
+    make_private(path.parent)
+    remove_debris(path)
     with unfinished_folder(path / "tables" if path.is_dir() else path) as folder:
 
         def make() -> Transfer:

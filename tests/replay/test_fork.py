@@ -156,7 +156,7 @@ def test_another_formula_answers_otherwise_and_the_fork_is_a_store_that_verifies
         # one more for the adoption of the formula, one less for every access that has nothing to follow
         assert report.head == report.source_head + 1 - report.accesses_dropped
         result = memory.compare("recorded", tmp_path / "fork")
-    assert contents(folder / "store") | {"copies": ""} == before | {"copies": ""}
+    assert contents(folder / "store") == before
     assert (result.mode, result.questions) == ("closed loop", report.recalls)
     assert sum(not row.unchanged for row in result.rows) == report.recalls_changed
     with Memory.open(tmp_path / "fork", embedder=None) as other:
