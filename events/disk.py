@@ -19,6 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from recollect.events.private_files import make_private, open_private
+
 
 class Disk(Protocol):
     """Descriptors are ints; offsets are explicit, so a descriptor has no position to lose."""
@@ -104,14 +106,14 @@ def write_new(disk: Disk, path: Path, data: bytes) -> None:
 
 
 class RealDisk:
-    """`Disk` on the operating system's own calls; no buffered Python files."""
+    """`Disk` on the operating system's own calls; no buffered Python files. What it makes is for its owner alone."""
 
     def open(self, path: Path, *, write: bool = True, create: bool = False) -> int:
         access = os.O_RDWR if write else os.O_RDONLY
-        return os.open(path, access | (os.O_CREAT if create else 0) | os.O_CLOEXEC, 0o644)
+        return open_private(path, access | (os.O_CREAT if create else 0))
 
     def create(self, path: Path) -> int:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        return open_private(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
 
     def open_directory(self, path: Path) -> int:
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -166,7 +168,7 @@ class RealDisk:
             return
         self.make_directories(path.parent)
         with synced_directory(self, path.parent):
-            path.mkdir(exist_ok=True)
+            make_private(path)
 
     def try_lock(self, descriptor: int) -> bool:
         try:

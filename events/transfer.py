@@ -121,7 +121,7 @@ def export_lines(
     yield _to_json.encode(opening) + b"\n"
     for frame in log.frames(0, head):
         yield _to_json.encode(_line_of(frame)) + b"\n"
-        if progress and frame.header.seq % BATCH_EVENTS == 0:
+        if progress and (frame.header.seq % BATCH_EVENTS == 0 or frame.header.seq == head):
             progress(frame.header.seq, head)
 
 

@@ -70,7 +70,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
     `*_at` are the recorded times of the head, of the last dream and of the last event in the newest checkpoint;
     `unsynced_bytes` is what a power cut could still take, `cache_bytes` what may be deleted at any time, and
-    `without_vector` counts the visible memories that only words find although the store has an embedder.
+    `without_vector` counts the visible memories that only words find although the store has an embedder. `fork` says
+    what the store is a fork of, if it is one.
     """
 
     store: str
@@ -98,3 +99,4 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     unsynced_bytes: int = 0
     cache_bytes: int = 0
     without_vector: int = 0
+    fork: str | None = None

@@ -154,7 +154,7 @@ def _memory(
 ) -> Iterator[Memory]:
     """An open store, which is made only if the command tells it something: a mistyped path is no empty store.
 
-    What is going to be asked of it is embedded by the warm helper in the meantime.
+    That its log is damaged is said beside an answer; an error stands alone. What is going to be asked of it is embedded by the warm helper in the meantime.
     """
     if not make and not (Path(store).expanduser() / "log").is_dir():
         raise Failure(f"there is no store at {store}; `recollect remember` makes one")
@@ -173,10 +173,13 @@ def _memory(
             **options,
         )
     with memory:
-        if memory.store.damage_note:
-            _say(memory.store.damage_note)
+        note = memory.store.damage_note
+        if note and make:  # it may run for long
+            _say(note)
         try:
             yield memory
+            if note and not make:
+                _say(note)
         except KeyboardInterrupt as stop:
             head = f"the store is whole, its head is @{memory.store.log.head}"
             raise KeyboardInterrupt(*stop.args, head) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -46,6 +45,7 @@ def _show(value: object, as_json: bool, how: str) -> None:
     "--fail-if", "limits", multiple=True, help="Exit 1 if this holds: 'churn@5>0.2'. May be repeated."
 )
 @click.option("--html", "report", help="Write a report with slope charts to this file.")
+@click.option("--overwrite", is_flag=True, help="--html may replace a file that exists.")
 @click.option("--question", help="Both explanations of one recorded question, side by side.")
 @click.option("--embedder", help="Rank b as if the store had been embedded with this one.")
 @click.option("--work", help="Keep the fork of --embedder here, to go on where it stopped.")
@@ -55,7 +55,7 @@ def _show(value: object, as_json: bool, how: str) -> None:
 @_clear_errors
 def compare(
     a: str | None, b: str | None, last: int | None, queries: str | None, when: str | None, qrels: str | None,
-    k: int, limits: tuple[str, ...], report: str | None, question: str | None, embedder: str | None,
+    k: int, limits: tuple[str, ...], report: str | None, overwrite: bool, question: str | None, embedder: str | None,
     work: str | None, store: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Rank every recorded question under two formulas, each at its own past moment.
@@ -89,11 +89,10 @@ def compare(
         with progress_bar("comparing") as progress:
             result = memory.compare(
                 a, b, last=last, queries=queries, at=when, qrels=qrels, k=k,
-                embedder=embedder and (embedder_named(embedder) or embedder), work=work, progress=progress,
+                embedder=embedder and (embedder_named(embedder) or embedder), work=work, html=report,
+                overwrite=overwrite, progress=progress,
             )  # fmt: skip
         passed = [limit for limit in parsed if limit.passed(result.metrics)]
-        if report is not None:
-            _write(Path(report), memory.comparison_html(result))
     _show(result, as_json, "comparison")
     _refuse(passed, result)
 
@@ -115,13 +114,6 @@ def _limits(texts: Sequence[str], k: int) -> list[Limit]:
     for limit in parsed:
         limit.check(metric_names(k))
     return parsed
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise Failure(f"{path} cannot be written: {error.strerror}") from None
 
 
 def _refuse(passed: Sequence[Limit], result: Comparison) -> None:

@@ -26,7 +26,11 @@ def _show(value: object, as_json: bool, render: str) -> None:
 @click.argument("path", type=click.Path())
 @click.option("--format", "format_", type=click.Choice(_EXPORTS), help="By the path if not given.")
 @click.option("--at", "when", help="Markdown as of a seq (@1234), a time, or '2 days ago'.")
-@click.option("--overwrite", is_flag=True, help="Markdown: replace pages that somebody edited, too.")
+@click.option(
+    "--overwrite",
+    is_flag=True,
+    help="Replace what exists; of Markdown pages also those that somebody edited.",
+)
 @_unembedded
 def export_(
     path: str, format_: str | None, when: str | None, overwrite: bool, store: str, as_json: bool

@@ -1,11 +1,12 @@
 """What if: recorded traffic under another formula, in another future, with another embedder. Mixed into `Memory`.
 
-Comparing and forking write nothing into the store; `reembed` does, as events.
+Comparing and forking write no event; `reembed` does.
 """
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,20 +51,71 @@ class Comparing:
         k: int = 10,
         embedder: AnyEmbedder | None = None,
         work: str | Path | None = None,
+        html: str | Path | None = None,
+        overwrite: bool = False,
         progress: Progress | None = None,
     ) -> Comparison:
-        """Every recorded question under two formulas, each at its own past moment; nothing is written.
+        """Every recorded question under two formulas, each at its own past moment; no event is written.
 
         A side is a formula (a built-in name, the path of a TOML file, name@digest of one in the log), the
         directory of a fork, or "recorded"; the formula in force if it is not given. `queries` are asked at the
         head, or `at` a moment, instead. With `embedder`, b ranks in a fork that is embedded with it (each recall
         under its own formula if a is "recorded" and b is not given); `work` is where that fork is kept, so that it
-        can go on where it stopped.
+        can go on where it stopped. `html` names a file for a page of it (`comparison_html`), which replaces one that
+        exists only with `overwrite`.
         """
+        _check(last=last, k=k, queries=queries, at=at, embedder=embedder, work=work)
+
+        def make() -> Comparison:
+            return self._compare(
+                a, b, last=last, queries=queries, at=at, qrels=qrels, k=k, embedder=embedder, work=work,
+                progress=progress,
+            )  # fmt: skip
+
+        if html is None:
+            return make()
+        return self._write_report(html, make, overwrite=overwrite)
+
+    def _write_report(
+        self, path: str | Path, make: Callable[[], Comparison], *, overwrite: bool
+    ) -> Comparison:
+        """Compare, and write the page; it holds texts, so it is a copy as an export is."""
+        from recollect.copies import note_copy, without_erased  # noqa: PLC0415
+        from recollect.transferring import target_of  # noqa: PLC0415
+        from recollect.unfinished_files import refuse_existing, unfinished_file  # noqa: PLC0415
+
+        target = target_of(self._store, path)
+        refuse_existing(target, overwrite=overwrite)
+        with unfinished_file(target) as file:
+
+            def make_page() -> Comparison:
+                result = make()
+                file.write(iter([self.comparison_html(result).encode()]))
+                return result
+
+            def finish(_: Comparison) -> None:
+                note_copy(self._store, target, "comparison", upto=self._store.log.head)
+                file.put(target, overwrite=overwrite)
+
+            return without_erased(self._store, "compare --html", make_page, finish)
+
+    def _compare(
+        self,
+        a: Recipe | None,
+        b: Recipe | None,
+        *,
+        last: int | None,
+        queries: Queries | None,
+        at: When | None,
+        qrels: str | Path | Judgements | None,
+        k: int,
+        embedder: AnyEmbedder | None,
+        work: str | Path | None,
+        progress: Progress | None,
+    ) -> Comparison:
         from recollect import compare_inputs as inputs  # noqa: PLC0415 (opening a store does not wait for this)
         from recollect.replay.topic import looks_back  # noqa: PLC0415
 
-        _check(last=last, k=k, queries=queries, at=at, embedder=embedder, work=work)
         self._store.catch_up()
         before = inputs.side(self._store, self._formula if a is None else a)
         judged = inputs.judgements(qrels)
@@ -71,9 +123,9 @@ class Comparing:
             after = inputs.to_embed(self._store, a if b is None else b, self._formula, given=b is not None)
             with tempfile.TemporaryDirectory(prefix="recollect-fork-") as folder:
                 target = Path(work).expanduser() if work else Path(folder) / "fork"
-                switched = self._forked(target, after, embedder, progress)
+                switched = self._forked(target, after, embedder, progress, passing=work is None)
                 if isinstance(before, Formula) and looks_back(before):
-                    before = self._forked(Path(folder) / "as-it-is", before, None, progress)
+                    before = self._forked(Path(folder) / "as-it-is", before, None, progress, passing=True)
                 return self._compared(before, switched, last=last, qrels=judged, k=k, progress=progress)
         other = inputs.side(self._store, self._formula if b is None else b)
         formulas = [side for side in (before, other) if isinstance(side, Formula)]
@@ -104,17 +156,20 @@ class Comparing:
             )
 
     def _forked(
-        self, target: Path, formula: Formula | None, embedder: AnyEmbedder | None, progress: Progress | None
-    ) -> Side:
+        self, target: Path, formula: Formula | None, embedder: AnyEmbedder | None, progress: Progress | None,
+        *, passing: bool,
+    ) -> Side:  # fmt: skip
         """This log as it would be had it been ranked, or embedded, otherwise, as a side."""
         from recollect.compare_inputs import new_embedder  # noqa: PLC0415
-        from recollect.replay.fork import fork, fork_side  # noqa: PLC0415
+        from recollect.forking import make_fork  # noqa: PLC0415
+        from recollect.replay.fork import fork_side  # noqa: PLC0415
 
-        fork(
-            self._store.log,
+        make_fork(
+            self._store,
             target,
             formula=formula,
             embedder=None if embedder is None else new_embedder(embedder),
+            passing=passing,
             progress=progress,
         )
         return fork_side(self._store.log, target)
@@ -154,19 +209,19 @@ class Comparing:
         dream: DreamSettings | None = None,
         progress: Progress | None = None,
     ) -> ForkReport:
-        """Live the log after `since` again, in a store of its own; this one is not touched.
+        """Live the log after `since` again, in a store of its own; this one only notes where that is.
 
         Recalls rank under `formula`, or each under its own if None. In a closed loop, what was read follows
         what the formula returned, and with `dream` every night is dreamt again with these settings; without,
         recorded dreams stay as they are.
         """
         from recollect import compare_inputs as inputs  # noqa: PLC0415
-        from recollect.replay.fork import fork  # noqa: PLC0415
+        from recollect.forking import make_fork  # noqa: PLC0415
 
-        self._store.catch_up()
+        self._store.require_whole("fork")
         cache = self._store.cache
-        return fork(
-            self._store.log,
+        return make_fork(
+            self._store,
             Path(to).expanduser(),
             since=self._store.view(self._store.resolve(since)[0]).seq,
             formula=None if formula is None else formula_named(self._store.projections.engine, formula),

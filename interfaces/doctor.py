@@ -13,11 +13,12 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
+from recollect.copies import Copy, record
 from recollect.doctor_caches import Caches, Problem, folded
 from recollect.doctor_vectors import VectorCheck, check_vectors, mend_vectors
 from recollect.embedder import Embedder
@@ -29,12 +30,16 @@ from recollect.events.errors import HeadMoved, InvalidInput, LogDamaged, Recolle
 from recollect.events.facts import ClockCorrected, Erased, Redacted
 from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Clock, Finding, Log
+from recollect.events.private_files import exposed, sync_directory
 from recollect.events.recovery import QUARANTINE
 from recollect.events.redacted_log import RedactedLog
 from recollect.events.segment_log import SegmentLog, wall_clock
 from recollect.events.transfer import export_lines, import_lines
+from recollect.events.writer_lock import WriterLock
 from recollect.projections import checkpoints
+from recollect.replay.fork_note import GO_ON, read_note
 from recollect.store import Progress, Store
+from recollect.unfinished_files import unfinished_folder
 from recollect.when import clock_ahead_max, iso
 
 _UNFINISHED_S = 600
@@ -46,6 +51,7 @@ class Salvage(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     head: int
     lost: int
+    degraded: tuple[str, ...] = ()
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +88,9 @@ def doctor(
         fixed = tuple(problem for where, problem in before.items() if where not in left)
         found = msgspec.structs.replace(found, fixed=fixed)
     if salvage is not None:
-        found = msgspec.structs.replace(found, salvaged=_salvage(folder, Path(salvage).expanduser()))
+        found = msgspec.structs.replace(
+            found, salvaged=_salvage(folder, Path(salvage).expanduser(), progress)
+        )
     return found
 
 
@@ -109,6 +117,7 @@ def examine(
             problems += _wrong_vectors(check)
             notes += _unchecked_vectors(check)
         problems += _leftovers(folder)
+        problems += _unfinished_fork(folder)
         return Diagnosis(
             store=str(folder),
             head=log.head,
@@ -228,6 +237,9 @@ def _notes(folder: Path, log: SegmentLog, *, damaged: bool) -> Iterator[str]:
             f"{folder / 'log' / HEAD}: {flaw}; it bears witness to what was acknowledged, so events missing at the end "
             f"of the log might not be noticed now. Whoever writes next writes it anew"
         )
+    note = exposed(folder)
+    if note:
+        yield note
     status = log.status()
     for name in status.recovered:
         yield (
@@ -236,6 +248,16 @@ def _notes(folder: Path, log: SegmentLog, *, damaged: bool) -> Iterator[str]:
         )
     for type_, count in status.unknown_types.items():
         yield f"{count} events of the type {type_} were written by a newer program; upgrade to use them"
+
+
+def _unfinished_fork(folder: Path) -> Iterator[Problem]:
+    try:
+        note = read_note(folder)
+    except InvalidInput as error:
+        yield Problem(severity="fork", where=str(folder), what=str(error), remedy="make the fork again")
+        return
+    if note is not None and note.unfinished:
+        yield Problem(severity="fork", where=str(folder), what=note.unfinished, remedy=GO_ON)
 
 
 # --- leftovers --------------------------------------------------------------------------------------
@@ -300,20 +322,58 @@ def correct_clock(log: Log) -> None:
         log.refresh()
 
 
-def _salvage(folder: Path, target: Path) -> Salvage:
+def _salvage(folder: Path, target: Path, progress: Progress | None) -> Salvage:
     """The events before the first damaged one, up to the end of a whole batch, in a new store."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InvalidInput(f"{target} exists already; name a directory for the new store that does not")
-    with SegmentLog.open(folder / "log", read_only=True) as log:
-        damage = _damage(log)
-        upto = min(log.head, damage[0].seq - 1 if damage else log.head)
-        while upto and (last := next(log.frames(upto - 1, upto)).header).position < last.batch - 1:
-            upto -= 1
+    with (
+        SegmentLog.open(folder / "log", read_only=True) as log,
+        unfinished_folder(target) as made,
+        SegmentLog.open(made / "log") as copy,
+    ):
         redacted = RedactedLog(log)
-        redacted.learn()
-        erased = [seq for erasure in redacted.erasures for seq in redacted.remains_of(erasure) if seq <= upto]
-        with SegmentLog.open(target / "log") as copy:
-            import_lines(copy, export_lines(log, upto=upto))
-            copy.erase(erased)
-        lost = max([log.head, *(finding.seq for finding in damage)]) - upto
-        return Salvage(path=str(target), head=upto, lost=lost)
+        while True:
+            redacted.learn()
+            damage, head = _damage(log), log.head
+            upto = _whole_batches(log, min(head, damage[0].seq - 1 if damage else head))
+            import_lines(copy, export_lines(log, upto=upto), progress=progress)
+            copy.erase([seq for one in redacted.erasures for seq in redacted.remains_of(one) if seq <= upto])
+            with _writers_kept_out(folder):
+                log.refresh()
+                if not redacted.learn():  # nothing was erased meanwhile, and nothing can be now
+                    copy.close()
+                    notes = _note_salvage(folder, target, upto=upto, head=log.head)
+                    made.rename(target)
+                    sync_directory(target.parent)
+                    break
+        lost = max([head, *(finding.seq for finding in damage)]) - upto
+        return Salvage(path=str(target), head=upto, lost=lost, degraded=notes)
+
+
+def _whole_batches(log: SegmentLog, upto: int) -> int:
+    while upto and (last := next(log.frames(upto - 1, upto)).header).position < last.batch - 1:
+        upto -= 1
+    return upto
+
+
+@contextmanager
+def _writers_kept_out(folder: Path) -> Iterator[None]:
+    """Where the lock cannot be taken, on a disk that is read-only, nothing is erased here either."""
+    lock = WriterLock(RealDisk(), folder / "log" / "writer.lock", timeout_s=10)
+    try:
+        with ExitStack() as held:
+            with suppress(OSError):
+                held.enter_context(lock.held())
+            yield
+    finally:
+        lock.close()
+
+
+def _note_salvage(folder: Path, target: Path, *, upto: int, head: int) -> tuple[str, ...]:
+    at = iso(time.time_ns() // 1_000)
+    copy = Copy(path=str(target.absolute()), kind="salvage", at=at, upto=upto, checked=head)
+    try:
+        record(folder, copy)
+    except OSError as error:
+        return (f"{folder} could not note this copy ({error.strerror}): `erase` will not list it",)
+    return ()

@@ -25,14 +25,15 @@ from recollect.projections.vectors import Vectors
 from recollect.projections.view import LEXICAL, Projections
 from recollect.store import Progress
 
-Severity = Literal["damage", "erasure", "clock", "vectors", "shard", "cache", "leftover", "unknown"]
+Severity = Literal["damage", "erasure", "clock", "vectors", "shard", "cache", "leftover", "fork", "unknown"]
 
 # How postings are grouped depends on when they came; what they say follows from the tokens.
 _GROUPED = "block"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong, where, and what to do; `fix` handles all but damage and what could not be examined."""
+    """One thing that is wrong, where, and what to do; `fix` handles all but damage, forks and what
+    could not be examined."""
 
     severity: Severity
     where: str

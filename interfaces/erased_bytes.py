@@ -15,6 +15,8 @@ from pathlib import Path
 
 import msgspec
 
+from recollect.events.private_files import make_private
+
 STAMPS = "erased.stamps"
 
 
@@ -49,8 +51,9 @@ def seen(cache: Path) -> Stamps:
 
 def keep(cache: Path, stamps: Stamps) -> None:
     """Note what was looked at, for the next opening."""
-    cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(cache)
     descriptor, draft = tempfile.mkstemp(suffix=".tmp", dir=cache)
+    os.fchmod(descriptor, 0o600)  # whatever the umask
     with os.fdopen(descriptor, "wb") as file:
         file.write(msgspec.msgpack.encode(stamps))
     Path(draft).replace(cache / STAMPS)

@@ -17,6 +17,7 @@ import numpy as np
 
 from recollect import validate
 from recollect.asking import options
+from recollect.copies import Copy, copies_holding
 from recollect.doctor import Diagnosis, correct_clock, doctor
 from recollect.embedding import Embedding
 from recollect.erasure_plan import Plan
@@ -35,7 +36,8 @@ class ErasureReport(msgspec.Struct, frozen=True, kw_only=True):
 
     `derived` are those of the `ids` that were not named but summarise one that was; `recalls` are the recorded
     recalls that named one of them; `purged` are the files of caches that were deleted; `at` is the seq of the
-    last `Erased` event.
+    last `Erased` event. `copies` are the forks and exports that the store knows of and that may hold something of
+    what went: they are not touched.
     """
 
     ids: tuple[str, ...]
@@ -46,6 +48,7 @@ class ErasureReport(msgspec.Struct, frozen=True, kw_only=True):
     purged: tuple[str, ...] = ()
     at: int | None = None
     dry_run: bool = False
+    copies: tuple[Copy, ...] = ()
 
 
 class Erasing:
@@ -84,7 +87,7 @@ class Erasing:
                 plan.look(self._store, head, progress)
             report = _report(plan, frozenset(named), dry_run)
             if dry_run or not plan.remains:
-                return report
+                return msgspec.structs.replace(report, copies=copies_holding(self._store.folder, report.seqs))
             seqs = self._store.append(plan.facts(reason), actor=self._actor, expect=head)
             return self._carried_out(report, seqs[-1])
 
@@ -98,7 +101,8 @@ class Erasing:
         purged = tuple(sorted(before - _cached(self._store)))
         if any(name.endswith(".hnsw") for name in purged):
             self._store.sealer.start()
-        return msgspec.structs.replace(report, at=at, purged=purged)
+        copies = copies_holding(self._store.folder, report.seqs, before=at)
+        return msgspec.structs.replace(report, at=at, purged=purged, copies=copies)
 
     def doctor(
         self, *, fix: bool = False, salvage: str | Path | None = None, progress: Progress | None = None

@@ -178,6 +178,8 @@ def verification(report: VerifyReport) -> None:
         out.print(
             f"  the log is damaged at @{finding.seq}: {finding.problem} ({finding.path}, byte {finding.offset})"
         )
+    if report.unreadable:
+        out.print(f"  {report.unreadable} recalls could not be checked: what they need lies in the damage")
     for difference in report.differences[:_DIFFERENCES_SHOWN]:
         out.print(
             f"  {difference.recall} rank {difference.rank}: recorded {difference.recorded}, "
@@ -205,6 +207,7 @@ def status(result: Status) -> None:
     _pairs(
         {
             "store": result.store,
+            **({"fork": result.fork} if result.fork else {}),
             "head": f"@{result.head}{_ago(result.head_at, result.now)}",
             "unsynced": f"{size(result.unsynced_bytes)}, durable up to @{result.durable}",
             "memories": f"{result.visible:,} visible of {result.memories:,} ({counts})",

@@ -160,6 +160,8 @@ def fork(result: ForkReport) -> None:
         out.print(f"{result.dreams_again} of {result.dreams} dreams dreamt again")
     if result.skipped:
         out.print(f"{result.skipped} events left out: of an unknown type, or erased without a trace")
+    for note in result.degraded:
+        out.print(note, style="yellow", markup=False)
 
 
 def reembedding(result: ReembedReport) -> None:

@@ -32,6 +32,12 @@ def erasure(report: ErasureReport) -> None:
         out.print(
             f"  named in {_count(report.recalls, 'recall')}, which keep the id: {_some(report.recalls)}"
         )
+    if report.copies:
+        out.print(
+            Text(f"  {_count(report.copies, 'copy')} may hold it and must be erased in or deleted:", "yellow")
+        )
+    for copy in report.copies:
+        out.print(Text(f"    {copy.path} ({copy.kind} of {copy.at[:19]}Z, up to @{copy.upto})"))
 
 
 def diagnosis(result: Diagnosis) -> None:
@@ -45,6 +51,8 @@ def diagnosis(result: Diagnosis) -> None:
     if result.salvaged:
         saved = result.salvaged
         out.print(f"salvaged  events up to @{saved.head} are in {saved.path}; {saved.lost} are lost")
+        for note in saved.degraded:
+            out.print(Text(note, "yellow"))
     if result.healthy:
         out.print(f"[green]healthy[/]  {result.store}, head @{result.head}")
     else:
@@ -63,4 +71,5 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _count(things: Sequence[object], noun: str) -> str:
-    return f"1 {noun}" if len(things) == 1 else f"{len(things)} {noun}s"
+    plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
+    return f"1 {noun}" if len(things) == 1 else f"{len(things)} {plural}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from recollect.files.detecting import LOG
@@ -18,6 +20,7 @@ def exported(result: Transfer | MarkdownExport) -> None:
     out = console()
     if isinstance(result, Transfer):
         out.print(f"[green]exported[/] {_WHAT[result.format]} to {result.path}  [dim]{_extent(result)}[/]")
+        _degraded(result.degraded)
         return
     as_of = "" if result.at == result.head else f" as of @{result.at}"
     out.print(
@@ -28,6 +31,12 @@ def exported(result: Transfer | MarkdownExport) -> None:
         out.print(
             Text(f"kept {name}: it was edited since, or is not ours; --overwrite replaces it", "yellow")
         )
+    _degraded(result.degraded)
+
+
+def _degraded(notes: Sequence[str]) -> None:
+    for note in notes:
+        console().print(Text(note, "yellow"))
 
 
 def imported(result: ImportReport) -> None:

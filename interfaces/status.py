@@ -9,8 +9,11 @@ import numpy as np
 from recollect.answers import EmbedderStatus, Status
 from recollect.dream.schedule import new_memories
 from recollect.embedding import Embedding
+from recollect.events.errors import InvalidInput
+from recollect.events.private_files import exposed
 from recollect.projections.columns import Int32Array
 from recollect.query.formula import Formula
+from recollect.replay.fork_note import GO_ON, read_note
 from recollect.store import Store
 from recollect.when import iso
 
@@ -22,6 +25,7 @@ def status_of(store: Store, embedding: Embedding, formula: Formula) -> Status:
     alive = rows[documents.alive(rows, seq)]
     without_vector = _without_vector(store, alive)
     now = store.clock()
+    fork, fork_problem = _fork(store)
     last_dream, checkpoint = projections.engine.last_dream(seq), seq - store.checkpoint_age_events
     return Status(
         store=str(store.folder) if store.folder else ":memory:",
@@ -40,7 +44,7 @@ def status_of(store: Store, embedding: Embedding, formula: Formula) -> Status:
         last_dream=last_dream,
         new_since_dream=new_memories(projections.at(seq, 0), last_dream),
         checkpoint_age_events=store.checkpoint_age_events,
-        degraded=tuple(_problems(store, embedding, without_vector, now)),
+        degraded=(*fork_problem, *_problems(store, embedding, without_vector, now)),
         now=iso(now),
         head_at=iso(store.log.time_of(log.head)) if log.head else None,
         last_dream_at=_time(store, last_dream),
@@ -49,7 +53,19 @@ def status_of(store: Store, embedding: Embedding, formula: Formula) -> Status:
         unsynced_bytes=log.unsynced_bytes,
         cache_bytes=_bytes_under(store.cache),
         without_vector=without_vector,
+        fork=fork,
     )
+
+
+def _fork(store: Store) -> tuple[str | None, list[str]]:
+    """What the store is a fork of, and that it is not finished."""
+    try:
+        note = None if store.folder is None else read_note(store.folder)
+    except (InvalidInput, OSError) as error:
+        return "of a store that is not known", [str(error)]
+    if note is None:
+        return None, []
+    return note.described, [f"{note.unfinished}; {GO_ON}"] if note.unfinished else []
 
 
 def _embedder(store: Store, embedding: Embedding) -> EmbedderStatus:
@@ -104,5 +120,7 @@ def _problems(store: Store, embedding: Embedding, without_vector: int, now: int)
         problems.append(str(store.unfinished_erasure))
     if store.sealer.last_error:
         problems.append(f"the last index build failed: {store.sealer.last_error}; searches scan instead")
+    if store.folder is not None and (open_to_others := exposed(store.folder)):
+        problems.append(open_to_others)
     problems += store.log.warnings
     return problems

@@ -96,17 +96,23 @@ def stream(
     store: Store, selection: Selection, *, limit: int | None = None, follow: bool = False
 ) -> Iterator[Happening]:
     """The selected events, oldest first; with `limit` only the last so many, with `follow` also what comes."""
-    now, head = store.clock(), store.log.refresh()
+    now, head = store.clock(), _readable_head(store)
     after, upto = selection.span(store.log, head)
     found = filter(selection.matches, store.log.read(after, upto))
     for recorded in found if limit is None else deque(found, maxlen=limit):
         yield happening_of(recorded)
     while follow and not selection.is_over(store.log, head, now):
         time.sleep(POLL_S)
-        now, head = store.clock(), store.log.refresh()
+        now, head = store.clock(), _readable_head(store)
         shown, (after, upto) = upto, selection.span(store.log, head)
         for recorded in filter(selection.matches, store.log.read(max(shown, after), upto)):
             yield happening_of(recorded)
+
+
+def _readable_head(store: Store) -> int:
+    """The head, or the last event before damage that is known of."""
+    head = store.log.refresh()
+    return head if store.damage is None else min(head, store.projections.position)
 
 
 def happening_of(recorded: Recorded) -> Happening:

@@ -5,29 +5,41 @@ Other programs' files come in through `files`.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from recollect.events.errors import InvalidInput, RecollectError
+from recollect.copies import note_copy, require_erased, without_erased
+from recollect.events.errors import InvalidInput
 from recollect.events.memory_log import MemoryLog
+from recollect.events.private_files import make_private, sync_directory
 from recollect.events.segment_log import SegmentLog
 from recollect.events.transfer import NotImportable, TransferableLog, export_lines, import_lines
 from recollect.store import Progress, Store
+from recollect.unfinished_files import (
+    put_in_place,
+    refuse_existing,
+    remove_debris,
+    unfinished_file,
+    unfinished_folder,
+)
 
 Format = Literal["jsonl", "parquet", "markdown"]
 
 
 class Transfer(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written: `events` of the log (imported: those that were new), its head and the chain value there."""
+    """What was written: `events` of the log (imported: those that were new), its head and the chain value there.
+
+    `degraded` says what could not be done beside.
+    """
 
     path: str
     format: str
     events: int
     head: int
     chain: str
+    degraded: tuple[str, ...] = ()
 
 
 def format_of(path: Path, given: str | None) -> Format:
@@ -60,38 +72,76 @@ def target_of(store: Store, path: str | Path) -> Path:
 
 
 def export(
-    store: Store, path: Path, *, format_: str | None = None, progress: Progress | None = None
+    store: Store,
+    path: Path,
+    *,
+    format_: str | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
 ) -> Transfer:
-    """Write the log, or its tables; a file that exists is replaced only when the new one is whole.
-
-    The log goes out as it stands on disk, so one that still holds what was erased does not.
-    """
-    kind = format_of(path, format_)
+    """Write the log, or its tables; a file that exists is replaced only on request, and when the new one is whole."""
+    if format_of(path, format_) == "parquet":
+        return _export_tables(store, path, overwrite=overwrite, progress=progress)
+    refuse_existing(path, overwrite=overwrite)
     store.require_whole("export")
-    if kind == "jsonl":
-        _require_erased(store)
-    head = store.catch_up()
-    if kind == "parquet":
-        from recollect.projections.sql import export_parquet  # noqa: PLC0415 (DuckDB waits until it is needed)
+    require_erased(store, "export")
+    notes: list[str] = []
+    with unfinished_file(path) as file:
 
-        if path.exists() and not path.is_dir():
-            raise InvalidInput(f"{path} is not a directory, which the tables need; name another place")
-        with store.lock, store.whole:
-            export_parquet(store.log, store.projections, path, clock=store.clock)
-    else:
-        if path.is_dir():
-            raise InvalidInput(f"{path} is a directory; name a file, such as {path / 'log.jsonl'}")
-        if path.exists() and not path.is_file():
-            raise InvalidInput(f"{path} is no regular file, and would be replaced by one; name another place")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f".{path.name}.unfinished")
-        try:
-            with unfinished.open("wb") as file:
-                file.writelines(export_lines(_transferable(store), upto=head, progress=progress))
-            unfinished.replace(path)
-        finally:
-            with suppress(OSError):
-                unfinished.unlink()
+        def make() -> Transfer:
+            head = store.catch_up()
+            file.write(export_lines(_transferable(store), upto=head, progress=progress))
+            return _transfer(store, path, "jsonl", head)
+
+        def finish(made: Transfer) -> None:
+            notes.extend(filter(None, [note_copy(store, path, "jsonl", upto=made.head)]))
+            file.put(path, overwrite=overwrite)
+
+        made = without_erased(store, "export", make, finish)
+    return msgspec.structs.replace(made, degraded=tuple(notes))
+
+
+def _export_tables(store: Store, path: Path, *, overwrite: bool, progress: Progress | None) -> Transfer:
+    """Each table goes to its place when all of them are whole."""
+    from recollect.projections.sql import export_parquet  # noqa: PLC0415 (DuckDB waits until it is needed)
+    from recollect.projections.sql_schema import SHOWN_TABLES  # noqa: PLC0415
+
+    if path.exists() and not path.is_dir():
+        raise InvalidInput(f"{path} is not a directory, which the tables need; name another place")
+    names = [f"{table}.parquet" for table in SHOWN_TABLES]
+    for name in names:
+        if (path / name).exists() and not (path / name).is_file():
+            raise InvalidInput(
+                f"{path / name} is no regular file, as a table needs; remove it or name another place"
+            )
+        refuse_existing(path / name, overwrite=overwrite)
+    store.require_whole("export")
+    require_erased(store, "export")
+    notes: list[str] = []
+    make_private(path.parent)
+    remove_debris(path)
+    with unfinished_folder(path / "tables" if path.is_dir() else path) as folder:
+
+        def make() -> Transfer:
+            head = store.catch_up()
+            with store.lock, store.whole:
+                export_parquet(store.log, store.projections, folder, clock=store.clock, progress=progress)
+            sync_directory(folder)
+            return _transfer(store, path, "parquet", head)
+
+        def finish(made: Transfer) -> None:
+            notes.extend(filter(None, [note_copy(store, path, "parquet", upto=made.head)]))
+            make_private(path)
+            for name in names:
+                put_in_place(folder / name, path / name, overwrite=overwrite)
+            sync_directory(path)
+            sync_directory(path.parent)
+
+        made = without_erased(store, "export", make, finish)
+    return msgspec.structs.replace(made, degraded=tuple(notes))
+
+
+def _transfer(store: Store, path: Path, kind: Format, head: int) -> Transfer:
     return Transfer(path=str(path), format=kind, events=head, head=head, chain=store.log.chain_at(head).hex())
 
 
@@ -113,15 +163,6 @@ def import_log(store: Store, path: Path, *, progress: Progress | None = None, wr
     return Transfer(
         path=str(path), format="jsonl", events=written, head=head, chain=store.log.chain_at(head).hex()
     )
-
-
-def _require_erased(store: Store) -> None:
-    try:
-        store.finish_erasures()
-    except RecollectError as error:
-        raise RecollectError(
-            f"the log was not exported, because it still holds what was erased: {error}"
-        ) from None
 
 
 def _transferable(store: Store) -> TransferableLog:

@@ -228,23 +228,27 @@ class Travelling:
     ) -> Transfer | MarkdownExport:  # fmt: skip
         """The log as JSON lines (*.jsonl: lossless), or its tables as Parquet files in a directory.
 
-        With `format="markdown"` the memories as a folder of pages, now or as of a moment; pages that somebody edited
-        since are kept unless `overwrite` says otherwise.
+        With `format="markdown"` the memories as a folder of pages, now or as of a moment. A file that exists is
+        replaced only with `overwrite`; a page of an earlier export that nobody edited since needs none.
         """
         target = transferring.target_of(self._store, path)
         if transferring.format_of(target, format) != "markdown":
-            if at is not None or overwrite:
-                raise InvalidInput(
-                    "at and overwrite are for format markdown; the log and its tables are whole"
-                )
-            return transferring.export(self._store, target, format_=format, progress=progress)
+            if at is not None:
+                raise InvalidInput("at is for format markdown; the log and its tables are whole")
+            return transferring.export(
+                self._store, target, format_=format, overwrite=overwrite, progress=progress
+            )
         from recollect.files import markdown_export  # noqa: PLC0415 (only for Markdown)
 
         self._store.require_whole("export")
         moment = self._moment(at)
-        view = self._store.view(moment.seq)
         return markdown_export.export(
-            self._store, target, view, now=moment.now, overwrite=overwrite, progress=progress
+            self._store,
+            target,
+            at=None if at is None else moment.seq,
+            now=moment.now,
+            overwrite=overwrite,
+            progress=progress,
         )
 
     def import_(

@@ -24,6 +24,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from recollect.events.private_files import make_private, open_private
 from recollect.projections.columns import State
 
 MAGIC = b"RCLCKP01"
@@ -68,7 +69,7 @@ def paths(folder: Path) -> list[Path]:
 
 def save(folder: Path, *, key: str, seq: int, chain: bytes, state: State) -> Path:
     """Write a checkpoint and drop all but the newest few."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     path = folder / f"{seq:020d}.checkpoint"
     temporary = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.tmp")
     try:
@@ -84,7 +85,7 @@ def save(folder: Path, *, key: str, seq: int, chain: bytes, state: State) -> Pat
 
 
 def _write(path: Path, key: str, seq: int, chain: bytes, state: State) -> None:
-    with path.open("wb") as file:
+    with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:  # noqa: PTH123 (a descriptor)
         file.write(b"\x00" * _PREFIX.size)
         entries = []
         for name, value in state.items():

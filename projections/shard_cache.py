@@ -19,6 +19,7 @@ from typing import TypeVar
 
 from recollect.events.errors import RecollectError
 from recollect.events.facts import ShardSealed
+from recollect.events.private_files import make_private
 from recollect.projections.shard_names import Builder, UnknownBuilder
 from recollect.projections.shards import BuildStopped, Progress, Shard, Source, build_shard, flaw, load_shard
 
@@ -231,8 +232,9 @@ class ShardCache:
         """Write the file under its digest: a temporary file, synced, proven, then renamed."""
         if self._directory is None:
             return _checked(shard, expected)
-        self._directory.mkdir(parents=True, exist_ok=True)
+        make_private(self._directory)
         handle, name = tempfile.mkstemp(suffix=".building", dir=self._directory)
+        os.fchmod(handle, 0o600)  # whatever the umask
         os.close(handle)
         path = Path(name)
         try:

@@ -10,8 +10,9 @@ bound, never pasted. One thread at a time.
 
 from __future__ import annotations
 
+import os
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -21,6 +22,7 @@ import numpy as np
 
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.log import Clock, Log
+from recollect.events.private_files import make_private, open_private
 from recollect.projections.sql_reading import check_reading, first_line
 from recollect.projections.sql_rows import Columns, EventRows
 from recollect.projections.sql_schema import SET_CLOCK, SHOWN_TABLES, TABLES, insertion, statements
@@ -39,6 +41,7 @@ _LOCKS = (
 )
 
 Value = str | int | float | bool | None
+Progress = Callable[[int, int], None]
 
 
 class SqlTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,13 +102,17 @@ class SqlFace:
             self._database.execute("ROLLBACK")
 
     def copy_out(self, table: str, path: Path) -> Path:
-        """One table as a Parquet file; only a database that was not locked may."""
+        """One table as a Parquet file, synced; only a database that was not locked may."""
         target = str(path).replace("'", "''")
         self._set_clock()
+        descriptor = open_private(path, os.O_WRONLY | os.O_CREAT)
         try:
-            self._database.execute(f"COPY (FROM {table}) TO '{target}' (FORMAT parquet)")
+            self._database.execute(f"COPY (FROM {table}) TO '{target}' (FORMAT parquet, USE_TMP_FILE false)")
+            os.fsync(descriptor)
         except duckdb.IOException as error:
             raise RecollectError(f"{path} could not be written: {first_line(error)}") from None
+        finally:
+            os.close(descriptor)
         return path
 
     def serves(self, projections: Projections) -> bool:
@@ -188,19 +195,25 @@ class SqlFace:
         self._database.execute(SET_CLOCK, {"now": self._clock()})
 
 
-def export_parquet(log: Log, projections: Projections, folder: Path, *, clock: Clock) -> list[Path]:
-    """Every table that people see as a Parquet file of its own, through a database that may write."""
+def export_parquet(
+    log: Log, projections: Projections, folder: Path, *, clock: Clock, progress: Progress | None = None
+) -> list[Path]:
+    """Every table that people see as a Parquet file of its own, synced, through a database that may write."""
     targets = {table: folder / f"{table}.parquet" for table in SHOWN_TABLES}
     for target in targets.values():
         if target.exists() and not target.is_file():
             raise InvalidInput(
                 f"{target} is no regular file, as a table needs; remove it or name another place"
             )
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     face = SqlFace(log, projections, clock=clock, locked=False)
     try:
         face.update()
-        return [face.copy_out(table, target) for table, target in targets.items()]
+        for done, (table, target) in enumerate(targets.items(), 1):
+            face.copy_out(table, target)
+            if progress:
+                progress(done, len(targets))
+        return list(targets.values())
     finally:
         face.close()
 

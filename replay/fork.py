@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,11 +23,12 @@ from recollect.events.envelope import EventId, type_name
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import FormulaAdopted, Recalled
 from recollect.events.log import Log
+from recollect.events.private_files import make_private, write_private
 from recollect.events.redacted_log import ERASED
 from recollect.events.segment_log import SegmentLog
 from recollect.projections.view import Projections
 from recollect.query.formula import Formula, from_canonical
-from recollect.replay.fork_note import ForkNote, leave_note, read_note
+from recollect.replay.fork_note import GO_ON, ForkNote, finish_fork, leave_note, read_note
 from recollect.replay.fork_rules import Dreaming, RecordedClock, Rules
 from recollect.replay.reembedding import NewEmbedder
 from recollect.replay.reliving import Reliving
@@ -38,7 +40,7 @@ Progress = Callable[[int, int], None]
 
 class ForkReport(msgspec.Struct, frozen=True, kw_only=True):
     """What was lived again; the counts are those of this run. `skipped` are of an unknown type, or erased with nothing
-    left of them."""
+    left of them. `degraded` says what could not be done beside."""
 
     path: str
     source_head: int
@@ -54,6 +56,7 @@ class ForkReport(msgspec.Struct, frozen=True, kw_only=True):
     dreams: int
     dreams_again: int
     skipped: int
+    degraded: tuple[str, ...] = ()
 
 
 def fork(
@@ -66,17 +69,20 @@ def fork(
     embedder: NewEmbedder | None = None,
     dreaming: Dreaming | None = None,
     shard_dir: Path | None = None,
+    folder: Path | None = None,
+    finish: bool = True,
     progress: Progress | None = None,
 ) -> ForkReport:
     """Live the events after `since` again, into the store directory `target`.
 
     Without a formula every recall keeps its own. `dreaming` dreams again in a closed loop; without it the
-    recorded dreams stay as they are. `shard_dir` holds the source's built indexes, which are copied.
+    recorded dreams stay as they are. `shard_dir` holds the source's built indexes, which are copied; `folder` is the
+    source's directory, for the note. Without `finish` the fork stays marked as unfinished until `finish_fork`.
     """
     head = source.head
     rules = Rules(since, formula, closed_loop, embedder, dreaming)
     _check(rules, head)
-    leave_note(target, _note(source, since, formula, closed_loop, embedder, dreaming))
+    leave_note(target, _note(source, rules, folder))
     shards = target / "cache" / "shards"
     _copy(shard_dir, shards)
     clock = RecordedClock()
@@ -84,12 +90,9 @@ def fork(
         projections = Projections(formula.analyzers if formula else (), shard_dir=shards)
         reliving = Reliving(source, log, clock, projections, rules)
         counts = reliving.run(progress)
-        if reliving.erased_late:
-            shutil.rmtree(target / "cache", ignore_errors=True)
-            _copy(shard_dir, shards)
-        return ForkReport(
+        made = ForkReport(
             path=str(target),
-            source_head=head,
+            source_head=reliving.upto,
             head=log.head,
             since=since,
             formula=formula.label if formula else None,
@@ -97,11 +100,29 @@ def fork(
             embedder=embedder.adoption.name if embedder else None,
             **counts,
         )
+    if finish:
+        finish_fork(target, upto=made.source_head)
+    return made
+
+
+def discard_fork(folder: Path) -> None:
+    """Delete an unfinished fork, to make it anew."""
+    note = read_note(folder)
+    assert note is not None, folder
+    assert note.finished is False, note
+    for name in ("log", "cache"):
+        shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def _copy(shard_dir: Path | None, shards: Path) -> None:
-    if shard_dir is not None and shard_dir.is_dir():
-        shutil.copytree(shard_dir, shards, dirs_exist_ok=True)
+    """The source's indexes as they are now, in place of what an earlier run copied: it may have been erased since."""
+    shutil.rmtree(shards.parent, ignore_errors=True)
+    if shard_dir is None or not shard_dir.is_dir():
+        return
+    make_private(shards)
+    for path in shard_dir.glob("*.hnsw"):
+        with suppress(FileNotFoundError):  # an erasure deleted it; it is built again when needed
+            write_private(shards / path.name, path.read_bytes())
 
 
 def _check(rules: Rules, head: int) -> None:
@@ -114,21 +135,15 @@ def _check(rules: Rules, head: int) -> None:
         raise InvalidInput(f"another embedder embeds from the start on; it cannot begin at @{rules.since}")
 
 
-def _note(
-    source: Log,
-    since: int,
-    formula: Formula | None,
-    closed_loop: bool,
-    embedder: NewEmbedder | None,
-    dreaming: Dreaming | None,
-) -> ForkNote:
+def _note(source: Log, rules: Rules, folder: Path | None) -> ForkNote:
     return ForkNote(
-        origin=source.chain_at(max(since, min(1, source.head))).hex(),
-        since=since,
-        formula=formula.label if formula else None,
-        closed_loop=closed_loop,
-        embedder=embedder.adoption.name if embedder else None,
-        dream=dreaming.settings if dreaming else None,
+        origin=source.chain_at(max(rules.since, min(1, source.head))).hex(),
+        since=rules.since,
+        formula=rules.formula.label if rules.formula else None,
+        closed_loop=rules.closed_loop,
+        embedder=rules.embedder.adoption.name if rules.embedder else None,
+        dream=rules.dreaming.settings if rules.dreaming else None,
+        source=None if folder is None else str(folder.absolute()),
     )
 
 
@@ -139,6 +154,8 @@ def fork_side(source: Log, folder: Path) -> ForkSide:
         raise InvalidInput(f"{folder} is not a fork; `recollect fork --to {folder}` makes one")
     if note.since > source.head or source.chain_at(max(note.since, min(1, source.head))).hex() != note.origin:
         raise InvalidInput(f"{folder} is a fork of another store")
+    if note.unfinished:
+        raise InvalidInput(f"{folder}: {note.unfinished}; {GO_ON}")
     with SegmentLog.open(folder / "log", read_only=True) as log:
         _refuse_stale(source, log, folder)
         recorded = _answers(source, note.since)

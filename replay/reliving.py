@@ -50,6 +50,10 @@ _WINDOW = 256
 _PROGRESS_EVERY = 500
 
 
+class DreamtOfErased(InvalidInput):
+    """A fork dreamt of something that was erased since; it has to be made anew."""
+
+
 class _Answer(NamedTuple):
     """A recall as recorded, and what it returned in the fork."""
 
@@ -67,6 +71,7 @@ class Reliving:
         rules: Rules,
     ) -> None:
         self._source = source
+        self.upto = source.head
         self._target = Foretold(target)
         self._clock = clock
         self._projections = projections
@@ -83,18 +88,17 @@ class Reliving:
         self._taken_back = _taken_back(source) if rules.dreaming else frozenset()
         self._rows_differ = rules.embedder is not None
         self._drifted = rules.embedder is not None
-        self.erased_late = False
         self.counts = no_counts()
 
     def run(self, progress: Progress | None) -> Counts:
-        total = self._source.head
+        total = self.upto
         events = self._source.read(0, total)
         while window := list(islice(events, _WINDOW)):
             if self._retold:
                 self._retold.prepare(event for event in window if event.id not in self._known)
             for event in window:
                 self._live(event)
-                if progress and event.seq % _PROGRESS_EVERY == 0:
+                if progress and (event.seq % _PROGRESS_EVERY == 0 or event.seq == total):
                     progress(event.seq, total)
         self._write()
         self._target.overwrite()
@@ -152,9 +156,8 @@ class Reliving:
         """The fork holds what the source has erased since. What it dreamt of that nobody can name."""
         if held is None or held == left:
             return
-        self.erased_late = True
         if self._rules.dreaming:
-            raise InvalidInput(
+            raise DreamtOfErased(
                 "this fork dreamt of memories that were erased since; delete it and make it again in a new directory"
             )
 

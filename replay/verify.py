@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from recollect.events.errors import LogDamaged
 from recollect.events.facts import Recalled
 from recollect.events.log import Finding, Log
 from recollect.projections.shard_cache import ShardUnavailable
@@ -47,6 +49,9 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     longer come out the same are in `redactions`, and `redacted` counts them: they are not verified, and no
     difference either, as long as all that can still be compared agrees (see `redaction`).
 
+    Where the log is damaged, `damage` says where, and `unreadable` counts the recalls that could not be ranked again
+    because of it; the others are `checked`.
+
     `notes` is what else should be known, such as erased bytes that could not be overwritten.
     """
 
@@ -58,12 +63,14 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     touching: int = 0
     redacted: int = 0
     redactions: tuple[RedactedRecall, ...] = ()
+    unreadable: int = 0
     notes: tuple[str, ...] = ()
 
 
 class _Outcome(msgspec.Struct, frozen=True, kw_only=True):
     difference: Difference | None = None
     redacted: RedactedRecall | None = None
+    unreadable: Finding | None = None
 
 
 _SAME = _Outcome()
@@ -74,8 +81,9 @@ def verify(
     log: Log, projections: Projections, *, independent: bool = False, progress: Progress | None = None
 ) -> VerifyReport:
     seqs = projections.engine.recalls.tolist()
-    for text in projections.engine.formulas.values():
-        prepare(log, projections, from_canonical(text))
+    with suppress(LogDamaged):  # the recalls that need what cannot be read are counted below
+        for text in projections.engine.formulas.values():
+            prepare(log, projections, from_canonical(text))
     damage: list[Finding] = []
 
     def check_chain() -> None:
@@ -88,15 +96,18 @@ def verify(
         found = each(seqs, partial(_check, log, projections), _FOUND, progress=progress, beside=check_chain)
     differences = tuple(one.difference for one in found if one.difference is not None)
     redactions = tuple(one.redacted for one in found if one.redacted is not None)
+    unreadable = [one.unreadable for one in found if one.unreadable is not None]
+    damage += unreadable[:1] if not damage else []
     return VerifyReport(
         exact=not differences and not damage,
-        checked=len(seqs),
+        checked=len(seqs) - len(unreadable),
         differences=differences,
         independent=independent,
         damage=tuple(damage),
         touching=_touching(log, projections, seqs),
         redacted=len(redactions),
         redactions=redactions,
+        unreadable=len(unreadable),
     )
 
 
@@ -114,9 +125,12 @@ def redacted(log: Log, projections: Projections, seqs: Sequence[int]) -> set[int
 
 
 def _touching(log: Log, projections: Projections, seqs: list[int]) -> int:
-    touched = Touched(projections.documents.erasures)
-    facts = (log.get(seq).fact for seq in seqs) if touched else ()
-    return sum(isinstance(fact, Recalled) and touched.at(fact.basis) is not None for fact in facts)
+    touched, count = Touched(projections.documents.erasures), 0
+    for seq in seqs if touched else ():
+        with suppress(LogDamaged):
+            fact = log.get(seq).fact
+            count += isinstance(fact, Recalled) and touched.at(fact.basis) is not None
+    return count
 
 
 def _independently(
@@ -126,9 +140,10 @@ def _independently(
     from recollect.replay.independent import IndependentViews  # noqa: PLC0415 (rank-bm25 waits until it is needed)
 
     second = IndependentViews(log, projections)
-    found = []
+    found: list[_Outcome] = []
     for done, seq in enumerate(seqs, 1):
-        found.append(_check(log, projections, seq, second))
+        behind = found and found[-1].unreadable  # it walks no further than the damage
+        found.append(_Outcome(unreadable=behind) if behind else _check(log, projections, seq, second))
         if progress:
             progress(done, len(seqs))
     return found
@@ -156,6 +171,14 @@ def prepare(log: Log, projections: Projections, formula: Formula) -> None:
 
 
 def _check(log: Log, projections: Projections, seq: int, second: IndependentViews | None = None) -> _Outcome:
+    try:
+        return _checked(log, projections, seq, second)
+    except LogDamaged as damage:
+        finding = Finding(path=damage.path, offset=damage.offset, seq=damage.seq, problem=damage.reason)
+        return _Outcome(unreadable=finding)
+
+
+def _checked(log: Log, projections: Projections, seq: int, second: IndependentViews | None) -> _Outcome:
     recalled = log.get(seq).fact
     if not isinstance(recalled, Recalled):
         return _SAME

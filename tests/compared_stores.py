@@ -54,11 +54,11 @@ def written_formula(folder: Path, *, name: str = "sharp", k: float = 2.0, boost:
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """The digest of every file below a folder."""
+    """The digest of every file below a folder, but for the note of where copies went."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
-        if path.is_file()
+        if path.is_file() and path.name != "copies"
     }
 
 

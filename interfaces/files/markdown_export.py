@@ -1,20 +1,25 @@
 """A folder of Markdown out of a store: one page per memory that answers, in folders by project and session.
 
     pages/.recollect-export            sha256 and path of every page that we wrote, as `sha256sum` prints them
+    pages/.recollect-export.unfinished   the same of an export that is under way, which holds its lock
+    pages/.recollect-export.new        what is written next, before it is moved to its place
     pages/PROJECT/SESSION/NAME.md      a page (`pages`); NAME comes from the memory's id alone
 
-A page is written beside its place and moved there, and only if it differs, so exporting again changes no byte and an
-export that was cut short is simply run again: before a page is moved, its digest is in `.recollect-export.unfinished`.
-A page of ours whose memory is gone is removed. A file that we did not write, or that somebody edited since, is never
+A page is written aside, synced and moved to its place, and only if it differs, so exporting again changes no byte and
+an export that was cut short is simply run again: before a page is moved, its digest is in the journal. A page of ours
+whose memory is gone, or was erased while the pages were written, is removed. A file that we did not write, or that somebody edited since, is never
 overwritten or removed unless `overwrite` says so; it is counted as kept. A folder that holds files which the store
 follows (`watch`) is refused: pages do not go among a person's notes.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -23,17 +28,21 @@ import numpy as np
 
 from recollect import reading
 from recollect.answers import Memo
+from recollect.copies import note_copy, require_erased, without_erased
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Filters
+from recollect.events.private_files import make_private, open_private, sync_directory
 from recollect.files import pages
 from recollect.folders.names import prefix_of, shown, unescape
 from recollect.projections.condition import VISIBLE
 from recollect.projections.view import View
 from recollect.store import Progress, Store
+from recollect.unfinished_files import put_in_place
 from recollect.when import iso
 
 MANIFEST = ".recollect-export"
 UNFINISHED = ".recollect-export.unfinished"
+NEW = ".recollect-export.new"
 KEPT_SHOWN = 20
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
@@ -51,18 +60,23 @@ class MarkdownExport(msgspec.Struct, frozen=True, kw_only=True):
     at: int
     head: int
     chain: str
+    degraded: tuple[str, ...] = ()
 
 
 class _Folder:
     """The folder that is written, and which of its files are ours."""
 
-    def __init__(self, root: Path, journal: IO[str], ours: dict[str, list[str]], overwrite: bool) -> None:
+    def __init__(
+        self, root: Path, journal: IO[str], ours: dict[str, list[str]], overwrite: bool, *, at: int
+    ) -> None:
         self._root = root
         self._journal = journal
         self._ours = ours
         self._overwrite = overwrite
+        self._touched = {root}
+        self.at = at
         self.pages: dict[str, str] = {}
-        self.written = self.unchanged = self.removed = 0
+        self.written = self.unchanged = self.removed = self._not_written = 0
         self.kept: list[str] = []
 
     def put(self, name: str, page: bytes) -> None:
@@ -70,6 +84,7 @@ class _Folder:
         present = _digest(path.read_bytes()) if path.is_file() else None
         if present is not None and present != digest and not self._may_change(name, present):
             self.kept.append(name)
+            self._not_written += 1
             return
         self.pages[name] = digest
         if present == digest:
@@ -77,10 +92,10 @@ class _Folder:
             return
         self._journal.write(f"{digest}  {name}\n")
         self._journal.flush()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f".{path.name}.unfinished")
-        unfinished.write_bytes(page)
-        unfinished.replace(path)
+        make_private(path.parent)
+        _write_synced(self._root / NEW, page)
+        put_in_place(self._root / NEW, path, overwrite=present is not None)
+        self._touched.add(path.parent)
         self.written += 1
 
     def _may_change(self, name: str, present: str) -> bool:
@@ -101,6 +116,16 @@ class _Folder:
                 if not any((self._root / folder).iterdir()):
                     (self._root / folder).rmdir()
 
+    def sync(self) -> None:
+        """Every page is on disk before the manifest speaks of it."""
+        for folder in self._touched:
+            if folder.is_dir():
+                sync_directory(folder)
+
+    @property
+    def memories(self) -> int:
+        return len(self.pages) + self._not_written
+
     def manifest(self) -> str:
         """Every page of ours that is there; of a page that was kept, what we wrote of it last."""
         lines = dict(self.pages)
@@ -111,36 +136,79 @@ class _Folder:
 def export(
     store: Store,
     root: Path,
-    view: View,
     *,
+    at: int | None,
     now: int,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> MarkdownExport:
-    """Make the folder equal to a view of the store."""
+    """Make the folder equal to the store at its head, or at a seq."""
     if root.exists() and not root.is_dir():
         raise InvalidInput(f"{root} is a file; Markdown goes into a folder")
     _refuse_followed(store, root)
-    root.mkdir(parents=True, exist_ok=True)
+    require_erased(store, "export")
+    make_private(root)
+    notes: list[str] = []
+    with _journal(root) as journal:
+
+        def make() -> _Folder:
+            view = store.view(at)
+            notes[:] = filter(None, [note_copy(store, root, "markdown", upto=view.seq)])
+            folder = _Folder(root, journal, _ours(root), overwrite, at=view.seq)
+            ids = _ids(store, view, now)
+            for done, (name, page) in enumerate(_pages(store, view, ids), 1):
+                folder.put(name, page)
+                if progress:
+                    progress(done, len(ids))
+            folder.sweep()
+            return folder
+
+        def finish(folder: _Folder) -> None:
+            notes[:] = filter(None, [note_copy(store, root, "markdown", upto=folder.at)])
+            folder.sync()
+            _replace(root / MANIFEST, folder.manifest())
+            (root / UNFINISHED).unlink()
+            sync_directory(root)
+
+        folder = without_erased(store, "export", make, finish)
+    head = store.log.head
+    return MarkdownExport(
+        path=str(root), format="markdown", memories=folder.memories, written=folder.written,
+        unchanged=folder.unchanged, removed=folder.removed, kept=tuple(folder.kept[:KEPT_SHOWN]), at=folder.at,
+        head=head, chain=store.log.chain_at(head).hex(), degraded=tuple(notes),
+    )  # fmt: skip
+
+
+@contextmanager
+def _journal(root: Path) -> Iterator[IO[str]]:
+    """The journal, locked while the folder is written to; what a killed export was about to move is removed."""
+    descriptor = open_private(root / UNFINISHED, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    with open(descriptor, "a", encoding="utf-8") as journal:  # noqa: PTH123 (a descriptor)
+        if not _locked(root / UNFINISHED, descriptor):
+            raise InvalidInput(f"another export to {root} is under way; wait for it, or name another folder")
+        for name in _read(root / UNFINISHED):  # where earlier versions wrote pages before they moved them
+            (root / name).with_name(f".{(root / name).name}.unfinished").unlink(missing_ok=True)
+        try:
+            yield journal
+        finally:
+            (root / NEW).unlink(missing_ok=True)
+
+
+def _locked(path: Path, descriptor: int) -> bool:
+    """Lock the journal; not if another export holds it, or just removed it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return path.stat().st_ino == os.fstat(descriptor).st_ino
+    except (BlockingIOError, FileNotFoundError):
+        return False
+
+
+def _ours(root: Path) -> dict[str, list[str]]:
+    """The digests of every page that an export wrote here, also of one that was cut short."""
     ours = _read(root / MANIFEST)
     for name, digests in _read(root / UNFINISHED).items():
         ours.setdefault(name, []).extend(digests)
-    ids = _ids(store, view, now)
-    with (root / UNFINISHED).open("a", encoding="utf-8") as journal:
-        folder = _Folder(root, journal, ours, overwrite)
-        for done, (name, page) in enumerate(_pages(store, view, ids), 1):
-            folder.put(name, page)
-            if progress:
-                progress(done, len(ids))
-    folder.sweep()
-    _replace(root / MANIFEST, folder.manifest())
-    (root / UNFINISHED).unlink()
-    head = store.log.head
-    return MarkdownExport(
-        path=str(root), format="markdown", memories=len(ids), written=folder.written, unchanged=folder.unchanged,
-        removed=folder.removed, kept=tuple(folder.kept[:KEPT_SHOWN]), at=view.seq, head=head,
-        chain=store.log.chain_at(head).hex(),
-    )  # fmt: skip
+    return ours
 
 
 def _refuse_followed(store: Store, root: Path) -> None:
@@ -172,9 +240,16 @@ def _read(path: Path) -> dict[str, list[str]]:
 
 def _replace(path: Path, text: str) -> None:
     if not path.is_file() or path.read_text("utf-8") != text:
-        unfinished = path.with_name(f"{path.name}.new")
-        unfinished.write_text(text, "utf-8")
-        unfinished.replace(path)
+        _write_synced(path.with_name(NEW), text.encode())
+        path.with_name(NEW).replace(path)
+
+
+def _write_synced(path: Path, data: bytes) -> None:
+    path.unlink(missing_ok=True)
+    with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:  # noqa: PTH123 (a descriptor)
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _digest(page: bytes) -> str:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from recollect.events.errors import RecollectError
+from recollect.events.private_files import make_private, open_private
 from recollect.folders.folder import Folder
 
 WAIT_S = 60.0
@@ -39,8 +40,8 @@ def lease(
         return
     name = hashlib.sha256(os.fsencode(folder.path)).hexdigest()[:16]
     file = cache / "folders" / f"{name}.lock"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    make_private(file.parent)
+    descriptor = open_private(file, os.O_RDWR | os.O_CREAT)
     try:
         _acquire(descriptor, folder, wait_s, sleep)
         yield

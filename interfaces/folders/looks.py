@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from recollect.events.private_files import make_private, write_private
 from recollect.folders.folder import Folder, Marker
 from recollect.folders.scan import Look
 
@@ -95,8 +96,8 @@ class Looks:
         )
         if self._file is None or state == self._stored or not self._file.parents[2].is_dir():
             return
-        self._file.parent.mkdir(parents=True, exist_ok=True)
+        make_private(self._file.parent)
         draft = self._file.with_suffix(f".{os.getpid()}-{threading.get_ident()}.tmp")
-        draft.write_bytes(msgspec.msgpack.encode(state))
+        write_private(draft, msgspec.msgpack.encode(state))
         draft.replace(self._file)
         self._stored = state

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from recollect.events.errors import InvalidInput, RecollectError
+from recollect.events.private_files import open_private
 from recollect.warm.place import Place
 
 DEFAULT_MINUTES = 10.0
@@ -73,7 +74,7 @@ def _spawn(place: Place, model: str, minutes: float) -> int:
     import subprocess  # noqa: PLC0415 (only when a helper is started)
 
     command = [sys.executable, "-P", "-m", "recollect.warm.server"]
-    with place.log.open("wb") as log:
+    with open(open_private(place.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as log:  # noqa: PTH123 (a descriptor)
         try:
             return subprocess.run(  # noqa: S603 (our own interpreter and module)
                 [*command, str(place.directory), place.name, model, str(minutes)],

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from recollect.cli import main
 from recollect.events.errors import RecollectError, UnknownMemory
+from recollect.events.segment_log import SegmentLog
 from recollect.memory import Memory
 
 Open = Callable[..., Memory]
@@ -92,7 +95,7 @@ def test_a_part_of_the_log_never_takes_the_place_of_a_good_copy(
         open_memory() as memory,
         pytest.raises(RecollectError, match=r"up to @6 can be read.*doctor --salvage NEW_DIR"),
     ):
-        memory.export(tmp_path / target, format=format_)
+        memory.export(tmp_path / target, format=format_, overwrite=True)
     assert copies() == before
 
 
@@ -123,3 +126,93 @@ def test_what_comes_before_acknowledged_data_was_durable(folder: Path, open_memo
     status = open_memory().status()
     assert (status.head, status.durable, status.unsynced_bytes) == (6, 6, 0)
     assert [note for note in status.degraded if "damaged at byte" in note] == [status.degraded[0]]
+
+
+# --- verify reports damage ---------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["folded", "from a checkpoint"])
+def segmented(
+    open_memory: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Path:
+    """Several segments with a recall for every few memories; a checkpoint lets a store open behind the damage."""
+    opened = SegmentLog.open.__func__  # type: ignore[attr-defined]
+
+    def small(cls: type[SegmentLog], path: Path, **options: Any) -> SegmentLog:
+        return opened(cls, path, **{"segment_bytes": 5_000, **options})
+
+    monkeypatch.setattr(SegmentLog, "open", classmethod(small))
+    with open_memory() as memory:
+        for n in range(20):
+            memory.remember(f"the tea of m{n} is green", id=f"m{n}")
+            if n % 4 == 3:
+                memory.recall(f"green m{n}", track=False)
+        if request.param != "folded":
+            memory.store.checkpoint()
+    return tmp_path / "store"
+
+
+def flip(path: Path, text: bytes) -> None:
+    data = bytearray(path.read_bytes())
+    data[data.index(text)] ^= 1
+    path.write_bytes(bytes(data))
+
+
+def segments(folder: Path) -> list[Path]:
+    return sorted((folder / "log").glob("*.seg"))
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "a flipped bit in a memory": lambda folder: flip(segments(folder)[0], b"tea of m2"),
+    "a flipped bit in a recall": lambda folder: flip(segments(folder)[0], b"green m3"),
+    "a sealed segment cut short": lambda folder: os.truncate(
+        segments(folder)[1], segments(folder)[1].stat().st_size // 2
+    ),
+    "a missing segment": lambda folder: segments(folder)[1].unlink(),
+    "the first segment is missing": lambda folder: segments(folder)[0].unlink(),
+    "the last segment is missing": lambda folder: segments(folder)[-1].unlink(),
+}
+
+
+@pytest.mark.parametrize("independent", [False, True])
+@pytest.mark.parametrize("damaged_by", DAMAGE)
+def test_verify_reports_damage_and_checks_what_comes_before(
+    segmented: Path, open_memory: Open, damaged_by: str, independent: bool
+):
+    assert len(segments(segmented)) > 3
+    with open_memory() as memory:
+        recalls = memory.store.projections.engine.recalls.tolist()
+    DAMAGE[damaged_by](segmented)
+    report = open_memory().verify(independent=independent)
+    assert not report.exact
+    assert report.differences == ()
+    assert report.damage
+    first = min(finding.seq for finding in report.damage)
+    assert report.checked >= sum(seq < first for seq in recalls)
+    assert report.checked + report.unreadable <= len(recalls) == 5
+
+
+@pytest.mark.parametrize("damaged_by", DAMAGE)
+def test_every_command_on_a_damaged_store_says_one_clear_line(segmented: Path, damaged_by: str):
+    DAMAGE[damaged_by](segmented)
+    for arguments, exits in (
+        (["verify"], {1}),
+        (["status"], {0}),
+        (["doctor"], {1}),
+        (["log", "--limit", "3"], {0, 2}),
+        (["history", "m1"], {0, 2}),
+        (["history", "m19"], {0, 2}),
+        (["sql", "SELECT count(*) FROM memories"], {0, 2}),
+    ):
+        said = run(segmented, *arguments)
+        assert said.exit_code in exits, (arguments, said.stderr)
+        assert isinstance(said.exception, SystemExit | None), arguments
+        assert len(said.stderr.splitlines()) <= 1, (arguments, said.stderr)
+        if arguments == ["verify"]:
+            assert "the log is damaged at @" in said.stdout
+
+
+def test_a_zeroed_head_file_costs_nothing(segmented: Path, open_memory: Open):
+    head = segmented / "log" / "head"
+    head.write_bytes(bytes(head.stat().st_size))
+    assert (open_memory().verify().exact, open_memory().verify().checked) == (True, 5)

@@ -454,7 +454,7 @@ def test_an_erasure_that_failed_does_not_fail_the_next_one(
 def test_a_log_that_still_holds_what_was_erased_is_not_exported(
     unfinished: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    with pytest.raises(RecollectError, match="was not exported, because it still holds what was erased"):
+    with pytest.raises(RecollectError, match="export refused, because the log still holds what was erased"):
         unfinished.export(tmp_path / "out" / "log.jsonl")
     assert not (tmp_path / "out").exists()
     monkeypatch.undo()

@@ -97,7 +97,7 @@ def test_a_grown_log_is_exported_again_and_only_the_rest_is_imported(open_memory
     memory.export(tmp_path / "log.jsonl")
     copy.import_(tmp_path / "log.jsonl")
     memory.remember("one more")
-    memory.export(tmp_path / "log.jsonl")
+    memory.export(tmp_path / "log.jsonl", overwrite=True)
     assert copy.import_(tmp_path / "log.jsonl").events == 1
     assert chain(copy) == chain(memory)
 
@@ -239,7 +239,7 @@ def test_an_export_that_fails_leaves_the_old_file_and_nothing_else(
 
     monkeypatch.setattr(transferring, "export_lines", lines)
     with pytest.raises(OSError, match="No space left"):
-        memory.export(out / "log.jsonl")
+        memory.export(out / "log.jsonl", overwrite=True)
     assert [path.name for path in out.iterdir()] == ["log.jsonl"]
     assert (out / "log.jsonl").read_bytes() == before
 
@@ -288,6 +288,8 @@ def test_behind_a_link_the_file_that_it_leads_to_is_written(tmp_path: Path):
     (tmp_path / "link.jsonl").symlink_to("real.jsonl")
     with Memory.open(tmp_path / "store", embedder="hash") as memory:
         memory.remember("auth sessions", id="a")
-        memory.export(tmp_path / "link.jsonl")
+        with pytest.raises(InvalidInput, match="exists already"):
+            memory.export(tmp_path / "link.jsonl")
+        memory.export(tmp_path / "link.jsonl", overwrite=True)
     assert (tmp_path / "link.jsonl").is_symlink()
     assert "auth sessions" in (tmp_path / "real.jsonl").read_text()

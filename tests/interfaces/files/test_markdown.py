@@ -179,7 +179,7 @@ def test_the_past_is_exported_as_it_was(open_memory: Open, tmp_path: Path):
     assert (done.at, done.memories) == (then, 3)
     assert (tmp_path / "then" / "plain.md").read_text("utf-8").endswith("---\n\nplain\n")
     assert memory.export(tmp_path / "then", format="markdown").removed == 1
-    with pytest.raises(InvalidInput, match="at and overwrite are for format markdown"):
+    with pytest.raises(InvalidInput, match="at is for format markdown"):
         memory.export(tmp_path / "log.jsonl", at="@1")
 
 

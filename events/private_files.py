@@ -1,0 +1,61 @@
+"""Files and directories for their owner alone, whatever the umask: what memories say is private.
+
+What exists keeps its rights; `exposed` tells when others may reach into a directory.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_FILE = 0o600
+_DIRECTORY = 0o700
+_OTHERS = 0o077
+
+
+def open_private(path: Path, flags: int) -> int:
+    """A descriptor; a file that this makes is for its owner alone."""
+    descriptor = os.open(path, flags | os.O_CLOEXEC, _FILE)
+    if (
+        flags & os.O_CREAT and os.fstat(descriptor).st_mode & _FILE != _FILE
+    ):  # the umask took the owner's rights
+        os.fchmod(descriptor, _FILE)
+    return descriptor
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """This content in a file, over what it held; not synced."""
+    with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+        file.write(data)
+
+
+def make_private(path: Path) -> None:
+    """The directory and its missing parents."""
+    if path.is_dir():
+        return
+    make_private(path.parent)
+    path.mkdir(mode=_DIRECTORY, exist_ok=True)
+    if path.stat().st_mode & _DIRECTORY != _DIRECTORY:
+        path.chmod(_DIRECTORY)
+
+
+def sync_directory(path: Path) -> None:
+    """Make the entries of a directory survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def exposed(path: Path) -> str | None:
+    """What others than its owner may do in a directory, and how to end that; None if they may do nothing."""
+    try:
+        mode = path.stat().st_mode & 0o777
+    except OSError:
+        return None
+    if not mode & _OTHERS:
+        return None
+    return (
+        f"others may reach into {path}, whose rights are {mode:04o}; `chmod -R go= {path}` keeps it private"
+    )
