@@ -9,14 +9,16 @@ from rich.text import Text
 
 from recollect.dream.night import Change, Value
 from recollect.dream.report import DreamReport
-from recollect.render import console
+from recollect.render import console, escaped
+from recollect.spelling import drawing
 
 _CHANGES_SHOWN = 20
 
 
+@drawing
 def dream(report: DreamReport) -> None:
     out = console()
-    out.print(f"[bold]{report.id}[/]  {_verdict(report)}  [dim]basis @{report.basis}[/]")
+    out.print(f"[bold]{escaped(report.id)}[/]  {_verdict(report)}  [dim]basis @{report.basis}[/]")
     for phase in report.phases:
         out.print(
             f"\n[bold]{phase.phase}[/]  [dim]looked at {phase.looked_at}, {len(phase.changes)} changes, "
@@ -32,10 +34,10 @@ def dream(report: DreamReport) -> None:
 
 def _verdict(report: DreamReport) -> str:
     if report.refused:
-        return f"[red]refused[/]: {report.refused}; nothing was written"
+        return f"[red]refused[/]: {escaped(report.refused)}; nothing was written"
     if report.dry_run:
         return "[yellow]dry run[/], nothing was written"
-    return f"[green]{'undid ' + report.undoes if report.undoes else 'dreamt'}[/], head @{report.head}"
+    return f"[green]{'undid ' + escaped(report.undoes) if report.undoes else 'dreamt'}[/], head @{report.head}"
 
 
 def _changes(changes: Sequence[Change]) -> None:
