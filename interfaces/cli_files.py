@@ -99,6 +99,7 @@ def import_(
     _show(result, as_json, "imported")
     if result.nothing_could_be_read:
         click.echo(
-            f"recollect: nothing of {inline(path)} could be read as {kind}; is it another format (--from)?", err=True
+            f"recollect: nothing of {inline(path)} could be read as {kind}; is it another format (--from)?",
+            err=True,
         )
         raise SystemExit(1)

@@ -32,7 +32,7 @@ def console() -> Console:
     """Colour and the terminal's width on a terminal; plain and wide enough for any line when piped."""
     from rich.console import Console  # noqa: PLC0415 (a result as JSON draws nothing)
 
-    out = Console(highlight=False, soft_wrap=True)
+    out = Console(highlight=False, soft_wrap=True, emoji=False)
     if not out.is_terminal:
         out.width = _PIPED_WIDTH
     return out
@@ -73,8 +73,10 @@ def answer(result: Answer) -> None:
         _answer_without_colour(result)
         return
     out = console()
-    head = f"{result.id}  " if result.id else ""
-    out.print(f"[bold]{head}[/][dim]basis @{result.basis}  formula {escaped(result.formula)}  now {result.now}[/]")
+    head = f"{escaped(result.id)}  " if result.id else ""
+    out.print(
+        f"[bold]{head}[/][dim]basis @{result.basis}  formula {escaped(result.formula)}  now {escaped(result.now)}[/]"
+    )
     for note in result.degraded:
         out.print(f"[yellow]degraded[/] {escaped(note)}")
     if not result.hits:
@@ -166,7 +168,7 @@ def happenings(results: Sequence[Happening]) -> None:
     for name in ("seq", "recorded", "event", "what"):
         table.add_column(name, overflow="fold")
     for result in results:
-        table.add_row(f"@{result.seq}", result.at, result.type, escaped(result.summary))
+        table.add_row(f"@{result.seq}", escaped(result.at), escaped(result.type), escaped(result.summary))
     console().print(table)
 
 

@@ -44,7 +44,9 @@ def comparison(result: Comparison, out: Console | None = None) -> None:
     out = out or console()
     out.print(Text.assemble(("a  ", "dim"), result.a))
     out.print(Text.assemble(("b  ", "dim"), result.b))
-    out.print(f"[dim]{result.questions} questions, {result.judged_questions} judged, {result.mode} mode[/]")
+    out.print(
+        f"[dim]{result.questions} questions, {result.judged_questions} judged, {escaped(result.mode)} mode[/]"
+    )
     if result.note:
         out.print(Text(result.note, style="yellow"))
     out.print()
@@ -72,7 +74,7 @@ def _judged(out: Console, result: Comparison) -> None:
     out.print("\n[bold]by judgements[/]")
     table = _table("metric", ">a", ">b", ">delta", "95 %", ">p", "win/tie/loss")
     for name, metric in result.judged.items():
-        table.add_row(name, *_numbers(metric))
+        table.add_row(Text(name), *_numbers(metric))
     out.print(table)
     before, after = (result.metrics[f"unjudged@{result.k}_{side}"] for side in "ab")
     out.print(f"[dim]unjudged@{result.k}: {before:.1%} of a's answers, {after:.1%} of b's[/]")
@@ -155,7 +157,9 @@ def _stage(stage: StagePart | None) -> tuple[str, str]:
 def fork(result: ForkReport) -> None:
     out = console()
     loop = "closed loop" if result.closed_loop else "accesses as recorded"
-    out.print(f"[green]forked[/] {escaped(str(result.path))}  [dim]since @{result.since}, {loop}, head @{result.head}[/]")
+    out.print(
+        f"[green]forked[/] {escaped(str(result.path))}  [dim]since @{result.since}, {loop}, head @{result.head}[/]"
+    )
     out.print(f"{result.recalls_changed} of {result.recalls} recalls answered otherwise")
     if result.closed_loop:
         out.print(

@@ -47,11 +47,15 @@ def diagnosis(result: Diagnosis) -> None:
         out.print(Text.assemble(("note  ", "dim"), note))
     if result.salvaged:
         saved = result.salvaged
-        out.print(f"salvaged  events up to @{saved.head} are in {escaped(str(saved.path))}; {saved.lost} are lost")
+        out.print(
+            f"salvaged  events up to @{saved.head} are in {escaped(str(saved.path))}; {saved.lost} are lost"
+        )
     if result.healthy:
         out.print(f"[green]healthy[/]  {escaped(result.store)}, head @{result.head}")
     else:
-        out.print(f"[red]{_count(result.problems, 'problem')}[/]  {escaped(result.store)}, head @{result.head}")
+        out.print(
+            f"[red]{_count(result.problems, 'problem')}[/]  {escaped(result.store)}, head @{result.head}"
+        )
 
 
 def _problem(problem: Problem) -> None:
@@ -62,7 +66,9 @@ def _problem(problem: Problem) -> None:
 
 
 def _some(names: Sequence[str]) -> str:
-    return escaped(", ".join(names[:_SHOWN])) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    return escaped(", ".join(names[:_SHOWN])) + (
+        f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    )
 
 
 def _count(things: Sequence[object], noun: str) -> str:

@@ -19,7 +19,9 @@ _COUNTS = ("remembered", "revised", "forgotten", "linked", "unchanged")
 def exported(result: Transfer | MarkdownExport) -> None:
     out = console()
     if isinstance(result, Transfer):
-        out.print(f"[green]exported[/] {_WHAT[result.format]} to {escaped(str(result.path))}  [dim]{_extent(result)}[/]")
+        out.print(
+            f"[green]exported[/] {_WHAT[result.format]} to {escaped(str(result.path))}  [dim]{_extent(result)}[/]"
+        )
         return
     as_of = "" if result.at == result.head else f" as of @{result.at}"
     out.print(
@@ -37,12 +39,14 @@ def imported(result: ImportReport) -> None:
     out = console()
     verb = "would import" if result.dry_run else "imported"
     if result.format == LOG:
-        out.print(f"[green]{verb}[/] {result.events} new events of {escaped(str(result.path))}  [dim]{_extent(result)}[/]")
+        out.print(
+            f"[green]{verb}[/] {result.events} new events of {escaped(str(result.path))}  [dim]{_extent(result)}[/]"
+        )
         return
     for note in result.notes:
         out.print(Text(note, "dim"))
     out.print(
-        f"[green]{verb}[/] {escaped(str(result.path))} ({result.format}): {result.read:,} read  [dim]{_extent(result)}[/]"
+        f"[green]{verb}[/] {escaped(str(result.path))} ({escaped(result.format)}): {result.read:,} read  [dim]{_extent(result)}[/]"
     )
     counts = {name: getattr(result, name) for name in _COUNTS}
     out.print("  ".join(f"{name} {count:,}" for name, count in counts.items() if count) or "nothing to write")
@@ -57,4 +61,4 @@ def imported(result: ImportReport) -> None:
 
 
 def _extent(result: Transfer | MarkdownExport | ImportReport) -> str:
-    return f"head @{result.head}, chain {result.chain[:16]}…"
+    return escaped(f"head @{result.head}, chain {result.chain[:16]}…")

@@ -31,7 +31,9 @@ def _table(*names: str) -> Table:
     """Columns of numbers are named with a leading `>`."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in names:
-        table.add_column(Text(name.removeprefix(">")), justify="right" if name.startswith(">") else "left", no_wrap=True)
+        table.add_column(
+            Text(name.removeprefix(">")), justify="right" if name.startswith(">") else "left", no_wrap=True
+        )
     return table
 
 

@@ -377,7 +377,16 @@ def test_the_command_ends_in_one_line_whatever_the_query_takes(query, seconds, s
     """Single values that DuckDB does not count are bounded by the process."""
     with Memory.open(tmp_path / "store", embedder="hash") as memory:
         memory.remember("tea")
-    command = [sys.executable, "-m", "recollect", "sql", "--no-daemon", "--store", str(tmp_path / "store"), "--timeout"]
+    command = [
+        sys.executable,
+        "-m",
+        "recollect",
+        "sql",
+        "--no-daemon",
+        "--store",
+        str(tmp_path / "store"),
+        "--timeout",
+    ]
     done = subprocess.run([*command, str(seconds), query], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert says in done.stderr

@@ -227,7 +227,9 @@ def test_where_all_are_at_work_a_new_client_is_refused_in_words(running):
     server = running(PATIENT._replace(connections_max=3))
     with ExitStack() as stack:
         for _ in range(3):
-            stream = stack.enter_context(closing(server.connect(b"GET /ticks HTTP/1.1\r\nHost: here\r\n\r\n")))
+            stream = stack.enter_context(
+                closing(server.connect(b"GET /ticks HTTP/1.1\r\nHost: here\r\n\r\n"))
+            )
             said = b""
             while b"first" not in said:
                 said += stream.recv(1_000)
@@ -242,7 +244,7 @@ def test_three_hundred_silent_clients_leave_a_server_with_few_files_reachable(tm
     """The real commands with their own limits, in a process that may open 256 files."""
     port_of = {"serve": ["--port", "0", "--json"], "mcp": ["--http", "127.0.0.1:0", "--no-daemon"]}[command]
     options = ["--store", str(tmp_path / "store"), "--embedder", "hash", *port_of]
-    limited = f"ulimit -n 256; exec {sys.executable} -m recollect {command} \"$@\""
+    limited = f'ulimit -n 256; exec {sys.executable} -m recollect {command} "$@"'
     with subprocess.Popen(
         ["bash", "-c", limited, "-", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
