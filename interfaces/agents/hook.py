@@ -63,7 +63,7 @@ def read(raw: bytes) -> Prompted:
     """The hook's input; InvalidInput if this is not one."""
     try:
         given = msgspec.json.decode(raw, type=Prompted)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise InvalidInput(
             f"standard input is not the JSON of a Claude Code hook ({error}); see docs/agents.md, or use --prompt"
         ) from None

@@ -32,6 +32,7 @@ DEFAULT_ADDRESS = f"{DEFAULT_HOST}:{DEFAULT_PORT}"
 BODY_BYTES_MAX = 2_000_000
 REQUESTS_PER_MINUTE = 600
 _SHUTDOWN_S = 2
+_BACKLOG = 2_048
 
 
 class Address(NamedTuple):
@@ -126,7 +127,7 @@ def _bound(address: Address) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        listener.listen()  # whoever reads the announced address can connect at once
+        listener.listen(_BACKLOG)  # whoever reads the announced address can connect at once
     except OSError as error:
         listener.close()
         raise InvalidInput(

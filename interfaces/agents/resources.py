@@ -15,7 +15,6 @@ from urllib.parse import quote, unquote
 from recollect.agents import text
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.spelling import block, closed, identifier, inline
-from recollect.summary import shorten
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -70,6 +69,8 @@ def listed(memory: Memory, cursor: str | None) -> tuple[list[Listed], str | None
 
 
 def title_of(content: str) -> str:
+    from recollect.summary import shorten  # noqa: PLC0415 (tools are listed before the engine is loaded)
+
     return shorten(content, _TITLE_CHARACTERS)
 
 

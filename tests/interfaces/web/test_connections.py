@@ -239,6 +239,13 @@ def test_where_all_are_at_work_a_new_client_is_refused_in_words(running):
     assert "try again" in json.loads(said.partition(b"\r\n\r\n")[2])["error"]
 
 
+def ask(port: int) -> None:
+    """One honest request, which is answered: it wants an event stream, and says so."""
+    with closing(socket.create_connection(("127.0.0.1", port), timeout=GENEROUS_S)) as honest:
+        honest.sendall(f"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n".encode())
+        assert until_closed(honest).startswith(b"HTTP/1.1 4")
+
+
 @pytest.mark.parametrize("command", ["serve", "mcp"])
 def test_three_hundred_silent_clients_leave_a_server_with_few_files_reachable(tmp_path, command):
     """The real commands with their own limits, in a process that may open 256 files."""
@@ -251,16 +258,12 @@ def test_three_hundred_silent_clients_leave_a_server_with_few_files_reachable(tm
         try:
             line = process.stdout.readline() if command == "serve" else process.stderr.readline()
             port = int(line.split("127.0.0.1:")[1].split("/")[0].split('"')[0])
+            ask(port)
             with ExitStack() as stack:
                 for _ in range(300):
                     silent = socket.create_connection(("127.0.0.1", port), timeout=GENEROUS_S)
                     stack.enter_context(closing(silent))
-                request = f"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n".encode()
-                honest = stack.enter_context(
-                    closing(socket.create_connection(("127.0.0.1", port), timeout=GENEROUS_S))
-                )
-                honest.sendall(request)
-                assert until_closed(honest).startswith(b"HTTP/1.1 4")  # it wants an event stream, and says so
+                ask(port)
         finally:
             process.terminate()
             process.communicate(timeout=GENEROUS_S)
