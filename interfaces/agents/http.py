@@ -87,18 +87,18 @@ async def listen(
 ) -> None:
     import uvicorn  # noqa: PLC0415 (only an HTTP server pays for it)
 
-    from recollect.web.connections import protocol  # noqa: PLC0415
+    from recollect.web.connections import ACCEPTED_AT_ONCE, Server, protocol  # noqa: PLC0415
 
     with _bound(address) as listener:
         port = listener.getsockname()[1]
         app = application(behind, scope, Address(address.host, port), token=token, dream_every=dream_every)
         config = uvicorn.Config(
             app, log_config=None, access_log=False, timeout_graceful_shutdown=_SHUTDOWN_S, lifespan="on",
-            http=protocol(),
+            http=protocol(), backlog=ACCEPTED_AT_ONCE,
         )  # fmt: skip
         shown = f"[{address.host}]" if ":" in address.host else address.host
         log.warning("serving http://%s:%d%s", shown, port, PATH)
-        await uvicorn.Server(config).serve(sockets=[listener])
+        await Server(config).serve(sockets=[listener])
 
 
 def application(

@@ -10,6 +10,9 @@ What a connection may take depends on whom it waits for:
 A request that is late is answered with 408 where nothing was answered yet. Above `connections_max` the connection that
 has waited longest in any phase but `work` makes room, one of the client that holds the most; if all are at work, the
 new one gets a 503. So a fresh request is answered beside any number of silent connections.
+
+asyncio accepts as many connections at once as the backlog is long, before a protocol hears of the first: a burst would
+take all files of the process. So it is told of a short one, and the socket's own is made long again.
 """
 
 from __future__ import annotations
@@ -17,16 +20,20 @@ from __future__ import annotations
 import asyncio
 import json
 import resource
+import socket
 from collections import Counter
 from typing import Literal, NamedTuple
 
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 Phase = Literal["request", "body", "answer", "work"]
 
 BYTES_A_WINDOW = 16_384
 CONNECTIONS_MAX = 256
-_FILES_KEPT = 96
+ACCEPTED_AT_ONCE = 16
+_BACKLOG = 2_048
+_FILES_KEPT = 160
 _CHECKS_A_WINDOW = 8
 
 
@@ -50,6 +57,15 @@ def limits_here() -> Limits:
 def protocol(limits: Limits | None = None) -> type[H11Protocol]:
     """What `uvicorn.Config` takes as `http`."""
     return type("LimitedProtocol", (_Limited,), {"limits": limits or limits_here()})
+
+
+class Server(uvicorn.Server):
+    """A server whose connections are limited; its configuration says `http=protocol()` and `backlog=ACCEPTED_AT_ONCE`."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(_BACKLOG)
 
 
 class _Limited(H11Protocol):

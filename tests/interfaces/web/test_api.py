@@ -386,7 +386,7 @@ def test_a_taken_port_is_one_clear_line(server, tmp_path):
 @pytest.mark.parametrize("nested", [("[", "]"), ('{"a":', "}")], ids=["lists", "objects"])
 def test_a_deeply_nested_body_is_a_bad_request(ask, levels, nested):
     opens, closes = nested
-    for path in ("/api/recall", "/api/memories"):
+    for path in ("/api/recall", "/api/remember"):
         body = (
             '{"q": "tea", "content": '
             + opens * levels

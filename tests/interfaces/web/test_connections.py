@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 
-from recollect.web.connections import Limits, protocol
+from recollect.web.connections import ACCEPTED_AT_ONCE, Limits, Server, protocol
 
 GENEROUS_S = 60
 """How long a test waits for what must happen; it happens after the tiny limits below."""
@@ -60,8 +60,10 @@ class Running:
             ]
         )  # fmt: skip
         self.listening = socket.create_server(("127.0.0.1", 0))
-        config = uvicorn.Config(self.app, http=protocol(limits), log_level="critical", lifespan="off")
-        self.server = uvicorn.Server(config)
+        config = uvicorn.Config(
+            self.app, http=protocol(limits), backlog=ACCEPTED_AT_ONCE, log_level="critical", lifespan="off"
+        )
+        self.server = Server(config)
         self.thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
         self.thread.start()
 
