@@ -73,7 +73,7 @@ def drawing(render: Callable[Concatenate[T, P], None]) -> Callable[Concatenate[T
     """A renderer for a terminal, which gets its result spelled out."""
 
     @wraps(render)
-    def draw(result: T, *args: P.args, **options: P.kwargs) -> None:
+    def draw(result: T, /, *args: P.args, **options: P.kwargs) -> None:
         render(spelled(result), *args, **options)
 
     return draw

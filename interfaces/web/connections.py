@@ -25,7 +25,7 @@ from collections import Counter
 from typing import Literal, NamedTuple
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 Phase = Literal["request", "body", "answer", "work"]
 
@@ -106,7 +106,7 @@ class _Limited(H11Protocol):
     def standing(self) -> tuple[Phase, float, int]:
         """Whom the connection waits for, the time, and how far what it waits for has come."""
         unsent = self.transport.get_write_buffer_size()
-        cycle = self.cycle
+        cycle: RequestResponseCycle | None = self.cycle
         phase: Phase
         if unsent:
             phase = "answer"
