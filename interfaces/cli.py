@@ -136,7 +136,9 @@ def was_named(option: str) -> bool:
 
 
 def _say(note: str) -> None:
-    click.echo(f"recollect: {note}", err=True)
+    from recollect.spelling import block  # noqa: PLC0415 (imports wait until needed)
+
+    click.echo(f"recollect: {block(note)}", err=True)
 
 
 def _say_nothing(_: str) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.cli import _common, _memory, _unembedded, main
+from recollect.spelling import inline
 
 if TYPE_CHECKING:
     from recollect.dream.report import DreamReport
@@ -80,7 +81,7 @@ def _stay(every: str, store: str, embedder: str, as_json: bool) -> None:
 
 def _failed(error: RecollectError | None) -> None:
     if error is not None:
-        click.echo(f"recollect: a dream failed and is tried again: {error}", err=True)
+        click.echo(f"recollect: a dream failed and is tried again: {inline(str(error))}", err=True)
 
 
 @main.command()

@@ -7,6 +7,7 @@ import sys
 import click
 
 from recollect.cli import Failure, _common, _memory, main, progress_bar
+from recollect.spelling import identifier
 
 _LISTS = {"kind": "kinds", "tag": "tags", "entity": "entities", "source": "sources"}
 _SINGLE = ("project", "session", "since", "until", "valid_at", "min_importance")
@@ -87,7 +88,7 @@ def _confirm(ids: tuple[str, ...], yes: bool) -> None:
             f"this would erase {_count(ids)} for good and nobody can be asked here; "
             f"say --yes to do it, or --dry-run to look first"
         )
-    shown = ", ".join(ids[:5]) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
+    shown = ", ".join(map(identifier, ids[:5])) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
     if not click.confirm(f"Erase {_count(ids)} for good ({shown})?"):
         raise Failure("nothing was erased")
 

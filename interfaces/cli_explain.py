@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import click
 
 from recollect import completing
 from recollect.cli import Failure, _clear_errors, _memory, _unembedded, main
+from recollect.spelling import block, inline, visible
 
 if TYPE_CHECKING:
     from recollect.query.explanation import Explanation
@@ -113,7 +115,7 @@ def show(name: str, as_json: bool) -> None:
     if as_json:
         click.echo(render.to_json({**_summary(formula), "text": text}))
     else:
-        click.echo(text, nl=False)
+        click.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
 
 
 def _text(name: str) -> str:
@@ -144,9 +146,9 @@ def check(file: str, as_json: bool) -> None:
     try:
         formula = parse(text, origin=file)
     except InvalidFormula as error:
-        click.echo(render.to_json({"ok": False, "problem": error.problem}) if as_json else str(error))
+        click.echo(render.to_json({"ok": False, "problem": error.problem}) if as_json else block(str(error)))
         raise SystemExit(1) from None
     if as_json:
         click.echo(render.to_json({"ok": True, **_summary(formula)}))
     else:
-        click.echo(f"OK  {formula.label}, {len(formula.stages)} stages")
+        click.echo(f"OK  {inline(formula.label)}, {len(formula.stages)} stages")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from recollect.cli import Failure, _common, _memory, _unembedded, main, progress_bar
+from recollect.spelling import inline
 
 _EXPORTS = ("jsonl", "parquet", "markdown")
 _IMPORTING = {"log": "importing", "mem0": "importing rows"}
@@ -87,7 +88,7 @@ def import_(
     except RecollectError as error:
         raise Failure(str(error)) from None
     if format_ is None and kind != LOG and not as_json:
-        click.echo(f"{path} looks like {kind}", err=True)
+        click.echo(f"{inline(path)} looks like {kind}", err=True)
     if dry_run and not Path(store).expanduser().is_dir():
         store = ":memory:"
     used = "none" if kind == LOG or dry_run else embedder
@@ -102,6 +103,7 @@ def import_(
     _show(result, as_json, "imported")
     if result.nothing_could_be_read:
         click.echo(
-            f"recollect: nothing of {path} could be read as {kind}; is it another format (--from)?", err=True
+            f"recollect: nothing of {inline(path)} could be read as {kind}; is it another format (--from)?",
+            err=True,
         )
         raise SystemExit(1)

@@ -13,6 +13,7 @@ import click
 from recollect.cli import _common, embedder_named, main, was_named
 from recollect.commands import AtOnce
 from recollect.events.errors import InvalidInput
+from recollect.spelling import inline
 
 if TYPE_CHECKING:
     from recollect.embedder import Embedder
@@ -106,7 +107,7 @@ def hook(
         click.echo(f"recollect hook: {error}", err=True)
         raise AtOnce(0) from None
     except Exception as error:  # noqa: BLE001 (whatever it is, it must not block the prompt)
-        click.echo(f"recollect hook: {error}; nothing was injected", err=True)
+        click.echo(f"recollect hook: {inline(str(error))}; nothing was injected", err=True)
 
 
 def _is_there(store: str) -> bool:

@@ -9,6 +9,7 @@ import click
 
 from recollect import completing
 from recollect.cli import Failure, _common, _given, _memory, _unembedded, main, progress_bar
+from recollect.commands import AtOnce
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -185,11 +186,20 @@ def bisect(
     metavar="NAME=VALUE",
     help="Bound to $NAME; may be repeated. 123, true and null are read as such, '\"123\"' as text.",
 )
+@click.option(
+    "--timeout",
+    "seconds",
+    type=click.FloatRange(min=0, min_open=True, max=86_400),
+    default=30.0,
+    show_default=True,
+    help="End the query after so many seconds.",
+)
 @_unembedded
-def sql(query: str, params: tuple[str, ...], store: str, as_json: bool) -> None:
+def sql(query: str, params: tuple[str, ...], seconds: float, store: str, as_json: bool) -> None:
     """Ask the store in SQL (DuckDB, read only).
 
     Tables: events, memories, memory_history, recalls, rankings, edges, dreams, and memories_as_of(seq).
+    RECOLLECT_SQL_MEMORY in the environment says how much memory a query may use, such as 2GB.
 
     \b
     Example:
@@ -197,9 +207,17 @@ def sql(query: str, params: tuple[str, ...], store: str, as_json: bool) -> None:
       recollect sql 'SELECT id, access_count FROM memories_as_of($seq)' --param seq=120
     """
     from recollect import render_travel  # noqa: PLC0415
+    from recollect.projections.sql_limits import QueryAbandoned, bounded_memory  # noqa: PLC0415
 
-    with _memory(store) as memory:
-        result = memory.sql(query, **dict(_parameter(text) for text in params))
+    given = dict(_parameter(text) for text in params)
+    try:
+        with _memory(store) as memory:
+            memory.sql("SELECT 1")  # the tables are made before the query's own memory is measured
+            with bounded_memory():
+                result = memory.sql(query, timeout=seconds, **given)
+    except QueryAbandoned as error:
+        Failure(str(error)).show()
+        raise AtOnce(Failure.exit_code) from None
     if as_json:
         click.echo(render_travel.to_jsonable(result))
     else:
@@ -213,6 +231,6 @@ def _parameter(text: str) -> tuple[str, Any]:
         raise Failure(f"--param {text!r} is not NAME=VALUE")
     try:
         parsed = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return name, value
     return name, parsed if isinstance(parsed, (int, float, bool, str)) or parsed is None else value

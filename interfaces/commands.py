@@ -88,7 +88,9 @@ class Failure(click.ClickException):
     exit_code = 2
 
     def show(self, file: Any = None) -> None:  # noqa: ARG002 (click's signature)
-        click.echo(f"recollect: {self.message}", err=True)
+        from recollect.spelling import block  # noqa: PLC0415 (only what goes wrong needs it)
+
+        click.echo(f"recollect: {block(self.message)}", err=True)
 
 
 class Interrupted(Failure):

@@ -16,6 +16,7 @@ OFFERED_MAX = 50
 def memory_ids(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Memories whose id begins so, with what they say."""
     from recollect.memory import Memory  # noqa: PLC0415 (only when a memory is completed)
+    from recollect.spelling import inline  # noqa: PLC0415
     from recollect.summary import shorten  # noqa: PLC0415
 
     folder = Path(str(ctx.params.get("store") or "~/.recollect")).expanduser()
@@ -23,7 +24,8 @@ def memory_ids(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[
         return []
     try:
         with Memory.open(folder, embedder=None) as memory:
-            found = [memo for memo in memory.memories() if memo.id.startswith(incomplete)]
+            named = (memo for memo in memory.memories() if memo.id.startswith(incomplete))
+            found = [memo for memo in named if inline(memo.id) == memo.id]  # a shell takes a line for an id
     except Exception:  # noqa: BLE001 (a damaged store is no reason to break the line being typed)
         return []
     return [CompletionItem(memo.id, help=shorten(memo.content)) for memo in found[:OFFERED_MAX]]

@@ -12,7 +12,8 @@ import click
 import msgspec
 
 from recollect.answers import Answer, Happening, Memo, Status
-from recollect.summary import shorten, visible
+from recollect.spelling import block, drawing, inline
+from recollect.summary import shorten
 from recollect.when import iso
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def console() -> Console:
     """Colour and the terminal's width on a terminal; plain and wide enough for any line when piped."""
     from rich.console import Console  # noqa: PLC0415 (a result as JSON draws nothing)
 
-    out = Console(highlight=False, soft_wrap=True)
+    out = Console(highlight=False, soft_wrap=True, emoji=False)
     if not out.is_terminal:
         out.width = _PIPED_WIDTH
     return out
@@ -46,14 +47,17 @@ def to_json(value: object) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
+@drawing
 def remembered(result: Mapping[str, object]) -> None:
     _done("remembered", str(result["id"]), f"head @{result['head']}")
 
 
+@drawing
 def revised(result: Mapping[str, object]) -> None:
     _done("revised", str(result["id"]), f"revision {result['revision_count']}")
 
 
+@drawing
 def written(result: Mapping[str, object]) -> None:
     _done("written", f"@{result['seq']}")
 
@@ -63,15 +67,18 @@ def _done(deed: str, to: str, note: str = "") -> None:
     click.echo(line, color=draws() and not os.environ.get("NO_COLOR"))
 
 
+@drawing
 def answer(result: Answer) -> None:
     if not draws():
         _answer_without_colour(result)
         return
     out = console()
-    head = f"{result.id}  " if result.id else ""
-    out.print(f"[bold]{head}[/][dim]basis @{result.basis}  formula {result.formula}  now {result.now}[/]")
+    head = f"{escaped(result.id)}  " if result.id else ""
+    out.print(
+        f"[bold]{head}[/][dim]basis @{result.basis}  formula {escaped(result.formula)}  now {escaped(result.now)}[/]"
+    )
     for note in result.degraded:
-        out.print(f"[yellow]degraded[/] {note}")
+        out.print(f"[yellow]degraded[/] {escaped(note)}")
     if not result.hits:
         out.print("nothing matches")
         return
@@ -130,11 +137,12 @@ def escaped(text: str) -> str:
     """A text with brackets in it, shown as it is."""
     from rich.markup import escape  # noqa: PLC0415
 
-    return escape(visible(text))
+    return escape(inline(text))
 
 
+@drawing
 def memo(result: Memo) -> None:
-    click.echo(visible(result.content) if sys.stdout.isatty() else result.content, color=True)
+    click.echo(block(result.content))
     pairs: dict[str, object] = {
         "id": result.id,
         "as of": f"@{result.at}",
@@ -154,15 +162,17 @@ def _readable(name: str, value: object) -> str:
     )
 
 
+@drawing
 def happenings(results: Sequence[Happening]) -> None:
     table = plain_table()
     for name in ("seq", "recorded", "event", "what"):
         table.add_column(name, overflow="fold")
     for result in results:
-        table.add_row(f"@{result.seq}", result.at, result.type, escaped(result.summary))
+        table.add_row(f"@{result.seq}", escaped(result.at), escaped(result.type), escaped(result.summary))
     console().print(table)
 
 
+@drawing
 def verification(report: VerifyReport) -> None:
     out = console()
     how = "against rank-bm25 and a brute-force scan" if report.independent else "bit for bit"
@@ -176,14 +186,15 @@ def verification(report: VerifyReport) -> None:
     out.print(f"[red]not exact[/]  {len(report.differences)} of {report.checked} recalls differ ({how})")
     for finding in report.damage[:_DIFFERENCES_SHOWN]:
         out.print(
-            f"  the log is damaged at @{finding.seq}: {finding.problem} ({finding.path}, byte {finding.offset})"
+            f"  the log is damaged at @{finding.seq}: {escaped(finding.problem)} "
+            f"({escaped(finding.path)}, byte {finding.offset})"
         )
     if report.unreadable:
         out.print(f"  {report.unreadable} recalls could not be checked: what they need lies in the damage")
     for difference in report.differences[:_DIFFERENCES_SHOWN]:
         out.print(
-            f"  {difference.recall} rank {difference.rank}: recorded {difference.recorded}, "
-            f"replayed {difference.replayed}; {difference.reason}"
+            f"  {escaped(difference.recall)} rank {difference.rank}: recorded {escaped(str(difference.recorded))}, "
+            f"replayed {escaped(str(difference.replayed))}; {escaped(difference.reason)}"
         )
     _redactions(out, report)
 
@@ -196,11 +207,12 @@ def _redactions(out: Console, report: VerifyReport) -> None:
             f"erased since cannot come out as recorded"
         )
     for redacted in report.redactions[:_DIFFERENCES_SHOWN]:
-        out.print(f"  {redacted.recall}: {redacted.reason}")
+        out.print(f"  {escaped(redacted.recall)}: {escaped(redacted.reason)}")
     for note in report.notes:
-        out.print(f"[yellow]note[/]  {note}")
+        out.print(f"[yellow]note[/]  {escaped(note)}")
 
 
+@drawing
 def status(result: Status) -> None:
     counts = ", ".join(f"{count:,} {name}" for name, count in result.by_status.items()) or "none"
     sizes = f"log {size(result.log_bytes)} in {result.segments} segments, cache {size(result.cache_bytes)}"

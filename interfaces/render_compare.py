@@ -11,10 +11,11 @@ from rich.text import Text
 
 from recollect.query.explanation import Explanation, StagePart
 from recollect.reembedding import ReembedReport
-from recollect.render import console
+from recollect.render import console, escaped
 from recollect.replay.comparison import Comparison, JudgedMetric, Mover, QuestionRow
 from recollect.replay.drill import BothWays, Drilldown
 from recollect.replay.fork import ForkReport
+from recollect.spelling import drawing
 from recollect.summary import shorten
 
 _ROWS_SHOWN = 10
@@ -38,11 +39,14 @@ def meaning(metric: str) -> str:
     return _MEANINGS.get(name, "").format(parameter)
 
 
+@drawing
 def comparison(result: Comparison, out: Console | None = None) -> None:
     out = out or console()
     out.print(Text.assemble(("a  ", "dim"), result.a))
     out.print(Text.assemble(("b  ", "dim"), result.b))
-    out.print(f"[dim]{result.questions} questions, {result.judged_questions} judged, {result.mode} mode[/]")
+    out.print(
+        f"[dim]{result.questions} questions, {result.judged_questions} judged, {escaped(result.mode)} mode[/]"
+    )
     if result.note:
         out.print(Text(result.note, style="yellow"))
     out.print()
@@ -70,7 +74,7 @@ def _judged(out: Console, result: Comparison) -> None:
     out.print("\n[bold]by judgements[/]")
     table = _table("metric", ">a", ">b", ">delta", "95 %", ">p", "win/tie/loss")
     for name, metric in result.judged.items():
-        table.add_row(name, *_numbers(metric))
+        table.add_row(Text(name), *_numbers(metric))
     out.print(table)
     before, after = (result.metrics[f"unjudged@{result.k}_{side}"] for side in "ab")
     out.print(f"[dim]unjudged@{result.k}: {before:.1%} of a's answers, {after:.1%} of b's[/]")
@@ -92,7 +96,7 @@ def _questions(out: Console, rows: Sequence[QuestionRow]) -> None:
     table = _table("recall", "question", ">rbo@0.9", ">churn", ">entered", ">left")
     for row in rows:
         table.add_row(
-            row.name,
+            Text(row.name),
             Text(shorten(row.text, _TEXT_SHOWN)),
             f"{row.rbo:.3f}",
             f"{row.churn:.2f}",
@@ -107,7 +111,7 @@ def _movers(out: Console, movers: Sequence[Mover]) -> None:
     table = _table("recall", ">a", ">b", "memory", "question")
     for mover in movers[:_ROWS_SHOWN]:
         table.add_row(
-            mover.question,
+            Text(mover.question),
             _rank(mover.rank_a),
             _rank(mover.rank_b),
             Text(shorten(mover.content or mover.id, _TEXT_SHOWN)),
@@ -116,6 +120,7 @@ def _movers(out: Console, movers: Sequence[Mover]) -> None:
     out.print(table)
 
 
+@drawing
 def drilldown(result: Drilldown) -> None:
     """Both explanations of every memory, side by side, stage by stage."""
     out = console()
@@ -133,7 +138,7 @@ def _both_ways(out: Console, memory: BothWays) -> None:
         out.print(Text(f"  {side}  {explanation.sentence}", style="dim"))
     table = _table("  stage of a", ">score", "  stage of b", ">score")
     for left, right in zip_longest(_scoring(memory.a), _scoring(memory.b)):
-        table.add_row(*_stage(left), *_stage(right))
+        table.add_row(*map(Text, (*_stage(left), *_stage(right))))
     out.print(table)
 
 
@@ -148,10 +153,13 @@ def _stage(stage: StagePart | None) -> tuple[str, str]:
     return f"  {stage.number}. {stage.title}", f"{stage.after:.12g}"
 
 
+@drawing
 def fork(result: ForkReport) -> None:
     out = console()
     loop = "closed loop" if result.closed_loop else "accesses as recorded"
-    out.print(f"[green]forked[/] {result.path}  [dim]since @{result.since}, {loop}, head @{result.head}[/]")
+    out.print(
+        f"[green]forked[/] {escaped(str(result.path))}  [dim]since @{result.since}, {loop}, head @{result.head}[/]"
+    )
     out.print(f"{result.recalls_changed} of {result.recalls} recalls answered otherwise")
     if result.closed_loop:
         out.print(
@@ -164,9 +172,10 @@ def fork(result: ForkReport) -> None:
         out.print(note, style="yellow", markup=False)
 
 
+@drawing
 def reembedding(result: ReembedReport) -> None:
     console().print(
-        f"[green]embedded[/] {result.embedded} memories with {result.embedder}, "
+        f"[green]embedded[/] {result.embedded} memories with {escaped(result.embedder)}, "
         f"[dim]the store's embedder since @{result.adopted}, head @{result.head}[/]"
     )
 

@@ -9,17 +9,19 @@ from rich.text import Text
 
 from recollect.dream.night import Change, Value
 from recollect.dream.report import DreamReport
-from recollect.render import console
+from recollect.render import console, escaped
+from recollect.spelling import drawing
 
 _CHANGES_SHOWN = 20
 
 
+@drawing
 def dream(report: DreamReport) -> None:
     out = console()
-    out.print(f"[bold]{report.id}[/]  {_verdict(report)}  [dim]basis @{report.basis}[/]")
+    out.print(f"[bold]{escaped(report.id)}[/]  {_verdict(report)}  [dim]basis @{report.basis}[/]")
     for phase in report.phases:
         out.print(
-            f"\n[bold]{phase.phase}[/]  [dim]looked at {phase.looked_at}, {len(phase.changes)} changes, "
+            f"\n[bold]{escaped(phase.phase)}[/]  [dim]looked at {phase.looked_at}, {len(phase.changes)} changes, "
             f"{phase.facts} events[/]"
         )
         _changes(phase.changes)
@@ -27,15 +29,17 @@ def dream(report: DreamReport) -> None:
         out.print(f"\n[yellow]left alone[/]  [dim]{len(report.left)}[/]")
         _changes(report.left)
     if report.metrics:
-        out.print("\n" + "  ".join(f"{name} {value:g}" for name, value in report.metrics.items()))
+        out.print(Text("\n" + "  ".join(f"{name} {value:g}" for name, value in report.metrics.items())))
 
 
 def _verdict(report: DreamReport) -> str:
     if report.refused:
-        return f"[red]refused[/]: {report.refused}; nothing was written"
+        return f"[red]refused[/]: {escaped(report.refused)}; nothing was written"
     if report.dry_run:
         return "[yellow]dry run[/], nothing was written"
-    return f"[green]{'undid ' + report.undoes if report.undoes else 'dreamt'}[/], head @{report.head}"
+    return (
+        f"[green]{'undid ' + escaped(report.undoes) if report.undoes else 'dreamt'}[/], head @{report.head}"
+    )
 
 
 def _changes(changes: Sequence[Change]) -> None:

@@ -9,11 +9,13 @@ from rich.text import Text
 from recollect.doctor import Diagnosis
 from recollect.doctor_caches import Problem
 from recollect.erasing import ErasureReport
-from recollect.render import console
+from recollect.render import console, escaped
+from recollect.spelling import drawing
 
 _SHOWN = 10
 
 
+@drawing
 def erasure(report: ErasureReport) -> None:
     out = console()
     if not report.ids:
@@ -40,6 +42,7 @@ def erasure(report: ErasureReport) -> None:
         out.print(Text(f"    {copy.path} ({copy.kind} of {copy.at[:19]}Z, up to @{copy.upto})"))
 
 
+@drawing
 def diagnosis(result: Diagnosis) -> None:
     out = console()
     for problem in result.fixed:
@@ -50,13 +53,17 @@ def diagnosis(result: Diagnosis) -> None:
         out.print(Text.assemble(("note  ", "dim"), note))
     if result.salvaged:
         saved = result.salvaged
-        out.print(f"salvaged  events up to @{saved.head} are in {saved.path}; {saved.lost} are lost")
+        out.print(
+            f"salvaged  events up to @{saved.head} are in {escaped(str(saved.path))}; {saved.lost} are lost"
+        )
         for note in saved.degraded:
             out.print(Text(note, "yellow"))
     if result.healthy:
-        out.print(f"[green]healthy[/]  {result.store}, head @{result.head}")
+        out.print(f"[green]healthy[/]  {escaped(result.store)}, head @{result.head}")
     else:
-        out.print(f"[red]{_count(result.problems, 'problem')}[/]  {result.store}, head @{result.head}")
+        out.print(
+            f"[red]{_count(result.problems, 'problem')}[/]  {escaped(result.store)}, head @{result.head}"
+        )
 
 
 def _problem(problem: Problem) -> None:
@@ -67,7 +74,9 @@ def _problem(problem: Problem) -> None:
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    return escaped(", ".join(names[:_SHOWN])) + (
+        f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    )
 
 
 def _count(things: Sequence[object], noun: str) -> str:

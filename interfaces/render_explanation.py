@@ -10,6 +10,7 @@ from rich.tree import Tree
 from recollect.projections.lexical import TermDetail
 from recollect.query.explanation import ChannelPart, Counterfactual, Explanation, Neighbour, StagePart
 from recollect.render import console
+from recollect.spelling import drawing
 from recollect.summary import shorten
 
 _BAR_WIDTH = 24
@@ -18,6 +19,7 @@ _DIGEST_SHOWN = 12
 _TERMS_SHOWN = 12
 
 
+@drawing
 def explanation(result: Explanation) -> None:
     out = console()
     out.print(Text(result.sentence, style="bold"))

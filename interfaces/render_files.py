@@ -9,22 +9,26 @@ from rich.text import Text
 from recollect.files.detecting import LOG
 from recollect.files.markdown_export import MarkdownExport
 from recollect.files.report import ImportReport
-from recollect.render import console
+from recollect.render import console, escaped
+from recollect.spelling import drawing
 from recollect.transferring import Transfer
 
 _WHAT = {"jsonl": "the log", "parquet": "the tables"}
 _COUNTS = ("remembered", "revised", "forgotten", "linked", "unchanged")
 
 
+@drawing
 def exported(result: Transfer | MarkdownExport) -> None:
     out = console()
     if isinstance(result, Transfer):
-        out.print(f"[green]exported[/] {_WHAT[result.format]} to {result.path}  [dim]{_extent(result)}[/]")
+        out.print(
+            f"[green]exported[/] {_WHAT[result.format]} to {escaped(str(result.path))}  [dim]{_extent(result)}[/]"
+        )
         _degraded(result.degraded)
         return
     as_of = "" if result.at == result.head else f" as of @{result.at}"
     out.print(
-        f"[green]exported[/] {result.memories:,} memories{as_of} to {result.path}  [dim]{_extent(result)}[/]"
+        f"[green]exported[/] {result.memories:,} memories{as_of} to {escaped(str(result.path))}  [dim]{_extent(result)}[/]"
     )
     out.print(f"written {result.written:,}  unchanged {result.unchanged:,}  removed {result.removed:,}")
     for name in result.kept:
@@ -39,21 +43,25 @@ def _degraded(notes: Sequence[str]) -> None:
         console().print(Text(note, "yellow"))
 
 
+@drawing
 def imported(result: ImportReport) -> None:
     out = console()
     verb = "would import" if result.dry_run else "imported"
     if result.format == LOG:
-        out.print(f"[green]{verb}[/] {result.events} new events of {result.path}  [dim]{_extent(result)}[/]")
+        out.print(
+            f"[green]{verb}[/] {result.events} new events of {escaped(str(result.path))}  [dim]{_extent(result)}[/]"
+        )
         return
     for note in result.notes:
         out.print(Text(note, "dim"))
     out.print(
-        f"[green]{verb}[/] {result.path} ({result.format}): {result.read:,} read  [dim]{_extent(result)}[/]"
+        f"[green]{verb}[/] {escaped(str(result.path))} ({escaped(result.format)}): {result.read:,} read  [dim]{_extent(result)}[/]"
     )
     counts = {name: getattr(result, name) for name in _COUNTS}
     out.print("  ".join(f"{name} {count:,}" for name, count in counts.items() if count) or "nothing to write")
     if result.skipped:
-        out.print("skipped " + ", ".join(f"{count:,} × {reason}" for reason, count in result.skipped.items()))
+        skipped = ", ".join(f"{count:,} × {reason}" for reason, count in result.skipped.items())
+        out.print(Text(f"skipped {skipped}"))
     for problem in result.problems:
         out.print(Text(f"{problem.where}: {problem.reason}", "yellow"))
     if result.problems_left_out:
@@ -61,4 +69,4 @@ def imported(result: ImportReport) -> None:
 
 
 def _extent(result: Transfer | MarkdownExport | ImportReport) -> str:
-    return f"head @{result.head}, chain {result.chain[:16]}…"
+    return escaped(f"head @{result.head}, chain {result.chain[:16]}…")

@@ -10,12 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from recollect.answers import Happening, Memo
-from recollect.render import console, room_beside
+from recollect.render import console, escaped, room_beside
 from recollect.replay.bisect import Bisection
 from recollect.replay.changes import Change, Part
 from recollect.replay.inquiry import Standing
 from recollect.replay.ranks import RankHistory
-from recollect.summary import shorten, visible
+from recollect.spelling import drawing
+from recollect.summary import shorten
 from recollect.when import iso
 
 if TYPE_CHECKING:
@@ -30,15 +31,18 @@ def _table(*names: str) -> Table:
     """Columns of numbers are named with a leading `>`."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in names:
-        table.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left", no_wrap=True)
+        table.add_column(
+            Text(name.removeprefix(">")), justify="right" if name.startswith(">") else "left", no_wrap=True
+        )
     return table
 
 
+@drawing
 def memos(results: list[Memo]) -> None:
     out = console()
     ids, kinds = (
-        [visible(result.id) for result in results],
-        [visible(result.state.kind) for result in results],
+        [result.id for result in results],
+        [result.state.kind for result in results],
     )
     table = _table("id", "kind")
     table.add_column("memory", no_wrap=True, max_width=room_beside(out, ids, kinds))
@@ -52,6 +56,7 @@ def line(happening: Happening) -> str:
     return f"@{happening.seq}  {happening.at}  {happening.type:<18}  {happening.summary}{actor}"
 
 
+@drawing
 def sql(result: SqlTable) -> None:
     table = _table(
         *(
@@ -69,6 +74,7 @@ def _numeric(kind: str) -> bool:
     return any(word in kind.upper() for word in ("INT", "DOUBLE", "FLOAT", "DECIMAL", "NUMBER"))
 
 
+@drawing
 def change(result: Change) -> None:
     out = console()
     out.print(Text(result.sentence))
@@ -90,6 +96,7 @@ def _events(part: Part) -> str:
     return f"… {shown}" if part.event_count > _EVENTS_SHOWN else shown
 
 
+@drawing
 def bisection(result: Bisection) -> None:
     out = console()
     out.print(Text(result.sentence))
@@ -98,7 +105,7 @@ def bisection(result: Bisection) -> None:
         return
     out.print(Text(f"@{result.seq}  {result.event}", style="bold"))
     for title, standing in (("just before", result.before), ("just after", result.after)):
-        out.print(f"[dim]{title}, @{standing.seq}, {standing.formula}[/]")
+        out.print(f"[dim]{title}, @{standing.seq}, {escaped(standing.formula)}[/]")
         out.print(_ranking(standing, result.id))
     if len(result.crossings) > 1:
         table = _table("crossing", "", ">before", ">after")
@@ -120,6 +127,7 @@ def _rank(rank: int | None) -> str:
     return "-" if rank is None else str(rank)
 
 
+@drawing
 def ranks(result: RankHistory) -> None:
     """The best rank is the highest bar; · where the memory was not ranked."""
     out = console()
@@ -151,5 +159,6 @@ def to_jsonable(result: SqlTable) -> str:
     return msgspec.json.format(encoded, indent=2).decode()
 
 
+@drawing
 def echo_line(happening: Happening) -> None:
     click.echo(line(happening))

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from recollect.folders.report import Happened, WatchReport, counted
 from recollect.render import console, to_json
+from recollect.spelling import spelled
 
 _COLOURS = {"paused": "yellow", "degraded": "yellow", "quarantined": "yellow", "forgotten": "red"}
 _COUNTS = ("ingested", "revised", "moved", "forgotten", "restored", "linked", "unlinked")
@@ -18,6 +19,7 @@ def happened(thing: Happened, *, as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.encode(thing))
         return
+    thing = spelled(thing)
     place = f"{thing.was} → {thing.path}" if thing.was else thing.path or thing.folder
     line = Text(f"{thing.what:<12}", style=_COLOURS.get(thing.what, "green"))
     line.append(f"{place}  " if place and thing.what != "paused" else "", style="default")
@@ -31,6 +33,7 @@ def report(result: WatchReport, *, as_json: bool, lines: bool) -> None:
     if as_json:
         click.echo(msgspec.json.encode(result) if lines else to_json(result))
         return
+    result = spelled(result)
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim")
     table.add_column(overflow="fold")

@@ -36,25 +36,15 @@ from recollect.events.facts import (
     Unknown,
     Unlinked,
 )
+from recollect.spelling import inline
 from recollect.when import iso
 
 _TEXT_MAX = 72
-_OBEYED = (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-_SHOWN = {
-    code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
-    for code in _OBEYED
-    if chr(code) not in "\t\n"
-}
-
-
-def visible(text: str) -> str:
-    """A text in which what a terminal would obey (escape sequences, other directions) is spelled out."""
-    return text.translate(_SHOWN)
 
 
 def shorten(text: str, characters: int = _TEXT_MAX) -> str:
     """The beginning of a text on one line."""
-    line = visible(" ".join(text.split()))
+    line = inline(" ".join(text.split()))
     return line if len(line) <= characters else line[: characters - 1] + "…"
 
 

@@ -4,8 +4,8 @@ It is derived and brought up to date on demand: an update reads the events since
 rows of memories that they touched. What an `Erased` event names is removed here too. Nobody else writes:
 a query is one SELECT (or WITH, FROM, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN) in a read-only transaction of a
 database that can reach neither files nor network nor Python objects, and whose settings are locked.
-What does not fit into memory fails instead of spilling to a file, where no erasure would find it. Parameters are
-bound, never pasted. One thread at a time.
+What does not fit into memory fails instead of spilling to a file, where no erasure would find it; time and the size
+of an answer are limited as well (`sql_limits`). Parameters are bound, never pasted. One thread at a time.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.log import Clock, Log
 from recollect.events.private_files import make_private, open_private
+from recollect.projections.sql_limits import SECONDS, VARIABLE, QueryAbandoned, allowed_bytes, fetch, within
 from recollect.projections.sql_reading import check_reading, first_line
 from recollect.projections.sql_rows import Columns, EventRows
 from recollect.projections.sql_schema import SET_CLOCK, SHOWN_TABLES, TABLES, insertion, statements
@@ -68,8 +69,11 @@ class SqlTable(msgspec.Struct, frozen=True, kw_only=True):
 class SqlFace:
     """The tables of one store's projections; `clock` says which memories have expired when they are read."""
 
-    def __init__(self, log: Log, projections: Projections, *, clock: Clock, locked: bool = True) -> None:
+    def __init__(
+        self, log: Log, projections: Projections, *, clock: Clock, locked: bool = True, memory_bytes: int | None = None
+    ) -> None:  # fmt: skip
         self.position = 0
+        self.abandoned = False
         self._log = log
         self._projections = projections
         self._clock = clock
@@ -77,27 +81,42 @@ class SqlFace:
         self._database = duckdb.connect(":memory:")
         self.close = weakref.finalize(self, self._database.close)  # whoever forgets to, or at exit
         self._database.create_function("strength_of", self._strengths.of, ["INTEGER", "BIGINT"], "DOUBLE")
-        for statement in (*_SETTINGS, *statements(), *(_LOCKS if locked else ())):
+        memory = f"SET memory_limit = '{memory_bytes or allowed_bytes()}B'"
+        for statement in (*_SETTINGS, memory, *statements(), *(_LOCKS if locked else ())):
             self._database.execute(statement)
 
     # --- asking ----------------------------------------------------------------------------------
 
-    def query(self, query: str, parameters: Mapping[str, Value] | None = None) -> SqlTable:
+    def query(
+        self, query: str, parameters: Mapping[str, Value] | None = None, *, seconds: float = SECONDS
+    ) -> SqlTable:
         """One reading statement, as of the projections' position; `$name` stands for a parameter."""
-        check_reading(query)
         self.update()
         self._set_clock()
+        try:
+            return within(seconds, self._database, lambda: self._read(query, dict(parameters or {})))
+        except QueryAbandoned:
+            self.abandoned = True
+            self.close.detach()  # closing would wait for the thread that is still at work
+            raise
+        except (duckdb.OutOfMemoryException, MemoryError) as error:
+            raise InvalidInput(
+                f"the query needs more memory than it may use ({first_line(error)}); ask for less, or set {VARIABLE}"
+            ) from None
+        except duckdb.Error as error:
+            raise InvalidInput(f"the query failed: {first_line(error)}") from None
+
+    def _read(self, query: str, parameters: dict[str, Value]) -> SqlTable:
+        check_reading(query)
         self._database.execute("BEGIN TRANSACTION READ ONLY")
         try:
-            result = self._database.execute(query, dict(parameters or {}))
+            result = self._database.execute(query, parameters)
             described = result.description or []
             return SqlTable(
                 columns=_told_apart(str(column[0]) for column in described),
                 types=tuple(str(column[1]) for column in described),
-                rows=result.fetchall(),
+                rows=fetch(result),
             )
-        except duckdb.Error as error:
-            raise InvalidInput(f"the query failed: {first_line(error)}") from None
         finally:
             self._database.execute("ROLLBACK")
 
@@ -116,8 +135,8 @@ class SqlFace:
         return path
 
     def serves(self, projections: Projections) -> bool:
-        """Whether the tables are those of these projections; an erasure folds new ones."""
-        return self._projections is projections
+        """Whether the tables can be asked and are those of these projections; an erasure folds new ones."""
+        return self._projections is projections and not self.abandoned
 
     # --- keeping up ------------------------------------------------------------------------------
 
@@ -131,6 +150,11 @@ class SqlFace:
             self._take_events(after, upto)
             self._take_states(after, upto)
             self._database.execute("COMMIT")
+        except duckdb.OutOfMemoryException as error:
+            self._database.execute("ROLLBACK")
+            raise InvalidInput(
+                f"the tables do not fit into the memory that SQL may use ({first_line(error)}); set {VARIABLE}"
+            ) from None
         except BaseException:
             self._database.execute("ROLLBACK")
             raise

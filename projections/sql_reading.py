@@ -24,8 +24,8 @@ def check_reading(query: str) -> None:
         )
 
 
-def first_line(error: duckdb.Error) -> str:
-    return str(error).partition("\n")[0]
+def first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).partition("\n")[0]
 
 
 def _statements(query: str) -> list[duckdb.Statement]:

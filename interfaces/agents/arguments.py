@@ -48,6 +48,7 @@ _TYPES = {
     "int": "a whole number", "float": "a number", "str": "text", "bool": "true or false", "array": "a list",
     "object": "an object",
 }  # fmt: skip
+_VALUE_SHOWN = 200
 _FIELD = re.compile(r"`\$\.(\w+)")
 _NAMED_TYPES = re.compile(r"`([a-z| ]+)`")
 
@@ -75,7 +76,11 @@ def in_words(problem: str, fields: Mapping[str, object], kind: type[msgspec.Stru
     said = problem.partition(" - at ")[0].removeprefix("Expected ").partition(", got")[0]
     choices = _choices(get_type_hints(kind).get(name))
     expected = f"one of {', '.join(choices)}" if choices else _NAMED_TYPES.sub(_type_in_words, said)
-    return f"{name} is {fields[name]!r}; it must be {expected}" if name in fields else expected
+    if name not in fields:
+        return expected
+    value = repr(fields[name])
+    shown = value if len(value) <= _VALUE_SHOWN else f"{value[:_VALUE_SHOWN]}…"
+    return f"{name} is {shown}; it must be {expected}"
 
 
 def _type_in_words(types: re.Match[str]) -> str:

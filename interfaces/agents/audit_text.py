@@ -11,8 +11,10 @@ from recollect.agents.audit_asked import (
     WhyResult,
 )
 from recollect.agents.results import WriteResult
+from recollect.spelling import telling
 
 
+@telling
 def why(result: WhyResult) -> str:
     lines = [result.sentence]
     if result.dropped_at is not None:
@@ -33,16 +35,19 @@ def why(result: WhyResult) -> str:
     return "\n".join([*lines, f"({result.recall or 'asked now'} {where}; {replay[result.exact]})"])
 
 
+@telling
 def why_changed(result: WhyChangedResult) -> str:
     parts = [f"{part.cause}: score {part.score:+.6g}, {part.says}" for part in result.causes if part.score]
     return "\n".join([result.sentence, *parts, *([result.redacted] if result.redacted else [])])
 
 
+@telling
 def history(result: HistoryResult) -> str:
     lines = [f"@{event.seq} {event.at} {event.type}: {event.summary}" for event in result.events]
     return "\n".join([*([f"{result.earlier} earlier events"] if result.earlier else []), *lines])
 
 
+@telling
 def compare(result: CompareResult) -> str:
     numbers = ", ".join(f"{name} {value:.4g}" for name, value in result.metrics.items())
     movers = [
@@ -53,21 +58,25 @@ def compare(result: CompareResult) -> str:
     return "\n".join([head, numbers, *movers])
 
 
+@telling
 def verify(result: VerifyResult) -> str:
     verdict = "exact: every one came out as recorded" if result.exact else "NOT exact"
     return "\n".join([f"{result.checked} recalls checked; {verdict}", *result.differences, *result.damage])
 
 
+@telling
 def dream(result: DreamResult) -> str:
     done = ", ".join(f"{phase} {count}" for phase, count in result.counts.items() if count) or "nothing"
     state = "written" if result.committed else result.refused or "nothing was written"
     return f"dream {result.id}: {done} changed; {state}"
 
 
+@telling
 def rated(result: WriteResult) -> str:
     return f"{result.id} rated (written @{result.seq})"
 
 
+@telling
 def linked(result: WriteResult) -> str:
     return f"linked from {result.id} (written @{result.seq})"
 

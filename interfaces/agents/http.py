@@ -1,8 +1,8 @@
 """Serving over streamable HTTP, at /mcp, behind the guard of all servers.
 
 Without a token the server must be bound to the loopback interface. Host and Origin are checked, bodies and rates
-are limited (`recollect.web.guard`). A formula may not be named by a path here: a caller over the network reads no
-files.
+are limited (`recollect.web.guard`), and connections that stall are closed (`recollect.web.connections`). A formula
+may not be named by a path here: a caller over the network reads no files.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ DEFAULT_ADDRESS = f"{DEFAULT_HOST}:{DEFAULT_PORT}"
 BODY_BYTES_MAX = 2_000_000
 REQUESTS_PER_MINUTE = 600
 _SHUTDOWN_S = 2
+_BACKLOG = 2_048
 
 
 class Address(NamedTuple):
@@ -86,15 +87,18 @@ async def listen(
 ) -> None:
     import uvicorn  # noqa: PLC0415 (only an HTTP server pays for it)
 
+    from recollect.web.connections import ACCEPTED_AT_ONCE, Server, protocol  # noqa: PLC0415
+
     with _bound(address) as listener:
         port = listener.getsockname()[1]
         app = application(behind, scope, Address(address.host, port), token=token, dream_every=dream_every)
         config = uvicorn.Config(
-            app, log_config=None, access_log=False, timeout_graceful_shutdown=_SHUTDOWN_S, lifespan="on"
-        )
+            app, log_config=None, access_log=False, timeout_graceful_shutdown=_SHUTDOWN_S, lifespan="on",
+            http=protocol(), backlog=ACCEPTED_AT_ONCE,
+        )  # fmt: skip
         shown = f"[{address.host}]" if ":" in address.host else address.host
         log.warning("serving http://%s:%d%s", shown, port, PATH)
-        await uvicorn.Server(config).serve(sockets=[listener])
+        await Server(config).serve(sockets=[listener])
 
 
 def application(
@@ -123,7 +127,7 @@ def _bound(address: Address) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        listener.listen()  # whoever reads the announced address can connect at once
+        listener.listen(_BACKLOG)  # whoever reads the announced address can connect at once
     except OSError as error:
         listener.close()
         raise InvalidInput(

@@ -15,6 +15,7 @@ from recollect.agents.results import RecallResult
 from recollect.agents.tool import Call
 from recollect.agents.tools import shown
 from recollect.events.errors import InvalidInput
+from recollect.spelling import block, closed
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -89,7 +90,7 @@ def subject(name: str, given: Mapping[str, str] | None) -> tuple[PromptKind, str
 def compose(memory: Memory, kind: PromptKind, value: str, call: Call) -> str:
     """The prompt's text, with the memories that it injects recorded as such."""
     result = inject(memory, value, call, k=_K, tokens_max=TOKENS_DEFAULT)
-    return kind.write(value, text.recalled(result))
+    return kind.write(closed(block(value)), text.recalled(result))
 
 
 def inject(

@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote
 
 from recollect.agents import text
 from recollect.events.errors import InvalidInput, RecollectError
+from recollect.spelling import block, closed, identifier, inline
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -68,8 +69,9 @@ def listed(memory: Memory, cursor: str | None) -> tuple[list[Listed], str | None
 
 
 def title_of(content: str) -> str:
-    line = " ".join(content.split())
-    return line if len(line) <= _TITLE_CHARACTERS else f"{line[: _TITLE_CHARACTERS - 1]}…"
+    from recollect.summary import shorten  # noqa: PLC0415 (tools are listed before the engine is loaded)
+
+    return shorten(content, _TITLE_CHARACTERS)
 
 
 def read(memory: Memory, uri: str) -> str:
@@ -89,7 +91,8 @@ def timeline(memory: Memory) -> str:
     store = memory.store
     since = max(store.catch_up() - _EVENTS_SHOWN + 1, 1)
     events = memory.log(since=since) if store.log.head else ()
-    return "\n".join(f"@{event.seq} {event.at} {event.type}: {event.summary}" for event in events)
+    lines = (f"@{event.seq} {event.at} {event.type}: {event.summary}" for event in events)
+    return closed("\n".join(map(inline, lines)))
 
 
 def recall(memory: Memory, recall_id: str) -> str:
@@ -103,8 +106,9 @@ def recall(memory: Memory, recall_id: str) -> str:
     lines = [f"{recall_id}: {fact.question.text}", f"asked at @{fact.basis}, {len(fact.ids)} hits"]
     lines += [f"degraded: {problem}" for problem in fact.degraded]
     for rank, (memory_id, score) in enumerate(zip(fact.ids, fact.scores, strict=True), 1):
-        lines.append(f"{rank}. [{memory_id}] {score:.6g}: {_sentence(memory, recall_id, memory_id)}")
-    return "\n".join(lines)
+        sentence = _sentence(memory, recall_id, memory_id)
+        lines.append(f"{rank}. [{identifier(memory_id)}] {score:.6g}: {sentence}")
+    return closed("\n".join(map(block, lines)))
 
 
 def _sentence(memory: Memory, recall_id: str, memory_id: str) -> str:

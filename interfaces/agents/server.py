@@ -29,6 +29,7 @@ from recollect.agents.profiles import tools_of, unknown
 from recollect.agents.progress import Meter, reporting
 from recollect.agents.tool import AnyTool, Call, Lane, Scope
 from recollect.events.errors import RecollectError
+from recollect.spelling import block, closed
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -227,4 +228,4 @@ def described(tool: AnyTool) -> types.Tool:
 
 
 def _refused(problem: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=problem)], is_error=True)
+    return types.CallToolResult(content=[types.TextContent(text=closed(block(problem)))], is_error=True)

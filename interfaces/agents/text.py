@@ -1,4 +1,7 @@
-"""The results of the default tools in words: what a model reads where a client shows it no structured content."""
+"""The results of the default tools in words: what a model reads where a client shows it no structured content.
+
+Only our own lines begin at the margin, so that no memory can write one (`recollect.spelling`).
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,25 @@ from recollect.agents.results import (
     ReviseResult,
     StatusResult,
 )
+from recollect.spelling import INDENT, block, telling
 
 if TYPE_CHECKING:
     from recollect.answers import Memo
 
 
+@telling
 def hit(one: RecalledHit) -> str:
-    return f"{one.rank}. [{one.id}] {one.content}"
+    return _hit(one)
 
 
+def _hit(one: RecalledHit) -> str:
+    """A number at the beginning of a line opens a hit; the lines of its text are indented."""
+    return f"{one.rank}. [{one.id}] {block(one.content)}"
+
+
+@telling
 def recalled(result: RecallResult) -> str:
-    lines = [hit(one) for one in result.hits] or [nothing(result)]
+    lines = [_hit(one) for one in result.hits] or [nothing(result)]
     if result.left_out and result.hits:
         lines.append(f"{result.left_out} more did not fit into max_tokens: {left_out(result)}")
     lines += [f"degraded: {problem}" for problem in result.degraded]
@@ -46,16 +57,19 @@ def left_out(result: RecallResult) -> str:
     return ", ".join(result.left_out_ids) + (f" and {rest} more" if rest else "")
 
 
+@telling
 def remembered(result: RememberResult) -> str:
     if result.unchanged:
         return f"{result.id} was remembered already, and says the same; nothing was written"
     return f"Remembered as {result.id}" + (f", revision {result.revision}" if result.revision > 1 else "")
 
 
+@telling
 def revised(result: ReviseResult) -> str:
     return f"{result.id} is now at revision {result.revision}"
 
 
+@telling
 def forgotten(result: ForgetResult) -> str:
     if result.seq is None:
         return f"{result.id} was forgotten already; nothing was written"
@@ -99,6 +113,7 @@ def _moment(at: int | None) -> str | None:
     return None if at is None else iso(at)
 
 
+@telling
 def one_memory(result: MemoryResult) -> str:
     known = {
         "kind": result.kind, "tags": ", ".join(result.tags), "entities": ", ".join(result.entities),
@@ -109,9 +124,10 @@ def one_memory(result: MemoryResult) -> str:
     }  # fmt: skip
     state = "; ".join(f"{name} {value}" for name, value in known.items() if value)
     hidden = "" if result.visible else f"\nIt does not answer: it is {result.hidden_because}."
-    return f"[{result.id}] as of @{result.at}\n{result.content}\n({state}){hidden}"
+    return f"[{result.id}] as of @{result.at}\n{INDENT}{block(result.content)}\n({state}){hidden}"
 
 
+@telling
 def status(result: StatusResult) -> str:
     lines = [
         f"{result.store}: {result.visible} of {result.memories} memories answer, {result.recalls} recalls, head @{result.head}",

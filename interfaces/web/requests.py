@@ -31,6 +31,7 @@ from recollect.replay.why import NothingLeftToExplain
 T = TypeVar("T", bound=msgspec.Struct)
 
 _LISTS = {"tags", "kinds"}
+_DEPTH_MAX = 64
 _STATUS: tuple[tuple[type[RecollectError], int], ...] = (
     (UnknownMemory, 404),
     (NothingLeftToExplain, 404),
@@ -97,9 +98,28 @@ async def json_object(request: Request) -> dict[str, object]:
     if not raw:
         return {}
     try:
-        return msgspec.json.decode(raw, type=dict[str, object])
+        given = msgspec.json.decode(raw, type=dict[str, object])
+        too_deep = _is_deeper(given, _DEPTH_MAX)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"the body is not a JSON object: {error}") from None
+    except RecursionError:
+        too_deep = True
+    if too_deep:
+        raise InvalidInput(f"the body is nested deeper than the {_DEPTH_MAX} levels allowed; send it flatter")
+    return given
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    """Whether containers stand in one another more often than that."""
+    layer: list[object] = [value]
+    for _ in range(levels + 1):
+        layer = [
+            inner
+            for one in layer
+            if isinstance(one, (dict, list))
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+    return bool(layer)
 
 
 def _convert(given: dict[str, object], kind: type[T], path: str, *, strict: bool) -> T:

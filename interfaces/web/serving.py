@@ -26,6 +26,7 @@ from recollect.events.errors import InvalidInput, RecollectError
 from recollect.memory import Memory
 from recollect.scheduled import keep_dreaming_beside, schedule_of
 from recollect.web.app import application
+from recollect.web.connections import ACCEPTED_AT_ONCE, Limits, Server, protocol
 from recollect.web.forms import Serving
 from recollect.web.guard import guarded
 
@@ -56,11 +57,12 @@ def serve(
     dream_every: str | None = None,
     origins: Sequence[str] = (),
     host_names: Sequence[str] = (),
+    limits: Limits | None = None,
     ready: Ready | None = None,
 ) -> None:
     """Serve an open memory until SIGINT or SIGTERM; it is open still when this returns.
 
-    `ready` hears the address once requests are answered.
+    `limits` say how long a client is waited for. `ready` hears the address once requests are answered.
     """
     interval = None if dream_every is None else parse_interval(dream_every)
     with _bound(host, port) as listening:
@@ -73,7 +75,7 @@ def serve(
         )  # fmt: skip
         config = uvicorn.Config(
             app, lifespan="on", log_level="warning", access_log=False, server_header=False,
-            timeout_graceful_shutdown=_GRACE_SECONDS,
+            timeout_graceful_shutdown=_GRACE_SECONDS, http=protocol(limits), backlog=ACCEPTED_AT_ONCE,
         )  # fmt: skip
         _Server(config, lambda: ready(address) if ready else None).run(sockets=[listening])
 
@@ -168,7 +170,7 @@ async def _dreams(memory: AsyncMemory, serving: Serving, interval: int) -> Async
             await dreaming
 
 
-class _Server(uvicorn.Server):
+class _Server(Server):
     """Says when it answers, and ends at a signal without passing it on: the caller closes the store."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:

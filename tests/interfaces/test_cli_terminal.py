@@ -276,7 +276,7 @@ def test_a_shell_that_is_not_known_is_a_usage_error():
     assert "name a shell: bash, fish, zsh" in result.output
 
 
-def test_what_a_terminal_would_obey_is_spelled_out_there_and_untouched_in_a_pipe(tmp_path: Path):
+def test_what_a_terminal_would_obey_is_spelled_out_there_and_in_a_pipe_and_exact_in_json(tmp_path: Path):
     evil = "auth \x1b]0;title\x07 and \u202eback"
     with Memory.open(tmp_path, embedder="hash") as memory:
         memory.remember(evil, id="evil")
@@ -285,7 +285,9 @@ def test_what_a_terminal_would_obey_is_spelled_out_there_and_untouched_in_a_pipe
         assert "\x1b]" not in shown
         assert "\u202e" not in shown
         assert "\\x1b]0;title" in shown
-    assert CliRunner().invoke(main, ["get", "evil", "--store", str(tmp_path)]).stdout.startswith(evil)
+    get = ["get", "evil", "--store", str(tmp_path)]
+    assert CliRunner().invoke(main, get).stdout.startswith("auth \\x1b]0;title\\x07 and \\u202eback\n")
+    assert json.loads(CliRunner().invoke(main, [*get, "--json"]).stdout)["content"] == evil
 
 
 def test_on_a_narrow_terminal_the_text_is_cut_and_ranks_scores_kinds_and_ids_stay(tmp_path: Path):

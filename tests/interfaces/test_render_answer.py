@@ -47,7 +47,7 @@ def test_a_memory_and_a_status_in_a_pipe_are_those_of_a_terminal(monkeypatch, ca
         memory.remember("two [bold] lines\nof text", id="m", tags=["a", "b"], source="notes\nof May")
         memo, status = memory.get("m"), memory.status()
     lines = same_lines(monkeypatch, capsys, lambda: render.memo(memo))
-    assert lines[:2] == ["two [bold] lines", "of text"]
+    assert lines[:2] == ["two [bold] lines", "    of text"]
     assert any(line.split() == ["tags", "a,", "b"] for line in lines)
     lines = same_lines(monkeypatch, capsys, lambda: render.status(status))
     assert lines[0].startswith("store")

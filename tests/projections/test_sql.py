@@ -306,6 +306,92 @@ def test_what_does_not_fit_into_memory_is_never_spilled_to_a_file(
     assert list(tmp_path.iterdir()) == []
 
 
+ENDLESS = "WITH RECURSIVE t AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM t)"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"{ENDLESS} SELECT count(*) FROM t",
+        f"{ENDLESS} FROM t",
+        "SELECT count(*) FROM range(1_000_000) a, range(1_000_000) b WHERE a.range * b.range < 0",
+        "EXPLAIN ANALYZE SELECT count(*) FROM range(1_000_000) a, range(1_000_000) b WHERE a.range * b.range < 0",
+    ],
+)
+def test_a_query_without_end_is_ended_and_the_next_is_answered(query: str):
+    with told(Ingested(id="a", content="x", at=0)) as world:
+        with pytest.raises(InvalidInput, match=r"longer than 0\.2 s and was ended"):
+            world.face.query(query, seconds=0.2)
+        assert world.face.query("SELECT id FROM memories").rows == [("a",)]
+
+
+def test_a_query_that_cannot_be_interrupted_is_left_to_itself_and_the_next_is_answered(monkeypatch):
+    monkeypatch.setattr("recollect.projections.sql_limits.GRACE_S", 0.0)
+    with Memory.open(":memory:", embedder="hash") as memory:
+        memory.remember("tea", id="a")
+        with pytest.raises(InvalidInput, match="longer than"):
+            memory.sql(" UNION ALL ".join(["SELECT 1"] * 2_000), timeout=0.001)
+        assert memory.sql("SELECT id FROM memories").rows == [("a",)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT max(x) FROM (SELECT x FROM range(40_000_000) t(x) ORDER BY hash(x) LIMIT 35_000_000)",
+        "SELECT len(list(range)) FROM range(100_000_000)",
+    ],
+)
+def test_a_query_may_use_so_much_memory_and_the_next_is_answered(query: str, monkeypatch):
+    monkeypatch.setenv("RECOLLECT_SQL_MEMORY", "64MB")
+    with told(Ingested(id="a", content="x", at=0)) as world:
+        with pytest.raises(InvalidInput, match=r"more memory than it may use.*RECOLLECT_SQL_MEMORY"):
+            world.face.query(query)
+        assert world.face.query("SELECT id FROM memories").rows == [("a",)]
+
+
+def test_an_answer_is_not_built_beyond_a_size(monkeypatch):
+    monkeypatch.setattr("recollect.projections.sql_limits.ANSWER_BYTES_MAX", 1_000_000)
+    with told(Ingested(id="a", content="x", at=0)) as world:
+        for query in ("FROM range(1_000_000_000)", "SELECT repeat('x', 900_000) FROM range(3)"):
+            with pytest.raises(InvalidInput, match="LIMIT"):
+                world.face.query(query)
+        assert len(world.face.query("FROM range(5_000)")) == 5_000
+
+
+@pytest.mark.parametrize("size", ["", "much", "1", "15MB", "-1GB", "1GB'; SET threads = 1; --"])
+def test_a_size_that_is_none_is_refused(size: str, monkeypatch):
+    monkeypatch.setenv("RECOLLECT_SQL_MEMORY", size)
+    with pytest.raises(InvalidInput, match="such as 512MB or 2GB"):
+        SqlFace(ListLog([]), Projections(), clock=lambda: 0)
+
+
+@pytest.mark.parametrize(
+    ("query", "seconds", "says"),
+    [
+        ("SELECT len(list_sort(range(1_000_000_000)))", 60, "more memory than it may use"),
+        ("SELECT repeat('x', 3_000_000_000)", 60, "more memory than it may use"),
+        (f"{ENDLESS} FROM t", 1, "longer than 1 s"),
+    ],
+)
+def test_the_command_ends_in_one_line_whatever_the_query_takes(query, seconds, says, tmp_path: Path):
+    """Single values that DuckDB does not count are bounded by the process."""
+    with Memory.open(tmp_path / "store", embedder="hash") as memory:
+        memory.remember("tea")
+    command = [
+        sys.executable,
+        "-m",
+        "recollect",
+        "sql",
+        "--no-daemon",
+        "--store",
+        str(tmp_path / "store"),
+        "--timeout",
+    ]
+    done = subprocess.run([*command, str(seconds), query], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert says in done.stderr
+
+
 @settings(max_examples=50)
 @given(events=logs(max_size=25))
 def test_a_fact_in_json_says_all_its_fields_and_is_the_same_fact(events):

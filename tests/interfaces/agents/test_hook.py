@@ -68,6 +68,10 @@ def test_what_does_not_fit_is_neither_injected_nor_recorded_so(store):
         (b"[]", "not the JSON of a Claude Code hook"),
         (prompted("x", hook_event_name="Stop"), "answers UserPromptSubmit, not Stop"),
         (prompted("x" * 1_000_001), "characters"),
+        (
+            b'{"prompt": "x", "more": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+            "not the JSON of a Claude Code hook",
+        ),
     ],
 )
 def test_what_goes_wrong_is_a_note_and_blocks_nothing(store, stdin, note):

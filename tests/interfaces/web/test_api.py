@@ -380,3 +380,26 @@ def test_a_taken_port_is_one_clear_line(server, tmp_path):
     taken = ["serve", "--store", str(tmp_path), "--embedder", "hash", "--port", str(server.address["port"])]
     result = CliRunner().invoke(main, taken)
     assert (result.exit_code, "choose another --port" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("levels", [65, 900, 990, 1_000, 100_000])
+@pytest.mark.parametrize("nested", [("[", "]"), ('{"a":', "}")], ids=["lists", "objects"])
+def test_a_deeply_nested_body_is_a_bad_request(ask, levels, nested):
+    opens, closes = nested
+    for path in ("/api/recall", "/api/remember"):
+        body = (
+            '{"q": "tea", "content": '
+            + opens * levels
+            + ("1" if opens != "[" else "")
+            + closes * levels
+            + "}"
+        )
+        response = ask("POST", path, content=body.encode(), headers={"Content-Type": "application/json"})
+        assert response.status_code == 400
+        assert "nested deeper than" in response.json()["error"]
+
+
+def test_a_wrong_value_is_not_sent_back_whole(ask):
+    response = ask("POST", "/api/recall", json={"q": ["x" * 100_000]})
+    assert response.status_code == 400
+    assert len(response.content) < 1_000

@@ -1,0 +1,182 @@
+"""Connections that stall are closed, and there are never too many: uvicorn's HTTP/1.1 protocol with a watchdog.
+
+What a connection may take depends on whom it waits for:
+
+    request   the client owes a request line and headers     `request_s` in all, however slowly they drip
+    body      the client owes the rest of a body             `BYTES_A_WINDOW` in every `body_s`
+    answer    the client does not read what was written      `BYTES_A_WINDOW` in every `answer_s`
+    work      we owe an answer, or stream one                no limit: a long-lived event stream is never cut
+
+A request that is late is answered with 408 where nothing was answered yet. Above `connections_max` the connection that
+has waited longest in any phase but `work` makes room, one of the client that holds the most; if all are at work, the
+new one gets a 503. So a fresh request is answered beside any number of silent connections.
+
+asyncio accepts as many connections at once as the backlog is long, before a protocol hears of the first: a burst would
+take all files of the process. So it is told of a short one, and the socket's own is made long again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import socket
+from collections import Counter
+from typing import Literal, NamedTuple
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+Phase = Literal["request", "body", "answer", "work"]
+
+BYTES_A_WINDOW = 16_384
+CONNECTIONS_MAX = 256
+ACCEPTED_AT_ONCE = 16
+_BACKLOG = 2_048
+_FILES_KEPT = 160
+_CHECKS_A_WINDOW = 8
+
+
+class Limits(NamedTuple):
+    """How long a client is waited for, and how many are."""
+
+    request_s: float = 10.0
+    body_s: float = 20.0
+    answer_s: float = 20.0
+    connections_max: int = CONNECTIONS_MAX
+
+
+def limits_here() -> Limits:
+    """The usual limits, with fewer connections where this process may open few files."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files == resource.RLIM_INFINITY:
+        return Limits()
+    return Limits(connections_max=max(8, min(CONNECTIONS_MAX, files - _FILES_KEPT)))
+
+
+def protocol(limits: Limits | None = None) -> type[H11Protocol]:
+    """What `uvicorn.Config` takes as `http`."""
+    return type("LimitedProtocol", (_Limited,), {"limits": limits or limits_here()})
+
+
+class Server(uvicorn.Server):
+    """A server whose connections are limited; its configuration says `http=protocol()` and `backlog=ACCEPTED_AT_ONCE`."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(_BACKLOG)
+
+
+class _Limited(H11Protocol):
+    limits: Limits
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.received = 0
+        self.resumed = False
+        self.phase, self.since, self.mark = self.standing()
+        self.watched = self.cycle
+        self._tick = self.loop.call_later(self._interval(), self._check)
+        self.welcome = self._make_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._tick.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self.received += len(data)
+        if self.transport.is_closing():
+            return
+        if not self.welcome:
+            self._refuse(503, "too many connections are at work on this server; try again in a few seconds")
+            return
+        super().data_received(data)
+
+    def resume_writing(self) -> None:
+        self.resumed = True
+        super().resume_writing()
+
+    def _should_upgrade(self) -> bool:
+        """There are no websockets here; an upgrade is optional, so the request is answered without one."""
+        return False
+
+    # --- the watchdog ----------------------------------------------------------------------------
+
+    def standing(self) -> tuple[Phase, float, int]:
+        """Whom the connection waits for, the time, and how far what it waits for has come."""
+        unsent = self.transport.get_write_buffer_size()
+        cycle: RequestResponseCycle | None = self.cycle
+        phase: Phase
+        if unsent:
+            phase = "answer"
+        elif cycle is None or cycle.response_complete:
+            phase = "request"
+        else:
+            phase = "body" if cycle.more_body and not self.flow.read_paused else "work"
+        progress = {"answer": -unsent, "body": self.received}.get(phase, 0)
+        return phase, self.loop.time(), progress
+
+    def _check(self) -> None:
+        """Begin a new window if the phase is another or went on far enough; close the connection if one has passed."""
+        phase, now, progress = self.standing()
+        another = phase != self.phase or self.cycle is not self.watched
+        enough = phase in ("body", "answer") and (progress - self.mark >= BYTES_A_WINDOW or self.resumed)
+        if phase == "work" or another or enough:
+            self.phase, self.since, self.mark = phase, now, progress
+            self.watched = self.cycle
+        self.resumed = False
+        if now - self.since >= self._allowed(phase):
+            self._give_up()
+        self._tick = self.loop.call_later(self._interval(), self._check)
+
+    def _allowed(self, phase: Phase) -> float:
+        limits = self.limits
+        return {"request": limits.request_s, "body": limits.body_s, "answer": limits.answer_s}.get(
+            phase, float("inf")
+        )
+
+    def _interval(self) -> float:
+        return min(self.limits[:3]) / _CHECKS_A_WINDOW
+
+    def _give_up(self) -> None:
+        """Close now: a client that does not read must not hold what was written for it."""
+        begun = self.phase == "body" and not self.cycle.response_started
+        begun = begun or (self.phase == "request" and self.cycle is None and self.received > 0)
+        if begun and not self.transport.is_closing():
+            waited = self._allowed(self.phase)
+            self._refuse(408, f"the request was not complete after {waited:g} s; send it in one go")
+        else:
+            self.transport.abort()
+
+    # --- room ------------------------------------------------------------------------------------
+
+    def _make_room(self) -> bool:
+        """Whether there is room. What has waited longest, of the client that has the most, is closed for it."""
+        others = [one for one in self.connections if isinstance(one, _Limited) and one is not self]
+        others = [one for one in others if not one.transport.is_closing()]
+        if len(others) < self.limits.connections_max:
+            return True
+        waiting = [one for one in others if one.standing()[0] != "work"]
+        if waiting:
+            held = Counter(one.host for one in others)
+            max(waiting, key=lambda one: (held[one.host], -one.since)).transport.abort()
+        return bool(waiting)
+
+    @property
+    def host(self) -> str:
+        return self.client[0] if self.client else ""
+
+    def _refuse(self, status: int, error: str) -> None:
+        """An answer outside of any request, after which the connection is closed."""
+        body = json.dumps({"error": error}).encode()
+        reason = {408: "Request Timeout", 503: "Service Unavailable"}[status]
+        head = [
+            f"HTTP/1.1 {status} {reason}",
+            "Content-Type: application/json",
+            f"Content-Length: {len(body)}",
+            "Connection: close",
+            "Retry-After: 5",
+        ]
+        self.transport.write("\r\n".join([*head, "", ""]).encode() + body)
+        self.transport.close()
