@@ -284,24 +284,27 @@ def test_checking_the_embedder_of_a_store_costs_no_embedding(serve):
 
 
 @pytest.fixture
-def connections(monkeypatch) -> list[socket.socket]:
-    """Every socket that a client in this process opens from now on."""
-    opened: list[socket.socket] = []
+def left_open(monkeypatch) -> Callable[[], int]:
+    """How many of the connections that clients opened from now on are not closed; at least one was opened."""
+    opened: list[client._Conversation] = []
+    begin = client._Conversation.__init__
 
-    class Noted(socket.socket):
-        def __init__(self, *arguments: object, **options: object) -> None:
-            super().__init__(*arguments, **options)  # type: ignore[arg-type]
-            if options.get("fileno") is None:  # else the server has accepted it
-                opened.append(self)
+    def noted(talk: client._Conversation, place: Place) -> None:
+        opened.append(talk)
+        begin(talk, place)
 
-    monkeypatch.setattr(client.socket, "socket", Noted)
-    return opened
+    def count() -> int:
+        assert len(opened) > 0
+        return sum(talk._connection.fileno() >= 0 for talk in opened)
+
+    monkeypatch.setattr(client._Conversation, "__init__", noted)
+    return count
 
 
 @pytest.mark.parametrize("wanted", [None, "another text", "auth", PROBE_TEXT])
 @pytest.mark.parametrize("text", ["auth", "half a character: \udcff", "longer than a frame " * 500])
 def test_a_text_that_was_begun_leaves_no_connection_whatever_becomes_of_it(
-    serve, connections, monkeypatch, text, wanted
+    serve, left_open, monkeypatch, text, wanted
 ):
     serve(Counting())
     warm = WarmEmbedder("hash")
@@ -310,14 +313,13 @@ def test_a_text_that_was_begun_leaves_no_connection_whatever_becomes_of_it(
     with warm.begin(text):
         if wanted is not None:
             assert warm.embed([wanted]).tobytes() == HashEmbedder().embed([wanted]).tobytes()
-    assert len(connections) > 0
-    assert [connection for connection in connections if connection.fileno() >= 0] == []
+    assert left_open() == 0
 
 
 @pytest.mark.parametrize("line", [["recall", "auth"], ["recall", "auth", "--formula", "nope"]])
 @pytest.mark.parametrize("kept_by", ["hash", "none"])
 def test_a_command_leaves_no_connection_even_if_it_wants_no_vector_in_the_end(
-    serve, connections, monkeypatch, tmp_path, line, kept_by
+    serve, left_open, monkeypatch, tmp_path, line, kept_by
 ):
     serve(Counting())
     warm = WarmEmbedder("hash")
@@ -326,8 +328,7 @@ def test_a_command_leaves_no_connection_even_if_it_wants_no_vector_in_the_end(
     with Memory.open(tmp_path, embedder=kept_by) as memory:
         memory.remember("auth sessions")
     CliRunner().invoke(cli.main, [*line, "--store", str(tmp_path)])
-    assert len(connections) > 0
-    assert [connection for connection in connections if connection.fileno() >= 0] == []
+    assert left_open() == 0
 
 
 def test_a_model_that_does_not_load_is_an_error_with_its_reason_and_the_helper_goes(serve, monkeypatch):
