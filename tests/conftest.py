@@ -34,10 +34,8 @@ settings.register_profile("fixed", settings.get_profile("fuzz"), derandomize=Tru
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:
+def pytest_unconfigure() -> None:
     """The first process of a run ends last: it takes the run's home down, and says whom the tests have met."""
-    if hasattr(config, "workerinput"):
-        return
     met = own_user.leave(HOME)
     if met:
         raise pytest.UsageError("the tests met the user who runs them:\n" + "\n".join(met))

@@ -1,7 +1,7 @@
 """The tests live as a user of their own: HOME, XDG directories, runtime directory and model helper of one run.
 
-`settle` moves this process there before anything of Recollect is imported, and what it starts inherits it. Processes
-of pytest-xdist are started by one that has settled; all of a run share one helper, which loads the model once.
+`settle` moves this process there before anything of Recollect is imported, and what it starts inherits it, the
+processes of pytest-xdist too; all of a run share one helper, which loads the model once.
 
 `watch` keeps it so: a test that connects to a helper of the user who runs the tests, opens a file of their store, or
 starts a process with an environment that leads there, fails and is named at the end of the run.
@@ -35,11 +35,11 @@ class MetTheUser(AssertionError):
 
 def settle() -> Path:
     """Move this process into the directory of its run, made if this is the first; returns it."""
-    given = os.environ.get(MARK, "")
-    if os.environ.get("PYTEST_XDIST_WORKER") and given:
+    if given := os.environ.get(MARK):
         return Path(given)
     os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.gettempdir()  # what a test leaves there is worth a look
     root = Path(tempfile.mkdtemp(prefix="recollect-tests-", dir="/tmp"))  # sockets need short paths
+    (root / "maker").write_text(str(os.getpid()), "utf-8")
     (root / "forbidden").write_text("\n".join(_belongings(os.environ)), "utf-8")
     for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
         del os.environ[name]
@@ -106,7 +106,9 @@ def _met(root: Path, how: str) -> None:
 
 
 def leave(root: Path) -> list[str]:
-    """Send the helpers of this run away and remove its directory; what was met of the user's."""
+    """Send the helpers of a run away and remove its directory, in the process that made it; what was met."""
+    if (root / "maker").read_text("utf-8") != str(os.getpid()):
+        return []
     for lock in (root / "run").glob("recollect/*.lock"):
         _dismiss(lock)
     met = (root / "met").read_text("utf-8").splitlines() if (root / "met").exists() else []
