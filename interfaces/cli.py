@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -161,30 +161,30 @@ def _memory(
     if not make and not (Path(store).expanduser() / "log").is_dir():
         raise Failure(f"there is no store at {store}; `recollect remember` makes one")
     chosen = embedder_named(embedder) if isinstance(embedder, str) else embedder
-    if asked and (begin := getattr(chosen, "begin", None)):
-        begin(asked)
-    from recollect.memory import Memory  # noqa: PLC0415
+    begin = getattr(chosen, "begin", None)
+    with begin(asked) if asked and begin else nullcontext():
+        from recollect.memory import Memory  # noqa: PLC0415
 
-    with progress_bar("opening") as progress:
-        memory = Memory.open(
-            store,
-            embedder=chosen,
-            progress=progress,
-            ahead=asked is not None and chosen is not None,
-            yielding=not was_named("embedder"),
-            **options,
-        )
-    with memory:
-        note = memory.store.damage_note
-        if note and make:  # it may run for long
-            _say(note)
-        try:
-            yield memory
-            if note and not make:
+        with progress_bar("opening") as progress:
+            memory = Memory.open(
+                store,
+                embedder=chosen,
+                progress=progress,
+                ahead=asked is not None and chosen is not None,
+                yielding=not was_named("embedder"),
+                **options,
+            )
+        with memory:
+            note = memory.store.damage_note
+            if note and make:  # it may run for long
                 _say(note)
-        except KeyboardInterrupt as stop:
-            head = f"the store is whole, its head is @{memory.store.log.head}"
-            raise KeyboardInterrupt(*stop.args, head) from None
+            try:
+                yield memory
+                if note and not make:
+                    _say(note)
+            except KeyboardInterrupt as stop:
+                head = f"the store is whole, its head is @{memory.store.log.head}"
+                raise KeyboardInterrupt(*stop.args, head) from None
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -45,7 +46,12 @@ class Agent:
 
 def parameters(store: Path | str, *options: str, embedder: str = "hash") -> StdioServerParameters:
     arguments = ["-m", "recollect", "mcp", "--store", str(store), "--embedder", embedder, *options]
-    return StdioServerParameters(command=sys.executable, args=arguments)
+    return python(*arguments)
+
+
+def python(*arguments: str) -> StdioServerParameters:
+    """A server in this Python; the SDK would leave out most of the environment, and so the tests' own user."""
+    return StdioServerParameters(command=sys.executable, args=list(arguments), env=dict(os.environ))
 
 
 def until(condition: Callable[[], bool], what: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 
 import numpy as np
 
@@ -100,13 +100,23 @@ class WarmEmbedder:
             self._warming = threading.Thread(target=self._start_quietly, name="recollect-warm", daemon=True)
             self._warming.start()
 
-    def begin(self, text: str) -> None:
-        """Ask for one text's vector ahead of `embed`, if a helper of this version is there to do it."""
+    @contextmanager
+    def begin(self, text: str) -> Iterator[None]:
+        """Ask for one text's vector ahead of `embed`, if a helper of this version is there to do it.
+
+        At the end of the `with` the connection is closed, whether or not the vector was wanted.
+        """
         talk = self._talk()
-        if talk is not None and talk.helper.version == self._version and talk.helper.ready:
-            self._begun = _Begun(talk, text)
-        elif talk is not None:
-            talk.close()
+        if talk is None:
+            yield
+            return
+        with closing(talk):
+            if talk.helper.version == self._version and talk.helper.ready:
+                self._begun = _Begun(talk, text)
+            try:
+                yield
+            finally:
+                self._begun = None
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         self._wanted = True
@@ -242,8 +252,10 @@ class _Begun:
     def __init__(self, talk: _Conversation, text: str) -> None:
         self._talk = talk
         self._text = text
-        with suppress(OSError):  # then there is nothing to take
+        try:
             talk.send(Embed(texts=[text]))
+        except (OSError, ValueError, Garbled):  # ValueError: half a character, as a shell may pass it
+            talk.close()  # there is nothing to take
 
     def take(self, texts: list[str]) -> Embeddings | None:
         """The vector, if it is that of these texts and the helper gave one."""

@@ -13,17 +13,17 @@ import pytest
 from recollect.events.facts import Accessed, EmbedderAdopted, FormulaAdopted, Ingested, Recalled
 from recollect.memory import Memory
 
-SECONDS = 30
+ROUNDS = 120
 WORKER = """
-import json, sys, time
+import json, sys
 from recollect.memory import Memory
-store, name, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
+store, name, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
 words = ["auth", "session", "postgres", "redis", "deploy", "billing", "cookie", "login"]
-remembered, recalled, n = [], [], 0
+remembered, recalled = [], []
+print("here", flush=True)
+sys.stdin.readline()  # all begin at once
 with Memory.open(store, embedder="hash", actor=name) as memory:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        n += 1
+    for n in range(1, rounds + 1):
         text = " ".join(words[(n * k + len(name)) % 8] for k in (1, 3, 5)) + f" {name} {n}"
         remembered.append(memory.remember(text, id=f"{name}-{n}", session=name))
         recalled.append(memory.recall(words[n % 8], k=5, session=name).id)
@@ -35,25 +35,36 @@ print(json.dumps([remembered, recalled]))
 """
 
 
+def together(workers: list[subprocess.Popen[str]]) -> list[tuple[str, str]]:
+    """Let them begin, and wait for all."""
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+    return [worker.communicate(timeout=600) for worker in workers]
+
+
 @pytest.mark.slow
 def test_four_processes_remember_and_recall_at_once(tmp_path: Path):
     names = ["ant", "bee", "cat", "dog"]
     workers = [
         subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(tmp_path), name, str(SECONDS)],
+            [sys.executable, "-c", WORKER, str(tmp_path), name, str(ROUNDS)],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
         for name in names
     ]
-    outputs = [worker.communicate(timeout=SECONDS + 120) for worker in workers]
+    assert [worker.stdout.readline() for worker in workers] == ["here\n"] * len(workers)
+    outputs = together(workers)
     for worker, (_, errors) in zip(workers, outputs, strict=True):
         assert worker.returncode == 0, errors
     told = [json.loads(output) for output, _ in outputs]
     remembered = [id_ for ids, _ in told for id_ in ids]
     recalled = [id_ for _, ids in told for id_ in ids]
-    assert min(len(ids) for ids, _ in told) > 0
+    assert len(remembered) == len(recalled) == ROUNDS * len(workers)
 
     with Memory.open(tmp_path, embedder="hash") as memory:
         events = list(memory._store.log.read())

@@ -243,7 +243,8 @@ def raising(error: type[BaseException]) -> Callable[..., None]:
     return stop
 
 
-# Recalls interrupted at random moments; after each, another thread must get the lock.
+# Recalls interrupted at random moments; after each, another thread must get the lock, and the answer must be the same.
+# The clock stands still: as it passes, memories of almost the same score change places by right.
 INTERRUPTED = """
 import random, signal, time
 from concurrent.futures import ThreadPoolExecutor
@@ -258,10 +259,11 @@ def free():
 def interrupt(*_):
     raise KeyboardInterrupt
 
-memory = Memory.open(":memory:", embedder="hash")
+memory = Memory.open(":memory:", embedder="hash", clock=lambda: 1_763_000_000_000_000)
 memory.remember_many([f"cats and dogs {number}" for number in range(50)])
 expected = memory.recall("cats", record=False).hits
 signal.signal(signal.SIGALRM, interrupt)
+interrupted = 0
 with ThreadPoolExecutor(1) as other:
     for _ in range(300):
         try:
@@ -271,12 +273,13 @@ with ThreadPoolExecutor(1) as other:
                 memory.recall("cats", record=False)
         except KeyboardInterrupt:
             assert other.submit(free).result()
-hits = memory.recall("cats", record=False).hits
-print([hit.id for hit in hits] == [hit.id for hit in expected])
+            interrupted += 1
+        assert memory.recall("cats", record=False).hits == expected
+print(interrupted > 100)
 """
 
 
-def test_no_interruption_leaves_the_lock_held(tmp_path: Path):
+def test_no_interruption_leaves_the_lock_held_or_changes_an_answer(tmp_path: Path):
     ran = subprocess.run(
         [sys.executable, "-c", INTERRUPTED],
         capture_output=True,

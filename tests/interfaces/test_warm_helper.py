@@ -19,13 +19,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from recollect import cli
 from recollect.embedder import PROBE_TEXT, EmbedderMismatch
 from recollect.events.errors import InvalidInput
 from recollect.hash_embedder import HashEmbedder
 from recollect.memory import Memory
 from recollect.minilm import ModelMissing
-from recollect.warm import protocol, server
+from recollect.warm import client, protocol, server
 from recollect.warm.client import WarmEmbedder
 from recollect.warm.place import NoPlace, Place, place_of
 from recollect.warm.starting import idle_minutes
@@ -279,6 +281,54 @@ def test_checking_the_embedder_of_a_store_costs_no_embedding(serve):
     assert counting.asked == [[PROBE_TEXT]]
     assert warm.embed([PROBE_TEXT]).tobytes() == HashEmbedder().embed([PROBE_TEXT]).tobytes()
     assert counting.asked == [[PROBE_TEXT]]
+
+
+@pytest.fixture
+def left_open(monkeypatch) -> Callable[[], int]:
+    """How many of the connections that clients opened from now on are not closed; at least one was opened."""
+    opened: list[client._Conversation] = []
+    begin = client._Conversation.__init__
+
+    def noted(talk: client._Conversation, place: Place) -> None:
+        opened.append(talk)
+        begin(talk, place)
+
+    def count() -> int:
+        assert len(opened) > 0
+        return sum(talk._connection.fileno() >= 0 for talk in opened)
+
+    monkeypatch.setattr(client._Conversation, "__init__", noted)
+    return count
+
+
+@pytest.mark.parametrize("wanted", [None, "another text", "auth", PROBE_TEXT])
+@pytest.mark.parametrize("text", ["auth", "half a character: \udcff", "longer than a frame " * 500])
+def test_a_text_that_was_begun_leaves_no_connection_whatever_becomes_of_it(
+    serve, left_open, monkeypatch, text, wanted
+):
+    serve(Counting())
+    warm = WarmEmbedder("hash")
+    until(lambda: warm.ready)
+    monkeypatch.setattr(protocol, "FRAME_BYTES_MAX", 8_000)
+    with warm.begin(text):
+        if wanted is not None:
+            assert warm.embed([wanted]).tobytes() == HashEmbedder().embed([wanted]).tobytes()
+    assert left_open() == 0
+
+
+@pytest.mark.parametrize("line", [["recall", "auth"], ["recall", "auth", "--formula", "nope"]])
+@pytest.mark.parametrize("kept_by", ["hash", "none"])
+def test_a_command_leaves_no_connection_even_if_it_wants_no_vector_in_the_end(
+    serve, left_open, monkeypatch, tmp_path, line, kept_by
+):
+    serve(Counting())
+    warm = WarmEmbedder("hash")
+    until(lambda: warm.ready)
+    monkeypatch.setattr(cli, "embedder_named", lambda _: warm)
+    with Memory.open(tmp_path, embedder=kept_by) as memory:
+        memory.remember("auth sessions")
+    CliRunner().invoke(cli.main, [*line, "--store", str(tmp_path)])
+    assert left_open() == 0
 
 
 def test_a_model_that_does_not_load_is_an_error_with_its_reason_and_the_helper_goes(serve, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -148,7 +149,8 @@ with Memory.open(sys.argv[1], embedder=None) as memory:
     report = memory.verify()
     print(json.dumps([report.exact, report.checked]))
 """
-    environment = {"PYTHONHASHSEED": "77", "PATH": "/usr/bin:/bin"}
+    kept = {name: os.environ[name] for name in ("HOME", "XDG_RUNTIME_DIR")}
+    environment = {"PYTHONHASHSEED": "77", "PATH": "/usr/bin:/bin", **kept}
     output = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path)],
         capture_output=True,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from agent_clients import HANG_S, gone, parameters, until
+from agent_clients import HANG_S, gone, parameters, python, until
 from mcp import Client, StdioServerParameters
 
 from recollect.memory import Memory
@@ -45,7 +45,7 @@ run_and_leave(Behind(lambda: Memory.open(folder / "store", embedder=held)), Scop
 
 def held_server(folder: Path) -> StdioServerParameters:
     """A real server whose embedder holds texts with the word slow until the test lets it go on."""
-    return StdioServerParameters(command=sys.executable, args=["-c", HELD, str(folder)])
+    return python("-c", HELD, str(folder))
 
 
 async def cancelled_call(client: Client, folder: Path, tool: str, arguments: dict[str, object]) -> None:
@@ -98,11 +98,11 @@ def test_a_client_that_leaves_while_a_call_is_running_leaves_no_process_behind(t
 
 
 CLIENT = """
-import asyncio, sys
+import asyncio, os, sys
 from mcp import Client, StdioServerParameters
 
 async def main():
-    server = StdioServerParameters(command=sys.executable, args=sys.argv[1:])
+    server = StdioServerParameters(command=sys.executable, args=sys.argv[1:], env=dict(os.environ))
     async with Client(server) as client:
         await client.call_tool("remember", {"content": "the last words"})
         print("connected", flush=True)
@@ -170,7 +170,7 @@ with Memory.open(folder / "store", embedder="hash") as memory:
 
 def test_an_open_memory_serves_agents_and_stays_open(tmp_path):
     async def session() -> None:
-        twin = StdioServerParameters(command=sys.executable, args=["-c", TWIN, str(tmp_path)])
+        twin = python("-c", TWIN, str(tmp_path))
         async with Client(twin, read_timeout_seconds=HANG_S) as client:
             await client.call_tool("remember", {"content": "Orders are kept for a year"})
             status = (await client.call_tool("status", {})).structured_content

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-from agent_clients import HANG_S, until
+from agent_clients import HANG_S, python, until
 from mcp import StdioServerParameters
 
 GATED = """
@@ -40,7 +39,7 @@ run_and_leave(Behind(lambda: Memory.open(folder / "store", embedder=Gated())), S
 
 
 def gated(folder: Path) -> StdioServerParameters:
-    return StdioServerParameters(command=sys.executable, args=["-c", GATED, str(folder)])
+    return python("-c", GATED, str(folder))
 
 
 def test_recall_answers_by_words_and_says_so_while_remember_waits_for_the_model(connect, tmp_path):
