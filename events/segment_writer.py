@@ -13,9 +13,12 @@ beyond the published head were written by another process that has not published
 group append of its own that waits. They are synced and published before anything else happens.
 
 An error of the disk stops the write that met it, and no later one. Batches that nobody has seen are cut and forgotten
-(`give_up`), and the next write first takes the log over from disk as an opening would (`recover`). What was not known
-to be durable by then is written again before it is synced: after a failed sync the kernel may hold bytes for written
-that never reached the disk, and a second sync would succeed without them.
+(`give_up`), and the next write first takes the log over from disk as an opening would (`recover`).
+
+After a failed sync the kernel may hold bytes for written that never reached the disk, and the next sync, by any
+process, succeeds without them. So a process writes again, before it syncs, what is not known to be durable and what it
+did not write itself, or not without an error since. What was found when the first process opened the log after the
+machine started came from the disk, and is synced alone: were it written again, a power cut might garble it.
 
 The sync is what makes an event durable. If only the publication behind it fails, twice, the append has succeeded: this
 process shows the event, others see it with the next write of any process, and `unpublished` says so until then. A
@@ -68,6 +71,8 @@ class SegmentWriter:
         self.durable = 0
         self.damage: LogDamaged | None = None
         self.faulty = False
+        self._own_from = 0
+        self._own_upto = -1
         self.unpublished: str | None = None
         self.warnings: list[str] = []
 
@@ -78,22 +83,36 @@ class SegmentWriter:
         self._open_up()
         self._marked = self.durable
 
-    def _open_up(self) -> None:
+    def _open_up(self, *, again: bool = False) -> None:
         self._head.create()
         self._intent.finish()
         self._head.published()
+        first = not again and not self._head.of_this_boot
+        if first:
+            self._sync_after_boot()
         self._take_over()
+        if first and self.damage is None:
+            self._publish(Position(self.visible, self.durable))
+
+    def _sync_after_boot(self) -> None:
+        """The first to open a log since the machine started: what is whole came from the disk, all but its cache."""
+        self._segments.follow()
+        last, tail = self._segments.last, self._segments.tail
+        if last is not None and tail > 0:
+            last.sync()
+            self.durable = tail
 
     def give_up(self) -> None:
-        """After an error of the disk: what is in memory may not be on disk. Forget what nobody was shown."""
+        """After an error of the disk what is in memory may not be on disk: forget what nobody was shown."""
         self.faulty = True
+        self._own_upto = -1
         with suppress(OSError, LogDamaged):  # tried again before anything is followed
             self._segments.rewind(self.visible)
 
     def recover(self) -> None:
         """Take the log over from disk after an error, as an opening would."""
         self._segments.rewind(self.visible)
-        self._open_up()
+        self._open_up(again=True)
         if self.damage is None:
             self._sync()
             self.faulty = False
@@ -133,8 +152,7 @@ class SegmentWriter:
         published, tail = self._head.published(), self._segments.tail
         last = self._segments.last
         if last is not None and last.first_seq > (0 if published is None else published.visible):
-            with synced_directory(self._disk, self._path):
-                pass  # its creator may have come no further
+            self._finish_creation(last)
         if published is not None and published.visible >= tail:
             self.durable = max(self.durable, min(self._head.witnessed, tail))
             self.visible = tail
@@ -184,7 +202,14 @@ class SegmentWriter:
             entries, first_seq=first, durable_seq=self.durable, at=at, chain=segment.chain, seed=segment.header.seed
         )  # fmt: skip
         segment.write(batch, entries, at)
+        self._wrote(first)
         return first
+
+    def _wrote(self, first: int) -> None:
+        """Keep in mind which events at the end this process wrote, without an error since."""
+        if first != self._own_upto + 1:
+            self._own_from = first
+        self._own_upto = self._segments.tail
 
     def copy(self, frames: Sequence[Frame]) -> None:
         """Whole batches of another log that continue this one, as they are; then synced and shown."""
@@ -192,6 +217,7 @@ class SegmentWriter:
         if first != self._segments.tail + 1:
             raise HeadMoved(expected=first - 1, actual=self._segments.tail)
         self._growing(frames[0].header.at).copy(frames)
+        self._wrote(first)
         self.sync()
 
     # --- durability ------------------------------------------------------------------------------
@@ -207,7 +233,7 @@ class SegmentWriter:
     def _sync(self) -> None:
         last, tail = self._segments.last, self._segments.tail
         if last is not None and self.durable < tail:
-            if self.faulty:
+            if self._own_from > self.durable + 1 or self._own_upto < tail:
                 self._write_again(last)
             last.sync()
             self.durable = tail
@@ -291,6 +317,13 @@ class SegmentWriter:
         segment = Segment(self._disk, path, descriptor, header, self._intent.pending)
         self._segments.add(segment)
         return segment
+
+    def _finish_creation(self, segment: Segment) -> None:
+        """Make a segment durable whose creator may have come no further than its header."""
+        with synced_directory(self._disk, self._path):
+            if segment.count == 0:
+                segment.write_again(segment.first_seq)
+                segment.sync()
 
     def _new_file(self, path: Path, data: bytes) -> int:
         """A new file with this content, durable and open; none if that fails."""
