@@ -39,7 +39,7 @@ def status_of(store: Store, embedding: Embedding, formula: Formula) -> Status:
         last_dream=last_dream,
         new_since_dream=new_memories(projections.at(seq, 0), last_dream),
         checkpoint_age_events=store.checkpoint_age_events,
-        degraded=tuple(_problems(store, embedding, without_vector)),
+        degraded=(*log.troubles, *_problems(store, embedding, without_vector)),
         now=iso(store.clock()),
         head_at=_time(store, log.head),
         last_dream_at=_time(store, last_dream),
@@ -84,7 +84,7 @@ def _problems(store: Store, embedding: Embedding, without_vector: int) -> list[s
     problems = [str(store.damage)] if store.damage else []
     if store.read_only:
         problems.append(
-            "the store is read-only: nothing can be written, recalls are asked with `--no-record`"
+            "the store is read-only: nothing can be written, recalls are answered and not recorded"
         )
     if embedding.embedder is None:
         problems.append("vector: no embedder, ranked by words only; open the store with one")
@@ -101,5 +101,9 @@ def _problems(store: Store, embedding: Embedding, without_vector: int) -> list[s
         problems.append(str(store.unfinished_erasure))
     if store.sealer.last_error:
         problems.append(f"the last index build failed: {store.sealer.last_error}; searches scan instead")
+    if store.checkpointer.last_error:
+        problems.append(
+            f"the last checkpoint failed: {store.checkpointer.last_error}; the next opening takes longer"
+        )
     problems += store.log.warnings
     return problems
