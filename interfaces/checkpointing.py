@@ -24,7 +24,9 @@ _LOOK_S = 15.0
 class Checkpointer:
     """Saves when it is due; what went wrong stays in `last_error` until it goes well again."""
 
-    def __init__(self, save: Callable[[], object], position: Callable[[], int], age: Callable[[], int]) -> None:
+    def __init__(
+        self, save: Callable[[], object], position: Callable[[], int], age: Callable[[], int]
+    ) -> None:
         self._save = save
         self._position = position
         self._age = age
