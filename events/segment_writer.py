@@ -111,6 +111,7 @@ class SegmentWriter:
 
     def recover(self) -> None:
         """Take the log over from disk after an error, as an opening would."""
+        self._own_upto = -1
         self._segments.rewind(self.visible)
         self._open_up(again=True)
         if self.damage is None:
@@ -252,6 +253,7 @@ class SegmentWriter:
 
     def _take_back(self) -> None:
         """After a failed sync cut the batches that nobody saw: a second sync might succeed without them on disk."""
+        self.faulty = True  # before anything else: an interruption here must not leave in memory what is cut
         last = self._segments.last
         if last is not None and not last.sealed and self.durable <= self.visible < last.last_seq:
             with suppress(OSError):
