@@ -209,6 +209,7 @@ class Segment:
     def seal(self) -> None:
         """Put the footer behind the frames, durably; nothing is added afterwards."""
         assert self.count > 0
+        self.sealed = False
         footer = self.footer()
         self._write_at_end(footer)
         self.sync()

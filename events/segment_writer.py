@@ -298,9 +298,10 @@ class SegmentWriter:
         last = self._segments.last
         if last is not None and not last.sealed and last.end < self._segment_bytes:
             return last
-        if last is not None and not last.sealed:
-            self.sync()
-            last.seal()
+        if last is not None:
+            if not last.sealed:
+                self.sync()
+            last.seal()  # also once more: the sync of the one who did may have failed
             self.mark()
         return self._create_segment(last, at)
 
