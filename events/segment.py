@@ -212,7 +212,11 @@ class Segment:
         self.sealed = False
         footer = self.footer()
         self._write_at_end(footer)
-        self.sync()
+        try:
+            self.sync()
+        except OSError:  # of another process, perhaps: the kernel tells it to everybody once
+            self._write_at_end(footer)
+            self.sync()
         self._trailer, self.sealed = Trailer.parse(footer[-TRAILER_BYTES:]), True
 
     def _write_at_end(self, data: bytes) -> None:

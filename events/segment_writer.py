@@ -234,15 +234,23 @@ class SegmentWriter:
     def _sync(self) -> None:
         last, tail = self._segments.last, self._segments.tail
         if last is not None and self.durable < tail:
-            if self._own_from > self.durable + 1 or self._own_upto < tail:
-                self._write_again(last)
-            last.sync()
+            self._sync_segment(last)
             self.durable = tail
         if self.visible < tail or self._head.witnessed < tail or self.unpublished:
             self._publish(Position(tail, self.durable))
         overdue = time.monotonic() - self._marked_s > _MARK_INTERVAL_S
         if self.durable - self._marked >= (1 if overdue else _MARK_EVENTS):
             self.mark()
+
+    def _sync_segment(self, last: Segment) -> None:
+        """Sync, and once more after an error: it may be of another process, the kernel tells it to everybody once."""
+        if self._own_from > self.durable + 1 or self._own_upto < last.last_seq:
+            self._write_again(last)
+        try:
+            last.sync()
+        except OSError:
+            self._write_again(last)
+            last.sync()
 
     def _write_again(self, last: Segment) -> None:
         try:

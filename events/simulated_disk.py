@@ -5,7 +5,8 @@ directory does the same with its entries. `crash` gives the disk that a machine 
 of the unsynced writes any subset, in pieces of 64, 512 or 4096 bytes, is lost, kept or garbled, and each
 unsynced directory entry may be lost. `cut_at(n)` cuts the power at the n-th operation, `fail_at(n, errno)`
 makes that operation fail. A sync that fails is Linux's: what it should have written is held for written from then on,
-and no later sync writes it. One seed gives one outcome.
+and no later sync writes it; whoever else has the file open meets the error once, whoever opens it later never does.
+One seed gives one outcome.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import NoReturn
 
 PIECE_BYTES = (64, 512, 4096)
 
@@ -140,6 +142,7 @@ class SimulatedDisk:
         self._open: dict[int, _File | _Directory] = {}
         self._next_descriptor = 3
         self._locks: dict[int, int] = {}
+        self._owed: dict[int, int] = {}
         self._fail_at: int | None = None
         self._error: int | None = None
         self._dead = False
@@ -251,6 +254,7 @@ class SimulatedDisk:
     def close(self, descriptor: int) -> None:
         self.unlock(descriptor)
         self._open.pop(descriptor, None)
+        self._owed.pop(descriptor, None)
 
     def read(self, descriptor: int, size: int, offset: int) -> bytes:
         self._check()
@@ -275,12 +279,19 @@ class SimulatedDisk:
         self._opened(descriptor).truncate(size)
 
     def sync(self, descriptor: int) -> None:
-        error, node = self._step(), self._open[descriptor]
-        if not error:
-            node.sync()
-            return
+        error = self._step() or self._owed.pop(descriptor, 0)
+        if error:
+            self.fail_sync(descriptor, error)
+        self._open[descriptor].sync()
+
+    def fail_sync(self, descriptor: int, error: int) -> NoReturn:
+        """Let a sync fail: everybody who has the file open hears of it once."""
+        node = self._open[descriptor]
         if isinstance(node, _File):
+            lost = any(data is not None for _, data in node.unsynced)
             node.fail_sync()
+            others = [other for other, opened in self._open.items() if opened is node and other != descriptor]
+            self._owed.update(dict.fromkeys(others, error) if lost else {})
         raise OSError(error, os.strerror(error))
 
     def rename(self, old: Path, new: Path) -> None:

@@ -20,7 +20,7 @@ from recollect.events.errors import LogDamaged, LogFailed
 from recollect.events.log import Durability
 from recollect.events.recovery import QUARANTINE
 from recollect.events.segment_log import SegmentLog
-from recollect.events.simulated_disk import PowerCut, SimulatedDisk, _File
+from recollect.events.simulated_disk import PowerCut, SimulatedDisk
 
 PATH = Path("/store/log")
 DURABILITIES: tuple[Durability, ...] = ("durable", "group", "unsafe")
@@ -205,10 +205,7 @@ class UnsyncableDisk(SimulatedDisk):
 
     def sync(self, descriptor: int) -> None:
         if self.broken:
-            node = self._open[descriptor]
-            if isinstance(node, _File):
-                node.fail_sync()
-            raise OSError(errno.EIO, "the drive is gone")
+            self.fail_sync(descriptor, errno.EIO)
         super().sync(descriptor)
 
 
@@ -220,7 +217,7 @@ def test_a_batch_whose_sync_failed_is_taken_back(durability: Durability) -> None
     log.append(notes(0, 1))
     log.append(notes(1, 1), durability="unsafe")
     disk.broken = True
-    with pytest.raises(LogFailed, match="the drive is gone"):
+    with pytest.raises(LogFailed, match="Input/output error"):
         log.append(notes(2, 2), durability=durability)
     disk.broken = False
     assert all_numbers(log) == [0, 1]
