@@ -16,8 +16,10 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Protocol
+from zlib import crc32
 
 from recollect.events.private_files import make_private, open_private
 
@@ -65,6 +67,10 @@ class Disk(Protocol):
         """The directory and its missing parents, durably."""
         ...
 
+    def boot(self) -> int:
+        """Which start of the machine this is, 32 bits; 0 if that is not known. What is cached is not older."""
+        ...
+
     def try_lock(self, descriptor: int) -> bool:
         """Take the exclusive advisory lock of an open file; False if somebody else has it."""
         ...
@@ -103,6 +109,14 @@ def write_new(disk: Disk, path: Path, data: bytes) -> None:
         disk.sync(descriptor)
     finally:
         disk.close(descriptor)
+
+
+@cache
+def _boot() -> int:
+    try:
+        return crc32(Path("/proc/sys/kernel/random/boot_id").read_bytes())
+    except OSError:
+        return 0
 
 
 class RealDisk:
@@ -169,6 +183,9 @@ class RealDisk:
         self.make_directories(path.parent)
         with synced_directory(self, path.parent):
             make_private(path)
+
+    def boot(self) -> int:
+        return _boot()
 
     def try_lock(self, descriptor: int) -> bool:
         try:

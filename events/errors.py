@@ -64,7 +64,7 @@ class LogDamaged(RecollectError):
 
 
 class LogFailed(RecollectError):
-    """A write or sync failed; this writer stops for good. Open the store again to recover."""
+    """A write or sync failed; nothing of it was acknowledged, and the next write tries again."""
 
 
 class LogBusy(RecollectError):

@@ -9,13 +9,14 @@ torn write leaves the one before.
          8      8  counter: of two slots the higher one counts
         16      8  visible seq
         24      8  durable seq
-        32      4  zero
+        32      4  boot: which start of the machine wrote it (`Disk.boot`); 0 if that was not known
         36      4  CRC-32 of bytes 0..35
 
 *Publications* (slots 2 and 3) are how other processes learn of new events. A frame is in the page cache for
 everybody before its writer has synced it, so readers do not look at the segment's end: they go as far as the
 visible seq, which the writer raises under the writer lock, after the sync for a durable event and at once for
-an unsafe one. A publication is not synced: it need not outlive the machine.
+an unsafe one. A publication is not synced: it need not outlive the machine. One that was written since the machine
+started is exact (`of_this_boot`): whatever it does not call durable was acknowledged to no one as durable.
 
 *Marks* (slots 0 and 1) are synced, at every clean close, at every new segment and now and then in between.
 They are a witness for recovery: what they call durable was acknowledged.
@@ -61,6 +62,8 @@ class HeadFile:
         self._descriptor: int | None = None
         self._seen = b""
         self._published: Position | None = None
+        self._boot = disk.boot()
+        self.of_this_boot = False
         self._counters = [0, 0, 0, 0]
         self.renew_locks()
         renewed_in_children(self)
@@ -91,6 +94,7 @@ class HeadFile:
         with self._guard:
             self._write(_PUBLICATIONS, position)
             self._published = position
+            self.of_this_boot = self._boot != 0
 
     def mark(self, position: Position) -> None:
         """Put down for recovery what is durable."""
@@ -124,10 +128,11 @@ class HeadFile:
     def _take(self, data: bytes) -> None:
         self._seen = data
         slots = [_parse(data, slot) for slot in range(4)]
-        self._counters = [counter for counter, _ in slots]
+        self._counters = [counter for counter, _, _ in slots]
         latest = max(_PUBLICATIONS, key=self._counters.__getitem__)
-        self._published = slots[latest][1]
-        durable = (position.durable for _, position in slots if position is not None)
+        _, self._published, boot = slots[latest]
+        self.of_this_boot = boot == self._boot != 0
+        durable = (position.durable for _, position, _ in slots if position is not None)
         self.witnessed = max(self.witnessed, *durable, 0)
 
     def _write(self, pair: tuple[int, int], position: Position) -> None:
@@ -135,7 +140,7 @@ class HeadFile:
         assert self._descriptor is not None
         old, new = sorted(pair, key=self._counters.__getitem__)
         counter = self._counters[new] + 1
-        fields = _SLOT.pack(_MAGIC, 0, counter, *position, 0, 0)[:-4]
+        fields = _SLOT.pack(_MAGIC, 0, counter, *position, self._boot, 0)[:-4]
         slot = fields + crc32(fields).to_bytes(4, "little")
         self._disk.write(self._descriptor, slot, old * _SLOT_STRIDE)
         at = old * _SLOT_STRIDE
@@ -149,10 +154,10 @@ def _fields(data: bytes, slot: int) -> bytes:
     return data[slot * _SLOT_STRIDE : slot * _SLOT_STRIDE + _SLOT.size]
 
 
-def _parse(data: bytes, slot: int) -> tuple[int, Position | None]:
-    """Counter and position of a slot; (0, None) if it was never written, or is torn."""
+def _parse(data: bytes, slot: int) -> tuple[int, Position | None, int]:
+    """Counter, position and boot of a slot; (0, None, 0) if it was never written, or is torn."""
     fields = _fields(data, slot)
     if len(fields) < _SLOT.size or crc32(fields[:-4]) != int.from_bytes(fields[-4:], "little"):
-        return 0, None
-    magic, _, counter, visible, durable, _, _ = _SLOT.unpack(fields)
-    return (counter, Position(visible, durable)) if magic == _MAGIC else (0, None)
+        return 0, None, 0
+    magic, _, counter, visible, durable, boot, _ = _SLOT.unpack(fields)
+    return (counter, Position(visible, durable), boot) if magic == _MAGIC else (0, None, 0)

@@ -17,7 +17,7 @@ Clock = Callable[[], int]
 
 
 class LogStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What `status` says about a log."""
+    """What `status` says about a log; `troubles` are what the disk refused last, until it does it again."""
 
     kind: str
     path: str
@@ -29,6 +29,7 @@ class LogStatus(msgspec.Struct, frozen=True, kw_only=True):
     unknown_types: dict[str, int] = {}
     damage: str | None = None
     recovered: tuple[str, ...] = ()
+    troubles: tuple[str, ...] = ()
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

@@ -131,6 +131,16 @@ class Segment:
         self._take(_places(scanned.whole), end=scanned.end, chain=scanned.chain)
         return scanned
 
+    def rewound(self, last_seq: int) -> Segment:
+        """The same file with the events up to this one alone; what stands behind them is followed anew."""
+        count = last_seq + 1 - self.first_seq
+        segment = Segment(self.file.disk, self.path, self.file.descriptor, self.header, self._erasing)
+        segment._index = self.index.prefix(count, self.count)
+        segment.count, segment.last_at = count, segment._index.times[-1]
+        segment.end = self.extent(last_seq)[1]
+        segment.chain = self.header_of(last_seq).chain
+        return segment
+
     def accept(self, frames: Sequence[Found]) -> None:
         """Take over frames that were found whole, though not their batch: they can be read, nothing continues them."""
         end = frames[-1].offset + frames[-1].header.length if frames else self.end
@@ -171,15 +181,42 @@ class Segment:
         batch, entries = copy_batch(frames, self.file.seed)
         self._add(batch, entries, [frame.header.at for frame in frames])
 
+    def write_again(self, seq: int) -> None:
+        """Write what stands from the frame of `seq` on once more, as it reads, if it is whole.
+
+        After a failed sync the kernel may hold bytes for written that never reached the disk: the next sync succeeds
+        and leaves them out.
+        """
+        seq = max(seq, self.first_seq)
+        first = seq == self.first_seq
+        begin = HEADER_BYTES if first else self.extent(seq)[0]
+        chain = self.header.before_chain if first else self.header_of(seq - 1).chain
+        found = scan(
+            self.file, start=begin, seq=seq, chain=chain, upto=self.last_seq, erasing=self._erasing()
+        )  # fmt: skip
+        if found.problem is not None or found.end < self.end:
+            reason = found.problem or "it cannot be read back after a failed sync"
+            raise self.damaged(found.problem_offset, found.problem_seq, reason)
+        if first:
+            self.file.disk.write(self.file.descriptor, self.header.encode(), 0)
+        for at in range(begin, self.end, CHUNK_BYTES):
+            data = self.file.disk.read(self.file.descriptor, min(CHUNK_BYTES, self.end - at), at)
+            self.file.disk.write(self.file.descriptor, data, at)
+
     def footer(self) -> bytes:
         return encode_footer(self.header, self.index, self.end, self.chain)
 
     def seal(self) -> None:
         """Put the footer behind the frames, durably; nothing is added afterwards."""
         assert self.count > 0
+        self.sealed = False
         footer = self.footer()
         self._write_at_end(footer)
-        self.sync()
+        try:
+            self.sync()
+        except OSError:  # of another process, perhaps: the kernel tells it to everybody once
+            self._write_at_end(footer)
+            self.sync()
         self._trailer, self.sealed = Trailer.parse(footer[-TRAILER_BYTES:]), True
 
     def _write_at_end(self, data: bytes) -> None:

@@ -8,12 +8,15 @@ opening a store does not walk through it. Three arrays, one value per event:
     ids      16 bytes      its event id
 
 and the number of events per (type, version). Ids are found by a dict while the segment grows (by looking at each
-for the first few questions after it was read from a file), and later by bisection: sorted by their two halves as unsigned numbers, 20 bytes per event, built when first asked for.
+for the first few questions after it was read from a file), and later by bisection: sorted by their two halves as
+unsigned numbers, 20 bytes per event, built when first asked for. What each event is, is known only of those that were
+put here one by one, and needed only to take them back.
 """
 
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -44,6 +47,8 @@ class SegmentIndex:
         self.times: array[int] = array("q")
         self.types: TypeCounts = {}
         self._ids = bytearray()
+        self._kinds: list[tuple[str, int]] = []
+        self._kinds_from = 0
         self._places: dict[bytes, int] | None = {}
         self._scans = 0
         self._sorted: tuple[_Halves, _Halves, npt.NDArray[np.intp]] | None = None
@@ -57,15 +62,30 @@ class SegmentIndex:
         An interrupted call may leave some of them: it is made again, from the same start.
         """
         types = dict(self.types)
+        kinds, shared = [], {kind: kind for kind in types}
         for place in places:
-            key = place.type, place.version
-            types[key] = types.get(key, 0) + 1
+            kind = shared.setdefault((place.type, place.version), (place.type, place.version))
+            kinds.append(kind)
+            types[kind] = types.get(kind, 0) + 1
+        self._kinds[start - self._kinds_from :] = kinds
         self.offsets[start:] = array("q", [place.offset for place in places])
         self.times[start:] = array("q", [place.at for place in places])
         self._ids[start * ID_BYTES :] = b"".join([place.id for place in places])
         if self._places is not None:
             self._places.update({place.id: number for number, place in enumerate(places, start)})
         return types
+
+    def prefix(self, count: int, of: int) -> SegmentIndex:
+        """An index of the first `count` of `of` events; those behind them were put here one by one."""
+        assert self._kinds_from <= count
+        index = SegmentIndex()
+        index.offsets, index.times = self.offsets[:count], self.times[:count]
+        index._ids = self._ids[: count * ID_BYTES]
+        index._kinds_from, index._kinds = self._kinds_from, self._kinds[: count - self._kinds_from]
+        index._places = None
+        dropped = Counter(self._kinds[count - self._kinds_from : of - self._kinds_from])
+        index.types = {kind: n - dropped[kind] for kind, n in self.types.items() if n > dropped[kind]}
+        return index
 
     def id_at(self, place: int) -> bytes:
         return bytes(self._ids[place * ID_BYTES : (place + 1) * ID_BYTES])
@@ -134,7 +154,7 @@ class SegmentIndex:
         index.offsets = _from_little(data[: 8 * count])
         index.times = _from_little(data[8 * count : 16 * count])
         index._ids = bytearray(data[16 * count : 32 * count])
-        index._places = None
+        index._places, index._kinds_from = None, count
         types = msgspec.msgpack.decode(data[32 * count :], type=list[tuple[str, int, int]])
         index.types = {(type_, version): number for type_, version, number in types}
         return index

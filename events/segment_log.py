@@ -11,10 +11,10 @@ Writers take the lock around catching up, checking, writing and syncing (`segmen
 they go as far as the head file says, which a durable event reaches only after it was synced. So a reader
 never shows a durable event that a power cut could still remove; an unsafe one shows at once.
 
-A log opened for reading while nobody writes shows all that is whole, after a sync: the head file may be older
-than the last power cut. An error while writing or syncing ends the writer (`LogFailed`): after a failed sync
-nobody knows what is on disk, and only opening the log again finds out. Damage to acknowledged data ends
-writing too (`LogDamaged`), and reading goes up to it.
+A log opened for reading while nobody writes shows all that is whole, after a sync if the disk takes one: the head
+file may be older than the last power cut. An error of the disk refuses the write that met it (`LogFailed`): nothing of
+it was acknowledged, reading goes on, `status` says so, and the next write takes the log over from disk afresh and
+goes on (`SegmentWriter.recover`). Damage to acknowledged data ends writing (`LogDamaged`), and reading goes up to it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from recollect.events.clock import AHEAD_MAX, ClockAhead, Correction, clock_ahea
 from recollect.events.disk import Disk, RealDisk
 from recollect.events.envelope import Draft, Recorded
 from recollect.events.erasure import Intent
-from recollect.events.errors import InvalidInput, LogDamaged, LogFailed, LogReadOnly, RecollectError
+from recollect.events.errors import InvalidInput, LogBusy, LogDamaged, LogFailed, LogReadOnly, RecollectError
 from recollect.events.forks import renewed_in_children
 from recollect.events.frame import Frame
 from recollect.events.head import HEAD, HeadFile, Position
@@ -48,6 +48,14 @@ SEGMENT_BYTES = 64 * 1024 * 1024
 
 def wall_clock() -> int:
     return time.time_ns() // 1000
+
+
+class _Waiter:
+    """A group append that waits for `seq` to be durable, and hears if that failed."""
+
+    def __init__(self, seq: int) -> None:
+        self.seq = seq
+        self.failure: LogFailed | None = None
 
 
 class SegmentLog:
@@ -78,7 +86,8 @@ class SegmentLog:
         )
         self.renew_locks()
         renewed_in_children(self)
-        self._failure: LogFailed | None = None
+        self._failure: str | None = None
+        self._unfollowed: str | None = None
         self._wrote = False
         self._closed = False
 
@@ -86,6 +95,7 @@ class SegmentLog:
         self._mutex = threading.RLock()
         self._synced = threading.Condition()
         self._group_has_leader = False
+        self._waiting: list[_Waiter] = []
 
     @classmethod
     def open(
@@ -133,20 +143,35 @@ class SegmentLog:
         if not self._disk.names(self._path):
             raise InvalidInput(f"there is no log in {self._path}; open it without read_only to make one")
         published = self._head.published()
-        if not self._lock.nobody_writes() and published is not None:
+        if published is not None and not self._nobody_writes():
             self._segments.follow(published.visible)
             self._show(published)
             return
         stop = self._segments.follow()
-        last = self._segments.last
-        if last is not None:
-            last.sync()
+        synced = self._synced_last()
         self._writer.damage = find_damage(
             self._disk, self._path, self._segments, stop, witnessed=self._head.witnessed
         )  # fmt: skip
         if self._writer.damage is not None:
             show_until_damage(self._segments, stop)
-        self._writer.visible = self._writer.durable = self._segments.tail
+        self._writer.visible = tail = self._segments.tail
+        self._writer.durable = tail if synced else min(self._head.witnessed, tail)
+
+    def _nobody_writes(self) -> bool:
+        try:
+            return self._lock.nobody_writes()
+        except OSError:  # a disk that fails: as far as was published is safe to show
+            return False
+
+    def _synced_last(self) -> bool:
+        """Sync what will be shown; a disk that refuses is read all the same."""
+        last = self._segments.last
+        try:
+            if last is not None:
+                last.sync()
+        except OSError:
+            return False
+        return True
 
     def _show(self, published: Position) -> None:
         tail = self._segments.tail
@@ -161,10 +186,14 @@ class SegmentLog:
         entries = prepare(drafts)
         if not entries:
             return []
+        waiter: _Waiter | None = None
         with self._writing():
             seqs = self._writer.append(entries, expect=expect, durability=durability)
-        if durability == "group":
-            self._await_sync(max(seqs))
+            if durability == "group":
+                waiter = _Waiter(max(seqs))
+                self._waiting.append(waiter)
+        if waiter is not None:
+            self._await_sync(waiter)
         return seqs
 
     def append_frames(self, frames: Sequence[Frame]) -> None:
@@ -194,54 +223,73 @@ class SegmentLog:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Hold the writer lock, caught up; an error of the disk ends this writer."""
+        """Hold the writer lock, caught up; an error of the disk refuses this write, and the next one tries again."""
         self._refuse_unless_writable()
         try:
             with self._lock.held(), self._mutex:
                 self._wrote = True
                 self._refuse_unless_writable()
-                self._writer.catch_up()
-                self._refuse_unless_writable()
-                yield
+                try:
+                    self._writer.catch_up()
+                    self._refuse_unless_writable()
+                    yield
+                except OSError as error:
+                    self._writer.give_up()
+                    self._fail_waiters(self._failed(error))
+                    raise
+                self._failure = None
         except OSError as error:
-            self._failure = LogFailed(
-                f"{self._path} could not be written: {error}; this writer stops here. "
-                f"Open the log again to find out what is on disk"
-            )
-            raise self._failure from error
+            self._failure = str(error)
+            raise self._failed(error) from error
         finally:
             with self._synced:
                 self._synced.notify_all()
+
+    def _failed(self, error: OSError) -> LogFailed:
+        return LogFailed(
+            f"{self._path} could not be written: {error}; nothing of it was acknowledged, and the next write tries again"
+        )
+
+    def _fail_waiters(self, failure: LogFailed) -> None:
+        """What they wait for is forgotten, or not known to be on disk."""
+        for waiter in self._waiting:
+            if waiter.seq > self._writer.durable:
+                waiter.failure = failure
 
     def _refuse_unless_writable(self) -> None:
         self._readable()
         if self._read_only:
             raise LogReadOnly(f"{self._path} was opened for reading; open it without read_only to write")
-        if self._failure is not None:
-            raise self._failure
         if self._writer.damage is not None:
             raise self._writer.damage
 
-    def _await_sync(self, seq: int) -> None:
-        """Wait until `seq` is durable. The first to wait leads: it gives others time to join, then syncs for all."""
-        while True:
-            with self._synced:
-                if self._writer.durable >= seq:
-                    return
-                if self._failure is not None:
-                    raise self._failure
-                if self._group_has_leader:
-                    self._synced.wait()
-                    continue
-                self._group_has_leader = True
-            try:
-                time.sleep(self._group_s)
-                if self._writer.durable < seq:
-                    self.sync()
-            finally:
+    def _await_sync(self, waiter: _Waiter) -> None:
+        """Wait until it is durable. The first to wait leads: it gives others time to join, then syncs for all."""
+        try:
+            while not self._settled(waiter):
                 with self._synced:
-                    self._group_has_leader = False
-                    self._synced.notify_all()
+                    if self._group_has_leader:
+                        if not self._settled(waiter):
+                            self._synced.wait()
+                        continue
+                    self._group_has_leader = True
+                try:
+                    time.sleep(self._group_s)
+                    if not self._settled(waiter):
+                        self.sync()
+                finally:
+                    with self._synced:
+                        self._group_has_leader = False
+                        self._synced.notify_all()
+        finally:
+            with self._mutex:
+                self._waiting.remove(waiter)
+
+    def _settled(self, waiter: _Waiter) -> bool:
+        """Whether it is durable; raises if it will not be."""
+        if waiter.failure is not None:
+            raise waiter.failure
+        return self._writer.durable >= waiter.seq
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -263,19 +311,27 @@ class SegmentLog:
         return self._segments
 
     def refresh(self) -> int:
-        """One small read when nothing changed."""
+        """One small read when nothing changed. Where the disk fails the head stays, and `status` says so."""
         self._readable()
-        published = self._head.published()
-        if published is None or published.visible <= self.head or self._failure or self._writer.damage:
-            return self.head
-        with self._mutex:
-            stop = self._segments.follow(published.visible)
-            self._show(published)
-            if stop is not None and self.head < published.visible:
-                self._writer.damage = find_damage(
-                    self._disk, self._path, self._segments, stop, witnessed=self._head.witnessed
-                )  # fmt: skip
+        try:
+            published = self._head.published()
+            if published is not None and published.visible > self.head and self._writer.damage is None:
+                with self._mutex:
+                    self._follow(published)
+            self._unfollowed = None
+        except OSError as error:
+            self._unfollowed = str(error)
         return self.head
+
+    def _follow(self, published: Position) -> None:
+        if self._writer.faulty:
+            self._segments.rewind(self.head)
+        stop = self._segments.follow(published.visible)
+        self._show(published)
+        if stop is not None and self.head < published.visible:
+            self._writer.damage = find_damage(
+                self._disk, self._path, self._segments, stop, witnessed=self._head.witnessed
+            )  # fmt: skip
 
     def read(self, after: int = 0, upto: int | None = None) -> Iterator[Recorded]:
         head = self.head
@@ -352,7 +408,20 @@ class SegmentLog:
             unknown_types=unknown,
             damage=None if self._writer.damage is None else str(self._writer.damage),
             recovered=tuple(self._disk.names(self._path / QUARANTINE)),
+            troubles=self._troubles(),
         )
+
+    def _troubles(self) -> tuple[str, ...]:
+        troubles = []
+        if self._failure is not None:
+            troubles.append(f"the last write failed: {self._failure}; the next write tries again")
+        if self._unfollowed is not None:
+            troubles.append(
+                f"the log cannot be followed: {self._unfollowed}; what others wrote after @{self.head} is missing"
+            )
+        if self._writer.unpublished is not None:
+            troubles.append(self._writer.unpublished)
+        return tuple(troubles)
 
     def _unsynced_bytes(self) -> int:
         """What a power cut could still take: the frames after the last durable one."""
@@ -372,15 +441,23 @@ class SegmentLog:
     # --- closing ---------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Sync what was appended, leave a witness, and let go of the files. Closing twice is closing once."""
+        """Sync what was appended, leave a witness, and let go of the files. Closing twice is closing once.
+
+        `LogFailed` if events that were shown cannot be synced; where all are durable a failing disk is no error here.
+        """
         if self._closed:
             return
         try:
-            if self._wrote and self._failure is None and self._writer.damage is None:
+            if self._wrote and self._writer.damage is None:
                 with self._writing():
                     self._writer.sync()
                     self._writer.mark()
                     self._writer.keep_index()
+        except (LogFailed, LogBusy) as error:
+            if self._writer.durable < self.head:
+                raise LogFailed(
+                    f"the events after @{self._writer.durable} could not be synced, and a power cut may take them: {error}"
+                ) from error
         finally:
             self._release()
 

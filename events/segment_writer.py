@@ -11,6 +11,19 @@ Events between visible and tail are *pending*: a `group` append wrote them and w
 must not be shown, so an unsafe append, which is visible at once, syncs pending ones first. Frames found
 beyond the published head were written by another process that has not published them: it died, or it is a
 group append of its own that waits. They are synced and published before anything else happens.
+
+An error of the disk stops the write that met it, and no later one. Batches that nobody has seen are cut and forgotten
+(`give_up`), and the next write first takes the log over from disk as an opening would (`recover`).
+
+After a failed sync the kernel may hold bytes for written that never reached the disk, and the next sync, by any
+process, succeeds without them. So a process writes again, before it syncs, what is not known to be durable and what it
+did not write itself, or not without an error since. What was found when the first process opened the log after the
+machine started came from the disk, and is synced alone: were it written again, a power cut might garble it.
+
+The sync is what makes an event durable. If only the publication behind it fails, twice, the append has succeeded: this
+process shows the event, others see it with the next write of any process, and `unpublished` says so until then. A
+refusal would make callers write it twice. A batch whose sync failed is refused, and gone or there as a whole: the same
+drafts may be appended again (event ids are known for ever), a new draft of the same content may come to stand beside it.
 """
 
 from __future__ import annotations
@@ -29,7 +42,7 @@ from recollect.events.erasure import Intent, plan
 from recollect.events.errors import HeadMoved, LogDamaged
 from recollect.events.facts import Recovered
 from recollect.events.frame import Entry, Frame, encode_batch
-from recollect.events.head import HeadFile, Position
+from recollect.events.head import HEAD, HeadFile, Position
 from recollect.events.log import Clock, Durability
 from recollect.events.recovery import find_damage, purge_quarantine, set_aside, show_until_damage
 from recollect.events.segment import Segment
@@ -59,20 +72,59 @@ class SegmentWriter:
         self.visible = 0
         self.durable = 0
         self.damage: LogDamaged | None = None
+        self.faulty = False
+        self._own_from = 0
+        self._own_upto = -1
+        self.unpublished: str | None = None
         self.warnings: list[str] = []
 
     # --- catching up -----------------------------------------------------------------------------
 
     def start(self) -> None:
         """Bring a log that was just opened into a state that can be written to, or find its damage."""
+        self._open_up()
+        self._marked = self.durable
+
+    def _open_up(self, *, again: bool = False) -> None:
         self._head.create()
         self._intent.finish()
         self._head.published()
+        first = not again and not self._head.of_this_boot
+        if first:
+            self._sync_after_boot()
         self._take_over()
-        self._marked = self.durable
+        if first and self.damage is None:
+            self._publish(Position(self.visible, self.durable))
+
+    def _sync_after_boot(self) -> None:
+        """The first to open a log since the machine started: what is whole came from the disk, all but its cache."""
+        self._segments.follow()
+        last, tail = self._segments.last, self._segments.tail
+        if last is not None and tail > 0:
+            last.sync()
+            self.durable = tail
+
+    def give_up(self) -> None:
+        """After an error of the disk what is in memory may not be on disk: forget what nobody was shown."""
+        self.faulty = True
+        self._own_upto = -1
+        with suppress(OSError, LogDamaged):  # tried again before anything is followed
+            self._segments.rewind(self.visible)
+
+    def recover(self) -> None:
+        """Take the log over from disk after an error, as an opening would."""
+        self._own_upto = -1
+        self._segments.rewind(self.visible)
+        self._open_up(again=True)
+        if self.damage is None:
+            self._sync()
+            self.faulty = False
 
     def catch_up(self) -> None:
         """Take over what other processes wrote; a few system calls if that is nothing."""
+        if self.faulty:
+            self.recover()
+            return
         published = self._head.published()
         last = self._segments.last
         if published is not None:
@@ -83,7 +135,6 @@ class SegmentWriter:
 
     def _take_over(self) -> None:
         """Follow the files to their end; recover an unfinished tail; sync and publish what nobody published."""
-        before = self._segments.tail
         stop = self._segments.follow()
         self.damage = find_damage(
             self._disk, self._path, self._segments, stop, witnessed=self._head.witnessed
@@ -95,19 +146,22 @@ class SegmentWriter:
             self.visible = self.durable = self._segments.tail
             return
         recovered = set_aside(self._disk, self._path, self._segments, stop) if stop is not None else None
-        self._show_taken_over(before)
+        self._show_taken_over()
         if recovered is not None:
             self._append_recovered(recovered)
 
-    def _show_taken_over(self, before: int) -> None:
-        """Publish what was found behind `before`, or take back a publication that a power cut made untrue."""
+    def _show_taken_over(self) -> None:
+        """Publish what nobody has published, or take back a publication that a power cut made untrue."""
         published, tail = self._head.published(), self._segments.tail
+        last = self._segments.last
+        if last is not None and last.first_seq > (0 if published is None else published.visible):
+            self._finish_creation(last)
         if published is not None and published.visible >= tail:
-            self.durable = max(self.durable, min(published.durable, tail))
+            self.durable = max(self.durable, min(self._head.witnessed, tail))
             self.visible = tail
             if published.visible > tail:
                 self._publish(Position(tail, self.durable))
-        elif tail > before:
+        if tail > self.visible or self.faulty:
             self._sync()
 
     def _append_recovered(self, fact: Recovered) -> None:
@@ -153,7 +207,14 @@ class SegmentWriter:
             entries, first_seq=tail + 1, durable_seq=self.durable, at=at, chain=segment.chain, seed=segment.header.seed
         )  # fmt: skip
         segment.write(batch, entries, at)
+        self._wrote(tail + 1)
         return tail + 1
+
+    def _wrote(self, first: int) -> None:
+        """Keep in mind which events at the end this process wrote, without an error since."""
+        if first != self._own_upto + 1:
+            self._own_from = first
+        self._own_upto = self._segments.tail
 
     def copy(self, frames: Sequence[Frame]) -> None:
         """Whole batches of another log that continue this one, as they are; then synced and shown."""
@@ -161,6 +222,7 @@ class SegmentWriter:
         if first != self._segments.tail + 1:
             raise HeadMoved(expected=first - 1, actual=self._segments.tail)
         self._growing(frames[0].header.at).copy(frames)
+        self._wrote(first)
         self.sync()
 
     # --- durability ------------------------------------------------------------------------------
@@ -176,16 +238,34 @@ class SegmentWriter:
     def _sync(self) -> None:
         last, tail = self._segments.last, self._segments.tail
         if last is not None and self.durable < tail:
-            last.sync()
+            self._sync_segment(last)
             self.durable = tail
-        if self.visible < tail or self._head.witnessed < tail:
+        if self.visible < tail or self._head.witnessed < tail or self.unpublished:
             self._publish(Position(tail, self.durable))
         overdue = time.monotonic() - self._marked_s > _MARK_INTERVAL_S
         if self.durable - self._marked >= (1 if overdue else _MARK_EVENTS):
             self.mark()
 
+    def _sync_segment(self, last: Segment) -> None:
+        """Sync, and once more after an error: it may be of another process, the kernel tells it to everybody once."""
+        if self._own_from > self.durable + 1 or self._own_upto < last.last_seq:
+            self._write_again(last)
+        try:
+            last.sync()
+        except OSError:
+            self._write_again(last)
+            last.sync()
+
+    def _write_again(self, last: Segment) -> None:
+        try:
+            last.write_again(self.durable + 1)
+        except LogDamaged as damage:
+            self.damage = damage
+            raise
+
     def _take_back(self) -> None:
         """After a failed sync cut the batches that nobody saw: a second sync might succeed without them on disk."""
+        self.faulty = True  # before anything else: an interruption here must not leave in memory what is cut
         last = self._segments.last
         if last is not None and not last.sealed and self.durable <= self.visible < last.last_seq:
             with suppress(OSError):
@@ -197,7 +277,17 @@ class SegmentWriter:
             self.sync()
 
     def _publish(self, position: Position) -> None:
-        self._head.publish(position)
+        try:
+            try:
+                self._head.publish(position)
+            except OSError:
+                self._head.publish(position)
+            self.unpublished = None
+        except OSError as error:
+            self.unpublished = (
+                f"other processes do not see the events up to @{position.visible} before the next write: "
+                f"{self._path / HEAD} could not be written: {error}"
+            )
         self.visible = position.visible
 
     def mark(self) -> None:
@@ -221,9 +311,10 @@ class SegmentWriter:
         last = self._segments.last
         if last is not None and not last.sealed and last.end < self._segment_bytes:
             return last
-        if last is not None and not last.sealed:
-            self.sync()
-            last.seal()
+        if last is not None:
+            if not last.sealed:
+                self.sync()
+            last.seal()  # also once more: the sync of the one who did may have failed
             self.mark()
         return self._create_segment(last, at)
 
@@ -238,13 +329,33 @@ class SegmentWriter:
             before_chain=self._segments.chain,
         )
         path = self._path / str(name)
-        with synced_directory(self._disk, self._path):
-            descriptor = self._disk.create(path)
-            self._disk.write(descriptor, header.encode(), 0)
-            self._disk.sync(descriptor)
+        descriptor = self._new_file(path, header.encode())
         segment = Segment(self._disk, path, descriptor, header, self._intent.pending)
         self._segments.add(segment)
         return segment
+
+    def _finish_creation(self, segment: Segment) -> None:
+        """Make a segment durable whose creator may have come no further than its header."""
+        with synced_directory(self._disk, self._path):
+            if segment.count == 0:
+                segment.write_again(segment.first_seq)
+                segment.sync()
+
+    def _new_file(self, path: Path, data: bytes) -> int:
+        """A new file with this content, durable and open; none if that fails."""
+        descriptor: int | None = None
+        try:
+            with synced_directory(self._disk, self._path):
+                descriptor = self._disk.create(path)
+                self._disk.write(descriptor, data, 0)
+                self._disk.sync(descriptor)
+        except OSError:
+            if descriptor is not None:
+                self._disk.close(descriptor)
+                with suppress(OSError):
+                    self._disk.remove(path)
+            raise
+        return descriptor
 
     def keep_index(self) -> None:
         """Store the growing segment's index for the next open; it is checked there and may be lost."""

@@ -55,6 +55,7 @@ class Segments:
         self._segments: list[Segment] = []
         self._firsts: list[int] = []
         self._corrections: tuple[int, list[Correction]] = (0, [])
+        self._dropped: list[Segment] = []
 
     def __iter__(self) -> Iterator[Segment]:
         return iter(self._segments)
@@ -85,7 +86,7 @@ class Segments:
         return self._segments[bisect_right(self._firsts, seq) - 1]
 
     def close(self) -> None:
-        for segment in self._segments:
+        for segment in [*self._segments, *self._dropped]:
             segment.close()
 
     # --- following -------------------------------------------------------------------------------
@@ -127,7 +128,11 @@ class Segments:
     def _adopt(self, name: SegmentName, *, is_last: bool, stop: Stop | None) -> Stop | None:
         """Open the next segment, if it continues what there is."""
         descriptor = self._disk.open(self._path / str(name), write=self._write)
-        header = SegmentHeader.parse(self._disk.read(descriptor, HEADER_BYTES, 0))
+        try:
+            header = SegmentHeader.parse(self._disk.read(descriptor, HEADER_BYTES, 0))
+        except OSError:
+            self._disk.close(descriptor)
+            raise
         reason = self._misfit(name, header)
         if reason is not None or header is None:
             self._disk.close(descriptor)
@@ -164,6 +169,23 @@ class Segments:
             segment.last_at = self.last_at
         self._segments.append(segment)
         self._firsts.append(segment.first_seq)
+
+    def rewind(self, seq: int) -> None:
+        """Forget the events after `seq`, to be followed anew; reading those before it goes on meanwhile.
+
+        The files of segments that are dropped stay open until it happens again: another thread may be asking for
+        their sizes.
+        """
+        kept = [segment for segment in self._segments if segment.first_seq <= seq]
+        dropped = self._segments[len(kept) :]
+        if kept and kept[-1].last_seq > seq:
+            kept[-1] = kept[-1].rewound(seq)
+        self._segments = kept
+        self._firsts = [segment.first_seq for segment in kept]
+        if dropped:
+            for segment in self._dropped:
+                segment.close()
+            self._dropped = dropped
 
     def drop_last(self) -> None:
         """Forget the last segment, which holds no event."""

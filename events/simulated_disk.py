@@ -4,7 +4,9 @@ Every file keeps what is durable beside what a running program sees, and the uns
 directory does the same with its entries. `crash` gives the disk that a machine might find after a power cut:
 of the unsynced writes any subset, in pieces of 64, 512 or 4096 bytes, is lost, kept or garbled, and each
 unsynced directory entry may be lost. `cut_at(n)` cuts the power at the n-th operation, `fail_at(n, errno)`
-makes that operation fail. One seed gives one outcome.
+makes that operation fail. A sync that fails is Linux's: what it should have written is held for written from then on,
+and no later sync writes it; whoever else has the file open meets the error once, whoever opens it later never does.
+One seed gives one outcome.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import NoReturn
 
 PIECE_BYTES = (64, 512, 4096)
 
@@ -26,7 +29,7 @@ class PowerCut(BaseException):
 @dataclass
 class _File:
     content: bytearray = field(default_factory=bytearray)
-    durable: bytes = b""
+    durable: bytearray = field(default_factory=bytearray)
     unsynced: list[tuple[int, bytes | None]] = field(default_factory=list)  # None: cut to this length
 
     def write(self, offset: int, data: bytes) -> None:
@@ -38,8 +41,15 @@ class _File:
         self.unsynced.append((size, None))
 
     def sync(self) -> None:
-        self.durable = bytes(self.content)
+        for offset, data in self.unsynced:
+            if data is None:
+                _resize(self.durable, offset)
+            else:
+                _overlay(self.durable, offset, data)
         self.unsynced.clear()
+
+    def fail_sync(self) -> None:
+        self.unsynced = [(size, None) for size, data in self.unsynced if data is None]
 
     def after_crash(self, rng: Random) -> _File:
         content = bytearray(self.durable)
@@ -48,7 +58,7 @@ class _File:
                 _overlay_some(content, offset, data, rng)
             elif rng.random() < 0.5:
                 _resize(content, offset)
-        return _File(content, bytes(content))
+        return _File(content, bytearray(content))
 
 
 @dataclass
@@ -127,14 +137,16 @@ def _walk(directory: _Directory, path: Path) -> Iterator[tuple[Path, bytes]]:
 class SimulatedDisk:
     """`Disk` in memory. Paths are looked up from one root; locks are held per descriptor."""
 
-    def __init__(self, root: _Directory | None = None) -> None:
+    def __init__(self, root: _Directory | None = None, boot: int = 1) -> None:
         self._root = root if root is not None else _Directory()
         self._open: dict[int, _File | _Directory] = {}
         self._next_descriptor = 3
         self._locks: dict[int, int] = {}
+        self._owed: dict[int, int] = {}
         self._fail_at: int | None = None
         self._error: int | None = None
         self._dead = False
+        self._boot = boot
         self.operations = 0
 
     @classmethod
@@ -144,7 +156,7 @@ class SimulatedDisk:
         for path, content in files.items():
             disk.make_directories(path.parent)
             directory = disk._directory(path.parent)
-            directory.change({path.name: _File(bytearray(content), content)})
+            directory.change({path.name: _File(bytearray(content), bytearray(content))})
             directory.sync()
         return disk
 
@@ -158,7 +170,7 @@ class SimulatedDisk:
         """The disk that is found after a power cut now."""
         rng = seed if isinstance(seed, Random) else Random(seed)  # noqa: S311
         self._dead = True
-        return SimulatedDisk(self._root.after_crash(rng, {}))
+        return SimulatedDisk(self._root.after_crash(rng, {}), self._boot + 1)
 
     def cut_at(self, operation: int) -> None:
         """Cut the power at the n-th operation from now (1 is the next)."""
@@ -242,6 +254,7 @@ class SimulatedDisk:
     def close(self, descriptor: int) -> None:
         self.unlock(descriptor)
         self._open.pop(descriptor, None)
+        self._owed.pop(descriptor, None)
 
     def read(self, descriptor: int, size: int, offset: int) -> bytes:
         self._check()
@@ -266,8 +279,20 @@ class SimulatedDisk:
         self._opened(descriptor).truncate(size)
 
     def sync(self, descriptor: int) -> None:
-        self._check()
+        error = self._step() or self._owed.pop(descriptor, 0)
+        if error:
+            self.fail_sync(descriptor, error)
         self._open[descriptor].sync()
+
+    def fail_sync(self, descriptor: int, error: int) -> NoReturn:
+        """Let a sync fail: everybody who has the file open hears of it once."""
+        node = self._open[descriptor]
+        if isinstance(node, _File):
+            lost = any(data is not None for _, data in node.unsynced)
+            node.fail_sync()
+            others = [other for other, opened in self._open.items() if opened is node and other != descriptor]
+            self._owed.update(dict.fromkeys(others, error) if lost else {})
+        raise OSError(error, os.strerror(error))
 
     def rename(self, old: Path, new: Path) -> None:
         self._check()
@@ -299,6 +324,9 @@ class SimulatedDisk:
                 directory.sync()
             assert isinstance(found, _Directory)
             directory = found
+
+    def boot(self) -> int:
+        return self._boot
 
     def try_lock(self, descriptor: int) -> bool:
         self._check()

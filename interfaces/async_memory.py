@@ -88,6 +88,7 @@ class AsyncMemory:
             lane: ThreadPoolExecutor(threads, thread_name_prefix=f"recollect-{lane}")
             for lane, threads in _THREADS.items()
         }
+        memory.store.checkpointer.start()
 
     @classmethod
     async def open(cls, path: str | Path, **options: Unpack[Options]) -> Self:

@@ -21,7 +21,7 @@ from recollect.embedder import Embedder, EmbedFunction, choose, is_built_in
 from recollect.embedding import Embedding, adoption_event_id
 from recollect.erasing import Erasing
 from recollect.events.envelope import EventId
-from recollect.events.errors import InvalidInput, UnknownMemory
+from recollect.events.errors import InvalidInput, LogDamaged, RecollectError, UnknownMemory
 from recollect.events.facts import (
     Accessed,
     AnyFact,
@@ -211,6 +211,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         if progress:
             progress(len(ids), len(ids))
         self._store.sealer.start()
+        self._store.checkpointer.save_if_due()
         return ids
 
     def _ingest(self, batch: Sequence[Ingested], expect: int | None) -> list[str]:
@@ -310,7 +311,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         record: bool = True,
         wait: bool = True,
     ) -> Answer:
-        """Rank at the head, record the recall, return the answer.
+        """Rank at the head, record the recall, return the answer; one that cannot be recorded is returned and says so.
 
         `track` counts the hits as accessed; `record=False` writes nothing at all; `wait=False` answers by
         words alone, and says so, while a model is still loading.
@@ -340,8 +341,13 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
                 scores=ranking.scores,
                 degraded=degraded,
             )
-            recall_id = self._record(recalled, recipe, in_force=formula is None, track=track)
-            retire_bad_shards(self._store, question)
+            try:
+                recall_id = self._record(recalled, recipe, in_force=formula is None, track=track)
+                retire_bad_shards(self._store, question)
+            except LogDamaged:  # the answer says which
+                degraded += ("this recall was not recorded: a damaged log takes no writes",)
+            except (RecollectError, OSError) as error:
+                degraded += (f"this recall was not recorded: {error}",)
         return answer(self._store, question, ranking, recall_id=recall_id, degraded=degraded)
 
     def _record(self, recalled: Recalled, recipe: Formula, *, in_force: bool, track: bool) -> str:

@@ -44,7 +44,7 @@ def status_of(store: Store, embedding: Embedding, formula: Formula) -> Status:
         last_dream=last_dream,
         new_since_dream=new_memories(projections.at(seq, 0), last_dream),
         checkpoint_age_events=store.checkpoint_age_events,
-        degraded=(*fork_problem, *_problems(store, embedding, without_vector, now)),
+        degraded=(*fork_problem, *log.troubles, *_problems(store, embedding, without_vector, now)),
         now=iso(now),
         head_at=iso(store.log.time_of(log.head)) if log.head else None,
         last_dream_at=_time(store, last_dream),
@@ -101,7 +101,7 @@ def _problems(store: Store, embedding: Embedding, without_vector: int, now: int)
     problems = [str(store.damage)] if store.damage else []
     if store.read_only:
         problems.append(
-            "the store is read-only: nothing can be written, recalls are asked with `--no-record`"
+            "the store is read-only: nothing can be written, recalls are answered and not recorded"
         )
     if ahead := store.log.clock_ahead(now):
         problems.append(str(ahead))
@@ -122,5 +122,9 @@ def _problems(store: Store, embedding: Embedding, without_vector: int, now: int)
         problems.append(f"the last index build failed: {store.sealer.last_error}; searches scan instead")
     if store.folder is not None and (open_to_others := exposed(store.folder)):
         problems.append(open_to_others)
+    if store.checkpointer.last_error:
+        problems.append(
+            f"the last checkpoint failed: {store.checkpointer.last_error}; the next opening takes longer"
+        )
     problems += store.log.warnings
     return problems

@@ -8,7 +8,8 @@ Every read first catches up with what other processes appended. Facts go in thro
 through the fold, so what this process shows is what any process would show. A fold, or a reading, that was
 interrupted may leave the projections torn: they are then neither read nor saved, but folded again (`wholeness`).
 
-A store that cannot be written to, on a disk mounted for reading or without permission, is read as it is.
+A store that cannot be written to, on a disk that is mounted for reading, full or failing, or without permission, is
+read as it is; each write looks whether that is over.
 
 An erasure is an `Erased` event first. Every process that catches up with one finishes it: the payloads that it names
 are overwritten, checkpoints from before it and shards with erased vectors are deleted, and the projections are folded
@@ -26,7 +27,6 @@ write is conditional on the head it was decided at and decided again when that m
 from __future__ import annotations
 
 import contextlib
-import errno
 import gc
 import threading
 import time
@@ -36,6 +36,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from recollect import erased_bytes
+from recollect.checkpointing import Checkpointer
 from recollect.events.envelope import EventId, Recorded, draft
 from recollect.events.errors import (
     EventIdReused,
@@ -46,14 +47,14 @@ from recollect.events.errors import (
     LogReadOnly,
     RecollectError,
 )
-from recollect.events.facts import AnyFact, Recalled, ShardRetired, ShardSealed
+from recollect.events.facts import AnyFact, ShardRetired, ShardSealed
 from recollect.events.forks import renewed_in_children
 from recollect.events.log import Clock, Durability
 from recollect.events.memory_log import MemoryLog
 from recollect.events.redacted_log import ErasedMeanwhile, RedactedLog
 from recollect.events.segment_log import SegmentLog
 from recollect.events.transfer import TransferableLog
-from recollect.projections import checkpoints
+from recollect.projections import background, checkpoints
 from recollect.projections.sealing import Sealer, retirement_event_id, seal_event_id
 from recollect.projections.view import Projections, View
 from recollect.query.formula import Formula
@@ -66,7 +67,6 @@ Decided = TypeVar("Decided")
 _ATTEMPTS = 3
 _CHECKPOINT_EVERY = 2_000
 _PROGRESS_EVERY = 5_000
-_NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def system_clock() -> int:
@@ -94,16 +94,15 @@ def _warn(warning: str) -> None:
 
 
 def _opened(path: Path, clock: Clock) -> tuple[SegmentLog, bool]:
-    """The log, and whether it can only be read: what lies on a disk that cannot be written to is no error."""
+    """The log, and whether it can only be read: a disk that takes no writes, for whatever reason, is no error."""
     try:
         return SegmentLog.open(path, clock=clock, ahead_max=clock_ahead_max()), False
     except LogFailed as error:
-        refused = isinstance(error.__cause__, OSError) and error.__cause__.errno in _NOT_WRITABLE
-        if not refused or not path.is_dir():
+        if not path.is_dir():
             raise
         try:
             return SegmentLog.open(path, clock=clock, ahead_max=clock_ahead_max(), read_only=True), True
-        except RecollectError:
+        except (RecollectError, OSError):
             raise error from None
 
 
@@ -125,6 +124,7 @@ class Store:
         self.folder = folder
         self.clock = clock
         self.read_only = read_only
+        self._replaced: list[TransferableLog] = []
         self.lock = threading.RLock()
         self.whole = Wholeness()
         self._fold_damage: LogDamaged | None = None
@@ -135,9 +135,12 @@ class Store:
         self.sealer = Sealer(self.projections.vectors, publish=self._publish_shard)
         self._closing = threading.Event()
         self._checkpoint_seq = 0
+        self.checkpointer = Checkpointer(
+            self.checkpoint, lambda: self.projections.position, lambda: self.checkpoint_age_events
+        )
         self._load_checkpoint()
         if ahead:
-            threading.Thread(target=self._load_shards, name="recollect-shards", daemon=True).start()
+            background.start(self._load_shards, name="recollect-shards")
         self.catch_up(progress)
         self._overwrite_again()
         self.purge_caches()
@@ -193,7 +196,7 @@ class Store:
         """One atomic batch; its seqs."""
         if self.damage is not None:
             raise self.damage
-        self.require_writable(recall=any(isinstance(fact, Recalled) for fact in facts))
+        self.require_writable()
         drafts = [
             draft(fact, actor=actor, event_id=event_id)
             for fact, event_id in zip(facts, ids or [None] * len(facts), strict=True)
@@ -222,10 +225,22 @@ class Store:
         with self.deciding():
             return attempt()
 
-    def require_writable(self, *, recall: bool = False) -> None:
-        if self.read_only:
-            hint = "; ask without recording the recall (`--no-record`, record=False)" if recall else ""
-            raise LogReadOnly(f"the store is read-only: {self.folder}{hint}")
+    def require_writable(self) -> None:
+        if self.read_only and not self._writable_again():
+            raise LogReadOnly(f"the store is read-only: {self.folder}")
+
+    def _writable_again(self) -> bool:
+        """Open the log for writing if the disk takes that by now; who reads in the one before goes on there."""
+        assert self.folder is not None
+        with self.lock, self.whole:
+            try:
+                log = SegmentLog.open(self.folder / "log", clock=self.clock, ahead_max=clock_ahead_max())
+            except LogFailed:
+                return False
+            self._replaced.append(self.log.base)
+            self.log.base = log
+            self.read_only = False
+            return True
 
     def _publish_shard(self, fact: ShardSealed) -> None:
         with self.lock, self.whole:
@@ -484,6 +499,7 @@ class Store:
         """Every event is in the log by now: what goes wrong beside them is said, and is no error."""
         self._closing.set()
         self.sealer.stop()
+        self.checkpointer.stop()
         if self.checkpoint_age_events >= _CHECKPOINT_EVERY and not (self.whole.torn or interrupted()):
             try:
                 self.checkpoint()
@@ -491,6 +507,10 @@ class Store:
                 _warn(f"no checkpoint was written: {error}; the next opening takes longer")
         try:
             self.log.close()
+        except LogFailed as error:
+            _warn(str(error))
         finally:
+            for log in self._replaced:
+                log.close()
             for warning in self.log.warnings:
                 _warn(warning)

@@ -89,6 +89,7 @@ class Watching:
         )
         if once:
             return watcher.once(bars)
+        self._store.checkpointer.start()
         return watcher.run(every_s=every_s, poll=poll, idle=idle, bars=bars)
 
     def _dreams_when_due(

@@ -85,10 +85,13 @@ def inject(opening: Callable[[], Memory], given: Prompted, limits: Limits, proje
         memory = opening()
         return memory, recall(memory, given, limits, project)
 
+    from recollect.agents.tools import counted  # noqa: PLC0415 (a prompt without words needs none of it)
+
     memory, result = within(limits.seconds_max, work)
     with memory:
-        if result.hits:
-            memory.access([hit.id for hit in result.hits], given.session_id, "injected", recall=result.recall)
+        result = counted(
+            result, lambda recall, ids: memory.access(ids, given.session_id, "injected", recall=recall)
+        )
     return output(result)
 
 
@@ -158,7 +161,7 @@ def output(result: RecallResult) -> str:
     """What Claude Code reads; empty if there is nothing to say."""
     if not result.hits:
         return ""
-    lines = [_HEADER.format(recall=result.recall), *(text.hit(one) for one in result.hits)]
+    lines = [_HEADER.format(recall=result.recall or "not recorded"), *(text.hit(one) for one in result.hits)]
     context = "\n".join(lines + [f"degraded: {closed(inline(problem))}" for problem in result.degraded])
     said = {"hookSpecificOutput": {"hookEventName": EVENT, "additionalContext": context}}
     return msgspec.json.format(msgspec.json.encode(said)).decode() + "\n"

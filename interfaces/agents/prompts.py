@@ -13,7 +13,7 @@ from recollect.agents import text
 from recollect.agents.asked import TOKENS_DEFAULT
 from recollect.agents.results import RecallResult
 from recollect.agents.tool import Call
-from recollect.agents.tools import shown
+from recollect.agents.tools import counted, shown
 from recollect.events.errors import InvalidInput
 from recollect.spelling import block, closed
 
@@ -101,6 +101,6 @@ def inject(
     filters = None if scope.project is None else {"project": scope.project}
     answer = memory.recall(query, k=k, session=asking, filters=filters, track=False, wait=False)
     result = shown(answer, tokens_max=tokens_max, model_failure=call.model_failure)
-    if result.hits:
-        memory.access([hit.id for hit in result.hits], asking, how="injected", recall=result.recall)
-    return result
+    return counted(
+        result, lambda recall, ids: memory.access(ids, asking, how="injected", recall=recall)
+    )  # fmt: skip

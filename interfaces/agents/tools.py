@@ -6,6 +6,7 @@ count as accessed, which later rankings may read. With `record=false`, or `at`, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -75,8 +76,20 @@ def recall(memory: Memory, given: asked.Recall, call: Call) -> RecallResult:
         wait=False,
     )
     result = shown(answer, tokens_max=given.max_tokens, model_failure=call.model_failure)
-    if given.track and answer.id is not None and result.hits:
-        count_as_returned(memory, answer.id, tuple(hit.id for hit in result.hits), session)
+    if not given.track:
+        return result
+    return counted(result, lambda recall, ids: count_as_returned(memory, recall, ids, session))
+
+
+def counted(result: RecallResult, count: Callable[[str, tuple[str, ...]], object]) -> RecallResult:
+    """Count the hits of a recorded recall as accessed; where that cannot be written the answer says so."""
+    if result.recall is None or not result.hits:
+        return result
+    try:
+        count(result.recall, tuple(hit.id for hit in result.hits))
+    except (RecollectError, OSError) as error:
+        note = f"the memories of this recall were not counted as accessed: {error}"
+        return msgspec.structs.replace(result, degraded=(*result.degraded, note))
     return result
 
 

@@ -106,7 +106,6 @@ def test_reading_goes_on_as_if_the_write_had_happened_now(ran_ahead: Path, machi
         assert {hit.id for hit in memory.at("1 day ago").recall("kept").hits} == {"tea"}
 
 
-@pytest.mark.xfail(raises=ClockAhead, strict=False, reason="a recall that cannot be recorded raises")
 def test_a_recall_that_cannot_be_recorded_answers_and_says_so(ran_ahead: Path, machine: Machine):
     with Memory.open(ran_ahead, embedder="hash", clock=machine) as memory:
         answer = memory.recall("kept")

@@ -59,6 +59,13 @@ def test_answers_now_and_as_of_a_moment_say_how_far_they_were_made(damaged: Path
     assert {hit.id for hit in memory.recall("green tea", record=False).hits} == set(IDS[:5])
 
 
+def test_a_recall_in_a_damaged_store_is_answered_and_not_recorded(damaged: Path, open_memory: Open):
+    answer = open_memory().recall("green tea")
+    assert (answer.id, {hit.id for hit in answer.hits}) == (None, set(IDS[:5]))
+    assert answer.degraded[1] == "this recall was not recorded: a damaged log takes no writes"
+    assert run(damaged, "recall", "green tea").exit_code == 0
+
+
 def test_a_whole_store_has_nothing_to_say(folder: Path, open_memory: Open, tmp_path: Path):
     memory = open_memory()
     assert memory.store.damage is None
