@@ -77,7 +77,7 @@ class Process:
     def step(self) -> None:
         rng, scheduler = self._world.rng, self._machine.scheduler
         scheduler.now_s += rng.choice((0.01, 0.5, 4.0))
-        names = list(self._operations)
+        names = [one for one in self._operations if one not in self._world.left_out]
         (name,) = rng.choices(names, [self._operations[one][1] for one in names])
         if self.memory is None:
             name = "open"

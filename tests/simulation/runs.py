@@ -22,7 +22,7 @@ from . import judge, seams
 from .machine import Incarnation, Machine
 from .process import Process
 from .scheduler import Scheduler
-from .world import POLICY, REEMBED_BATCH, SEGMENT_BYTES, Acknowledged, World
+from .world import BUILDER, POLICY, REEMBED_BATCH, SEGMENT_BYTES, Acknowledged, World
 
 _ROOT = next((path for path in ("/dev/shm",) if Path(path).is_dir()), None)  # noqa: S108
 
@@ -149,6 +149,7 @@ def run(seed: int) -> Outcome:
             one = Run(seed, folder / "store")
             (folder / "store").mkdir()
             stack.enter_context(patch.object(sealing, "USUAL", POLICY))
+            stack.enter_context(patch.object(sealing, "Builder", lambda: BUILDER))
             stack.enter_context(patch.object(reembedding, "_BATCH", REEMBED_BATCH, create=True))
             defaults = SegmentLog.open.__func__.__kwdefaults__  # type: ignore[attr-defined]
             stack.enter_context(patch.dict(defaults, segment_bytes=SEGMENT_BYTES, lock_timeout_s=1e6))
