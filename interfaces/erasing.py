@@ -95,12 +95,20 @@ class Erasing:
         return msgspec.structs.replace(report, at=at, purged=purged)
 
     def doctor(
-        self, *, fix: bool = False, salvage: str | Path | None = None, progress: Progress | None = None
+        self,
+        *,
+        fix: bool = False,
+        salvage: str | Path | None = None,
+        scrub: bool = False,
+        progress: Progress | None = None,
     ) -> Diagnosis:
-        """Examine the whole store; `fix` repairs what is safe, `salvage` copies what can be read to a new store."""
+        """Examine the whole store; `fix` repairs what is safe, `salvage` copies what can be read to a new store.
+
+        `scrub` reads every sealed segment again from the disk itself and says how much that was.
+        """
         if self._store.folder is None:
             raise InvalidInput("a store in memory has no files to examine")
-        return doctor(self._store.folder, fix=fix, salvage=salvage, progress=progress)
+        return doctor(self._store.folder, fix=fix, salvage=salvage, scrub=scrub, progress=progress)
 
     def _wanted(self, given: str | Iterable[str] | Mapping[str, object] | Filters) -> list[MemoryId]:
         view = self._store.view()

@@ -45,6 +45,11 @@ def diagnosis(result: Diagnosis) -> None:
     if result.salvaged:
         saved = result.salvaged
         out.print(f"salvaged  events up to @{saved.head} are in {saved.path}; {saved.lost} are lost")
+    if result.scrubbed:
+        read = result.scrubbed
+        out.print(
+            f"scrubbed  {read.segments} sealed segments, {read.events:,} events, {read.bytes:,} bytes read from the disk"
+        )
     if result.healthy:
         out.print(f"[green]healthy[/]  {result.store}, head @{result.head}")
     else:

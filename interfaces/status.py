@@ -101,5 +101,6 @@ def _problems(store: Store, embedding: Embedding, without_vector: int) -> list[s
         problems.append(str(store.unfinished_erasure))
     if store.sealer.last_error:
         problems.append(f"the last index build failed: {store.sealer.last_error}; searches scan instead")
+    problems += store.scrub_problems
     problems += store.log.warnings
     return problems

@@ -112,6 +112,7 @@ class Store:
         self._fold_damage: LogDamaged | None = None
         self.unfinished_erasure: RecollectError | None = None
         self._unfinished: list[int] = []
+        self.scrub_problems: list[str] = []
         self.projections = self._new_projections(analyzers)
         self.sealer = Sealer(self.projections.vectors, publish=self._publish_shard)
         self._checkpoint_seq = 0

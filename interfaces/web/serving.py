@@ -25,6 +25,7 @@ from recollect.embedder import PROBE_TEXT
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.memory import Memory
 from recollect.scheduled import keep_dreaming_beside, schedule_of
+from recollect.scrubbing import scrubbing_beside
 from recollect.web.app import application
 from recollect.web.forms import Serving
 from recollect.web.guard import guarded
@@ -91,6 +92,7 @@ def _application(memory: Memory, serving: Serving, *, host: str, interval: int |
                 await beside.enter_async_context(agents.router.lifespan_context(agents))
             if interval is not None:
                 await beside.enter_async_context(_dreams(shared, serving, interval))
+            await beside.enter_async_context(scrubbing_beside(memory.store))
             yield
 
     return application(shared, serving, mounts=agents.routes if agents else (), lifespan=lifespan)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from recollect import Memory
 from recollect.doctor import doctor
+from recollect.embedder import EmbedderMismatch
 from recollect.events.errors import RecollectError
 
-from .scenes import QUESTIONS, Place, Scene
+from .scenes import QUESTIONS, Place, Scene, toy
 
 
 def of_the_command(status: int, out: str, err: str, *, killed: bool) -> list[str]:
@@ -65,13 +66,18 @@ def _opened(scene: Scene, place: Place, *, acknowledged: bool) -> None:
 
 
 def _answers(store: Path) -> list[list[tuple[str, str]]]:
-    from recollect.doctor_caches import Caches  # noqa: F401, PLC0415 (loaded once for both looks)
-
-    with Memory.open(store, embedder="hash", yielding=True) as memory:
+    with _any_embedder(store) as memory:
         memory.store.sealer.start = lambda: None  # type: ignore[method-assign]
         now = memory.store.log.time_of(memory.store.log.head) / 1e6
         answers = [memory.recall(question, k=5, record=False, now=now) for question in QUESTIONS]
         return [[(hit.id, hit.score.hex()) for hit in answer.hits] for answer in answers]
+
+
+def _any_embedder(store: Path) -> Memory:
+    try:
+        return Memory.open(store, embedder="hash")
+    except EmbedderMismatch:
+        return Memory.open(store, embedder=toy)
 
 
 def _exports(scene: Scene, place: Place, template: Path) -> None:
@@ -94,4 +100,5 @@ def _imported(place: Place) -> None:
         return
     with Memory.open(place.root / "again", embedder=None) as memory:
         memory.import_(place.out / "log.jsonl")
-        print("") if memory.get("f5").content else None
+        if "fact" not in memory.get("f5").content:
+            print("the exported log has no f5")

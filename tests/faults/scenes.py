@@ -46,6 +46,13 @@ class Scene(NamedTuple):
     embedder: str = "hash"
 
 
+def toy(texts: list[str]) -> list[list[float]]:
+    return [[len(text), text.count("e") + 1.0, text.count("t") + 1.0, 3.0] for text in texts]
+
+
+toy.name = "toy/1"  # type: ignore[attr-defined]
+
+
 def make_store(place: Place) -> None:
     """A small store with a bit of everything: recalls, a dream, a shard, an erasure, a checkpoint."""
     with Memory.open(place.store, embedder="hash") as memory:
@@ -102,11 +109,6 @@ def _foreign_file(place: Place) -> None:
 def _toy_store(place: Place) -> None:
     """A store that has another embedder than the one it is going to get."""
     shutil.rmtree(place.store)
-
-    def toy(texts: list[str]) -> list[list[float]]:
-        return [[len(text), text.count("e") + 1.0, text.count("t") + 1.0, 3.0] for text in texts]
-
-    toy.name = "toy/1"  # type: ignore[attr-defined]
     with Memory.open(place.store, embedder=toy) as memory:
         memory.remember_many([{"id": f"f{n}", "content": f"fact {n} of green tea"} for n in range(12)])
         memory.dream(phases=["cluster"])
