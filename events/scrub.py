@@ -105,7 +105,10 @@ class _Pass:
             try:
                 parsed = parse_header(data, start, header.seed)
                 if len(data) - start < parsed.length:
-                    data, start = self._disk.read(self._descriptor, max(CHUNK_BYTES, parsed.length), offset), 0
+                    data, start = (
+                        self._disk.read(self._descriptor, max(CHUNK_BYTES, parsed.length), offset),
+                        0,
+                    )
                 frame = data[start : start + parsed.length]
                 found = self._checked(frame, parsed, seq, header.seed, chain)
             except BadFrame as bad:

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from recollect.doctor_caches import Caches, Problem
+from recollect.events import scrub as scrubbing
 from recollect.events.disk import RealDisk
 from recollect.events.erasure import INTENT
 from recollect.events.errors import InvalidInput, LogDamaged
@@ -23,7 +24,6 @@ from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Finding
 from recollect.events.recovery import QUARANTINE
 from recollect.events.redacted_log import RedactedLog
-from recollect.events import scrub as scrubbing
 from recollect.events.segment_log import SegmentLog
 from recollect.events.transfer import export_lines, import_lines
 from recollect.projections import checkpoints

@@ -23,9 +23,7 @@ def main() -> int:
     started_s = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(given.processes) as pool:
         library = compiled(Path(folder))
-        found = list(
-            pool.map(lambda scene: run(scene, library, stride=given.stride), given.scene or SCENES)
-        )
+        found = list(pool.map(lambda scene: run(scene, library, stride=given.stride), given.scene or SCENES))
     for figures in found:
         for problem in figures.problems:
             print(f"{figures.scene}: {problem}")

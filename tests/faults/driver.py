@@ -19,10 +19,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from faults import aftermath  # noqa: E402
-from faults.scenes import SCENES, Place, Scene, make_store  # noqa: E402
-
-import recollect.cli  # noqa: E402
+import recollect.cli
+from faults import aftermath
+from faults.scenes import SCENES, Place, Scene, make_store
 
 KINDS = {
     "EIO": (0, errno.EIO),
@@ -73,7 +72,7 @@ def perform(scene: Scene, place: Place) -> int:
 
 def _call(call: Callable[[Place], None], place: Place) -> int:
     """A program that uses the library meets our errors, or the system's, and says so."""
-    from recollect.events.errors import RecollectError  # noqa: PLC0415
+    from recollect.events.errors import RecollectError
 
     try:
         call(place)
@@ -123,7 +122,11 @@ def main() -> None:
             problems += [f"{kind} at operation {number} of {operations}: {problem}" for problem in found]
     for problem in problems:
         print(json.dumps({"scene": name, "problem": problem}))
-    print(json.dumps({"scene": name, "operations": operations, "faults": attempts - 1, "problems": len(problems)}))
+    print(
+        json.dumps(
+            {"scene": name, "operations": operations, "faults": attempts - 1, "problems": len(problems)}
+        )
+    )
 
 
 def _prepare(scene: Scene, place: Place) -> int:

@@ -36,7 +36,7 @@ def compiled(folder: Path) -> Path:
 
 def run(scene: str, library: Path, *, stride: int, kinds: tuple[str, ...] = KINDS) -> Figures:
     """One scene with a fault at every `stride`-th file operation, on copies of one store, for each kind."""
-    shared = Path("/dev/shm")  # noqa: S108 (a disk in memory: thousands of syncs cost nothing there)
+    shared = Path("/dev/shm")
     work = Path(tempfile.mkdtemp(prefix="recollect-faults-", dir=shared if shared.is_dir() else None))
     env = {
         **os.environ, "LD_PRELOAD": str(library), "HOME": str(work), "XDG_RUNTIME_DIR": str(work),

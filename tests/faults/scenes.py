@@ -131,4 +131,3 @@ SCENES = (
     Scene("seal", call=_seal, told={f"s{n}": f"sealed word {n}" for n in range(16)}),
     Scene("checkpoint", call=_checkpoint, told={"new": "the new text"}),
 )  # fmt: skip
-

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from faults.runs import SCENES, compiled, run
 
 STRIDE = {"dream": 16, "watch": 24, "export markdown": 40, "seal": 12, "import": 12, "reembed": 16}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -159,10 +160,10 @@ def _recalls(world: World, store: Store) -> None:
 
 def _scheduled(world: World, store: Store) -> None:
     """A dream by the clock comes an interval after the dream before it."""
-    from .process import INTERVAL_S  # noqa: PLC0415
+    from .process import INTERVAL_S
 
     dreams = store.projections.engine.dreams
-    for before, after in zip(dreams, dreams[1:], strict=False):
+    for before, after in pairwise(dreams):
         apart_s = (store.log.time_of(after.began) - store.log.time_of(before.ended)) / 1e6
         if after.id in world.scheduled and apart_s < INTERVAL_S:
             world.finding(f"{after.id} was dreamt by the clock {apart_s:.1f} s after {before.id}")

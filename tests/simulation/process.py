@@ -166,7 +166,10 @@ class Process:
         for name in ("toy-a/1", "toy-b/1") * 3:  # another process may change it meanwhile
             with suppress(EmbedderMismatch):
                 return Memory.open(
-                    machine.folder, embedder=embedder_named(name, thinking), formula=FORMULA, clock=self._clock
+                    machine.folder,
+                    embedder=embedder_named(name, thinking),
+                    formula=FORMULA,
+                    clock=self._clock,
                 )
         raise AssertionError("the store has another embedder than its own two")
 
@@ -198,7 +201,9 @@ class Process:
             self._world.counts["recalls"] += 1
 
     def _erase(self, memory: Memory) -> None:
-        self._erase_these(memory, self._world.rng.sample(list(self._world.texts), k=self._world.rng.randint(1, 2)))
+        self._erase_these(
+            memory, self._world.rng.sample(list(self._world.texts), k=self._world.rng.randint(1, 2))
+        )
 
     def _erase_members(self, memory: Memory) -> None:
         """Erase out of the clusters in force, so that erasures meet in one event."""

@@ -12,10 +12,10 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
+from recollect import reembedding
 from recollect.events.envelope import Draft, encode
 from recollect.events.facts import Redacted
 from recollect.events.segment_log import SegmentLog
-from recollect import reembedding
 from recollect.projections import sealing
 
 from . import judge, seams
@@ -24,7 +24,7 @@ from .process import Process
 from .scheduler import Scheduler
 from .world import BUILDER, POLICY, REEMBED_BATCH, SEGMENT_BYTES, Acknowledged, World
 
-_ROOT = next((path for path in ("/dev/shm",) if Path(path).is_dir()), None)  # noqa: S108
+_ROOT = next((path for path in ("/dev/shm",) if Path(path).is_dir()), None)
 
 
 @dataclass
@@ -104,7 +104,9 @@ class Run:
 
     def _compare(self, processes: list[Process], also: Any = None) -> None:
         """Each of these views with one fold of the log."""
-        analyzers = {name for one in processes if one.memory for name in one.memory.store.projections.lexicals}
+        analyzers = {
+            name for one in processes if one.memory for name in one.memory.store.projections.lexicals
+        }
         with judge.fresh(self.machine, sorted(analyzers)) as store:
             for one in processes:
                 if one.memory is not None:
@@ -145,7 +147,7 @@ def run(seed: int) -> Outcome:
     folder = Path(tempfile.mkdtemp(prefix=f"recollect-{seed}-", dir=_ROOT))
     try:
         with ExitStack() as stack:
-            stack.enter_context(patch.object(logging.getLogger("recollect"), "disabled", True))  # noqa: FBT003
+            stack.enter_context(patch.object(logging.getLogger("recollect"), "disabled", True))
             one = Run(seed, folder / "store")
             (folder / "store").mkdir()
             stack.enter_context(patch.object(sealing, "USUAL", POLICY))

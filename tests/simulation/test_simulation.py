@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+
 from simulation.runs import run
 
 BLOCKS, SEEDS = 10, 24
@@ -28,5 +29,14 @@ def test_the_seeds_bring_every_kind_of_accident() -> None:
     for seed in range(60):
         for name, count in run(seed).counts.items():
             counts[name] = counts.get(name, 0) + count
-    for name in ("crashes", "power cuts", "faults", "erasures", "dreams", "reembeddings", "recalls", "shards"):
+    for name in (
+        "crashes",
+        "power cuts",
+        "faults",
+        "erasures",
+        "dreams",
+        "reembeddings",
+        "recalls",
+        "shards",
+    ):
         assert counts[name] > 5, name

@@ -16,7 +16,20 @@ from recollect.projections.sealing import SealPolicy
 from recollect.projections.shard_names import Builder
 from recollect.query.formula import parse
 
-WORDS = "amber basil cedar delta ember fjord grove heron inlet juniper kelp lagoon".split()
+WORDS = [
+    "amber",
+    "basil",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "grove",
+    "heron",
+    "inlet",
+    "juniper",
+    "kelp",
+    "lagoon",
+]
 SEGMENT_BYTES = 6_000
 REEMBED_BATCH = 6
 OPTIONAL = (
