@@ -78,7 +78,8 @@ class Machine:
     def write_out(self) -> None:
         """Put the log where real commands find it."""
         for path, content in self.disk.files().items():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.touch(mode=0o600)
             path.write_bytes(content)
 
 

@@ -55,6 +55,21 @@ class Process:
     def open(self) -> None:
         self._attempt("open", None)
 
+    def catch_up(self) -> None:
+        """Take over and fold all that there is."""
+        assert self.memory is not None
+        self.memory.store.log.sync()
+        self.memory.store.catch_up()
+
+    def close(self) -> None:
+        assert self.memory is not None
+        self.memory.close()
+
+    def save_and_close(self) -> None:
+        assert self.memory is not None
+        self.memory.store.checkpoint()
+        self.memory.close()
+
     def found_the_store(self) -> None:
         """Enough memories for shards, and often a cluster to erase from; nothing goes wrong yet."""
         world = self._world

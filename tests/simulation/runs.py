@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,19 +89,22 @@ class Run:
         """The processes that are alive, one by one; then what a new one finds, and what is on disk."""
         open_ = [one for one in self.processes if one.memory is not None]
         for process in open_:
-            assert process.memory is not None
-            self._guarded(f"process {process.name}", process.memory.store.log.sync)
+            self._guarded(f"process {process.name}", lambda p=process: self._as(p, p.catch_up))
         self._guarded("the view of a process", lambda: self._compare(open_))
         for process in open_:
-            assert process.memory is not None
-            self._guarded(f"closing {process.name}", process.memory.close)
+            self._guarded(f"closing {process.name}", lambda p=process: self._as(p, p.close))
         newcomer = Process("N", self.machine, self.world, calm=True)
-        self._guarded("a new process", lambda: self._open(newcomer))
+        self.processes.append(newcomer)
+        self._guarded("a new process", lambda: self._as(newcomer, newcomer.open))
         self._guarded("the log", lambda: self._compare([newcomer], judge.judge_log))
         if newcomer.memory is not None:
-            self._guarded("closing the new process", lambda: self._close(newcomer))
+            self._guarded("closing the new process", lambda: self._as(newcomer, newcomer.save_and_close))
         self._guarded("erased bytes", lambda: judge.judge_bytes(self.world, self.machine))
         self._guarded("doctor", lambda: judge.judge_doctor(self.world, self.machine))
+
+    def _as(self, process: Process, work: Callable[[], None]) -> None:
+        """Do this in the process's own thread, alone."""
+        self.scheduler.run({process.name: work})
 
     def _compare(self, processes: list[Process], also: Any = None) -> None:
         """Each of these views with one fold of the log."""
@@ -110,22 +114,9 @@ class Run:
         with judge.fresh(self.machine, sorted(analyzers)) as store:
             for one in processes:
                 if one.memory is not None:
-                    one.memory.store.catch_up()
                     judge.compare_stores(self.world, one.memory.store, store, f"process {one.name}")
             if also is not None:
                 also(self.world, store)
-
-    def _open(self, newcomer: Process) -> None:
-        """A process that starts after all others ended finishes what they left, from their caches."""
-        self.processes.append(newcomer)
-        self.scheduler.run({"N": newcomer.open})
-        if newcomer.memory is not None:
-            newcomer.memory.store.log.sync()
-
-    def _close(self, newcomer: Process) -> None:
-        assert newcomer.memory is not None
-        newcomer.memory.store.checkpoint()
-        newcomer.memory.close()
 
     def _guarded(self, what: str, check: Any) -> None:
         try:
@@ -149,7 +140,7 @@ def run(seed: int) -> Outcome:
         with ExitStack() as stack:
             stack.enter_context(patch.object(logging.getLogger("recollect"), "disabled", True))
             one = Run(seed, folder / "store")
-            (folder / "store").mkdir()
+            (folder / "store").mkdir(mode=0o700)
             stack.enter_context(patch.object(sealing, "USUAL", POLICY))
             stack.enter_context(patch.object(sealing, "Builder", lambda: BUILDER))
             stack.enter_context(patch.object(reembedding, "_BATCH", REEMBED_BATCH, create=True))
