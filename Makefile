@@ -9,7 +9,7 @@ PEERS = $(VENV)/.peers
 .DEFAULT_GOAL := help
 CONSOLE_DOCS = docs/commands.md docs/time-travel.md docs/sql.md docs/files.md docs/erasure.md docs/web.md docs/agents.md docs/folders.md
 
-.PHONY: help demo test fuzz lint types bench bench-quick eval docs clean
+.PHONY: help demo test fuzz torture lint types bench bench-quick eval docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -45,6 +45,9 @@ test: install ## types, lint and all tests
 
 fuzz: install ## the tests of laws, with examples that no run has seen
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q -n 2 -m hypothesis
+
+torture: install ## 10,000 simulated runs of several processes, and a fault at every file operation of every command
+	$(BIN)/python -m tests.torture $(if $(SEEDS),--seeds $(SEEDS))
 
 lint: install ## ruff
 	$(BIN)/ruff check .

@@ -16,18 +16,24 @@ from recollect.cli import _common, main, progress_bar
 @click.option(
     "--salvage", metavar="NEW_DIR", help="Copy what can be read before the damage into a new store."
 )
+@click.option("--scrub", is_flag=True, help="Read all sealed segments again from the disk itself; slow.")
 @_common
-def doctor(fix: bool, salvage: str | None, store: str, embedder: str, as_json: bool) -> None:
+def doctor(fix: bool, salvage: str | None, scrub: bool, store: str, embedder: str, as_json: bool) -> None:
     """Examine a store end to end and say what is wrong; exit 1 if anything is.
 
     Checks every frame and the hash chain of the log, compares checkpoints with the log and shards with their
     digests, and looks for unfinished erasures, leftover files and a clock that ran ahead. Looking changes nothing;
     damage to the log is never cut.
 
+    Without --scrub frames are found by the stored indexes, and read from memory where the system has them there.
+    With it every byte of the sealed segments comes from the disk, no index is believed, and the report says how much
+    was read: what has rotted is found while there is still a good copy.
+
     \b
     Example:
       recollect doctor
       recollect doctor --fix
+      recollect doctor --scrub
       recollect doctor --salvage ./rescued
     """
     from recollect import doctor as examining  # noqa: PLC0415 (imports wait until needed)
@@ -36,7 +42,7 @@ def doctor(fix: bool, salvage: str | None, store: str, embedder: str, as_json: b
 
     del embedder
     with progress_bar("examining") as progress:
-        result = examining.doctor(store, fix=fix, salvage=salvage, progress=progress)
+        result = examining.doctor(store, fix=fix, salvage=salvage, scrub=scrub, progress=progress)
     if as_json:
         click.echo(to_json(result))
     else:

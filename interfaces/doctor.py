@@ -22,6 +22,7 @@ from recollect.copies import Copy, record
 from recollect.doctor_caches import Caches, Problem, folded
 from recollect.doctor_vectors import VectorCheck, check_vectors, mend_vectors
 from recollect.embedder import Embedder
+from recollect.events import scrub as scrubbing
 from recollect.events.clock import CLOCK_CORRECTED, ClockAhead, span
 from recollect.events.disk import RealDisk
 from recollect.events.envelope import draft
@@ -64,6 +65,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     fixed: tuple[Problem, ...] = ()
     salvaged: Salvage | None = None
+    scrubbed: scrubbing.Scrubbed | None = None
 
 
 def doctor(
@@ -71,11 +73,15 @@ def doctor(
     *,
     fix: bool = False,
     salvage: str | Path | None = None,
+    scrub: bool = False,
     progress: Progress | None = None,
     embedder: Embedder | None = None,
     clock: Clock = wall_clock,
 ) -> Diagnosis:
-    """Examine the store in a directory; with `fix` repair what is safe, with `salvage` copy what can be read."""
+    """Examine the store in a directory; with `fix` repair what is safe, with `salvage` copy what can be read.
+
+    With `scrub` sealed segments are read from the medium as well, without their indexes (`events/scrub`).
+    """
     folder = Path(path).expanduser()
     if not (folder / "log").is_dir():
         raise InvalidInput(f"there is no store at {folder}; a store is a directory with a log in it")
@@ -87,6 +93,8 @@ def doctor(
         left = {problem.where for problem in found.problems}
         fixed = tuple(problem for where, problem in before.items() if where not in left)
         found = msgspec.structs.replace(found, fixed=fixed)
+    if scrub:
+        found = _with_scrub(found, folder, progress)
     if salvage is not None:
         found = msgspec.structs.replace(
             found, salvaged=_salvage(folder, Path(salvage).expanduser(), progress)
@@ -136,6 +144,19 @@ def _opened(folder: Path, clock: Clock, *, read_only: bool) -> SegmentLog:
 
 def _damage(log: SegmentLog) -> list[Finding]:
     return sorted(log.verify_chain(), key=lambda finding: finding.seq)
+
+
+def _with_scrub(found: Diagnosis, folder: Path, progress: Progress | None) -> Diagnosis:
+    """The same diagnosis with what scrubbing finds beyond it."""
+    paths, scrubbed = scrubbing.sealed_segments(folder / "log"), scrubbing.Scrubbed()
+    for done, path in enumerate(paths, 1):
+        scrubbed += scrubbing.scrub(path)
+        if progress:
+            progress(done, len(paths))
+    known = {problem.where for problem in found.problems}
+    fresh = [one for one in map(_damaged, scrubbed.findings) if one.where not in known]
+    problems = (*found.problems, *fresh)
+    return msgspec.structs.replace(found, problems=problems, healthy=not problems, scrubbed=scrubbed)
 
 
 def _damaged(finding: Finding) -> Problem:

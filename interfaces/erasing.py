@@ -105,9 +105,17 @@ class Erasing:
         return msgspec.structs.replace(report, at=at, purged=purged, copies=copies)
 
     def doctor(
-        self, *, fix: bool = False, salvage: str | Path | None = None, progress: Progress | None = None
+        self,
+        *,
+        fix: bool = False,
+        salvage: str | Path | None = None,
+        scrub: bool = False,
+        progress: Progress | None = None,
     ) -> Diagnosis:
-        """Examine the whole store; `fix` repairs what is safe, `salvage` copies what can be read to a new store."""
+        """Examine the whole store; `fix` repairs what is safe, `salvage` copies what can be read to a new store.
+
+        `scrub` reads every sealed segment again from the disk itself and says how much that was.
+        """
         if self._store.folder is None:
             if not (fix and self._store.log.clock_ahead()):
                 raise InvalidInput("a store in memory has no files to examine")
@@ -117,6 +125,7 @@ class Erasing:
             self._store.folder,
             fix=fix,
             salvage=salvage,
+            scrub=scrub,
             progress=progress,
             embedder=self._embedding.embedder,
             clock=self._store.clock,

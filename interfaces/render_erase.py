@@ -58,6 +58,11 @@ def diagnosis(result: Diagnosis) -> None:
         )
         for note in saved.degraded:
             out.print(Text(note, "yellow"))
+    if result.scrubbed:
+        read = result.scrubbed
+        out.print(
+            f"scrubbed  {read.segments} sealed segments, {read.events:,} events, {read.bytes:,} bytes read from the disk"
+        )
     if result.healthy:
         out.print(f"[green]healthy[/]  {escaped(result.store)}, head @{result.head}")
     else:

@@ -126,5 +126,6 @@ def _problems(store: Store, embedding: Embedding, without_vector: int, now: int)
         problems.append(
             f"the last checkpoint failed: {store.checkpointer.last_error}; the next opening takes longer"
         )
+    problems += store.scrub_problems
     problems += store.log.warnings
     return problems

@@ -130,6 +130,7 @@ class Store:
         self._fold_damage: LogDamaged | None = None
         self.unfinished_erasure: RecollectError | None = None
         self._unfinished: list[int] = []
+        self.scrub_problems: list[str] = []
         self._analyzers = list(analyzers)
         self.projections = self._new_projections()
         self.sealer = Sealer(self.projections.vectors, publish=self._publish_shard)

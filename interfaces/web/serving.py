@@ -25,6 +25,7 @@ from recollect.embedder import PROBE_TEXT
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.memory import Memory
 from recollect.scheduled import keep_dreaming_beside, schedule_of
+from recollect.scrubbing import scrubbing_beside
 from recollect.web.app import application
 from recollect.web.connections import ACCEPTED_AT_ONCE, Limits, Server, protocol
 from recollect.web.forms import Serving
@@ -93,6 +94,7 @@ def _application(memory: Memory, serving: Serving, *, host: str, interval: int |
                 await beside.enter_async_context(agents.router.lifespan_context(agents))
             if interval is not None:
                 await beside.enter_async_context(_dreams(shared, serving, interval))
+            await beside.enter_async_context(scrubbing_beside(memory.store))
             yield
 
     return application(shared, serving, mounts=agents.routes if agents else (), lifespan=lifespan)

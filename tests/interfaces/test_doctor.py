@@ -14,11 +14,15 @@ from click.testing import CliRunner
 from recollect import cli_erase
 from recollect.cli import main
 from recollect.doctor import Diagnosis, doctor
+from recollect.embedding import Embedding
 from recollect.events.errors import InvalidInput
+from recollect.events.scrub import sealed_segments
 from recollect.events.segment_log import SegmentLog
 from recollect.memory import Memory
 from recollect.projections import checkpoints
 from recollect.projections.sealing import Sealer, SealPolicy
+from recollect.query.formula import built_in
+from recollect.scrubbing import scrub_next
 from recollect.store import Store
 
 Open = Callable[..., Memory]
@@ -285,3 +289,43 @@ def test_erase_asks_on_a_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch)
     assert run("erase", "n1", store=folder, input="y\n").exit_code == 0
     with Memory.open(folder, embedder=None) as memory:
         assert not memory.get("n1").visible
+
+
+def test_scrubbing_finds_what_has_rotted_in_a_sealed_segment_and_says_how_much_it_read(tmp_path: Path):
+    store = tmp_path / "store"
+    with SegmentLog.open(store / "log", segment_bytes=600) as log:
+        opened = Store(log, folder=store, clock=lambda: 1_763_000_000_000_000, analyzers=[])
+        memory = Memory(opened, Embedding(None, None), built_in("recollect"))
+        for n in range(12):
+            memory.remember(f"note {n} about tea", id=f"n{n}")
+    found = doctor(store, scrub=True)
+    assert found.healthy
+    assert found.scrubbed is not None
+    sealed = sealed_segments(store / "log")
+    assert found.scrubbed.segments == len(sealed) > 2
+    assert found.scrubbed.bytes == sum(path.stat().st_size for path in sealed)
+    content = bytearray(sealed[1].read_bytes())
+    content[-170] ^= 1  # in the stored index, which only looking up an id would need
+    sealed[1].write_bytes(bytes(content))
+    found = doctor(store, scrub=True)
+    assert str(sealed[1]) in found.problems[0].where
+
+
+def test_a_server_scrubs_one_segment_at_a_time_and_its_status_says_what_was_found(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    store = tmp_path / "store"
+    with SegmentLog.open(store / "log", segment_bytes=600) as log:
+        opened = Store(log, folder=store, clock=lambda: 1_763_000_000_000_000, analyzers=[])
+        memory = Memory(opened, Embedding(None, None), built_in("recollect"))
+        for n in range(12):
+            memory.remember(f"note {n} about tea", id=f"n{n}")
+        sealed = sealed_segments(store / "log")
+        damage(store, b"note 1 ")
+        for _ in range(2):  # two rounds: found twice, said once
+            last, names = "", []
+            while last := scrub_next(opened, last):
+                names.append(last)
+            assert names == [path.name for path in sealed]
+        assert ["scrubbing found damage" in problem for problem in memory.status().degraded].count(True) == 1
+        assert [record.levelname for record in caplog.records] == ["ERROR"]

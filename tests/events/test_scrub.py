@@ -1,0 +1,60 @@
+"""Scrubbing reads sealed segments without their indexes, and finds what has rotted in any byte of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from log_samples import StepClock, notes
+
+from recollect.events.scrub import scrub, sealed_segments
+from recollect.events.segment_format import HEADER_BYTES
+from recollect.events.segment_log import SegmentLog
+from recollect.events.simulated_disk import SimulatedDisk
+
+LOG = Path("/store/log")
+
+
+@pytest.fixture
+def disk() -> SimulatedDisk:
+    """A log of several segments, one of them with an erased event."""
+    disk = SimulatedDisk()
+    with SegmentLog.open(LOG, disk=disk, clock=StepClock(), segment_bytes=1_000) as log:
+        for first in range(0, 24, 2):
+            log.append(notes(first, 2))
+        log.erase([3])
+    return disk
+
+
+def changed(disk: SimulatedDisk, path: Path, content: bytes) -> SimulatedDisk:
+    return SimulatedDisk.holding({**disk.files(), path: content})
+
+
+def test_whole_segments_are_read_to_the_last_byte(disk: SimulatedDisk, tmp_path: Path) -> None:
+    sealed = sealed_segments(LOG, disk)
+    assert len(sealed) > 2
+    for path in sealed:
+        content = disk.files()[path]
+        found = scrub(path, disk)
+        assert (found.findings, found.bytes) == ((), len(content))
+        assert found.events > 0
+        (tmp_path / path.name).write_bytes(content)
+        assert scrub(tmp_path / path.name) == found
+
+
+def test_a_flipped_bit_in_any_byte_of_a_sealed_segment_is_found(disk: SimulatedDisk) -> None:
+    path = sealed_segments(LOG, disk)[1]
+    content = disk.files()[path]
+    for at in range(len(content)):
+        flipped = bytearray(content)
+        flipped[at] ^= 1 << at % 8
+        found = scrub(path, changed(disk, path, bytes(flipped))).findings
+        assert found, f"byte {at}"
+        assert at < HEADER_BYTES or found[0].offset <= at, f"byte {at}: {found[0]}"
+
+
+def test_a_segment_that_is_cut_short_is_found(disk: SimulatedDisk) -> None:
+    path = sealed_segments(LOG, disk)[0]
+    content = disk.files()[path]
+    for size in range(0, len(content), 7):
+        assert scrub(path, changed(disk, path, content[:size])).findings, f"cut to {size} bytes"
