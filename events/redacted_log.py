@@ -89,19 +89,23 @@ class RedactedLog:
         return isinstance(self.base.get(seq).fact, Redacted)
 
     def _look_up(self) -> None:
-        """Read the erasures that are not known yet, and those that were not read yet."""
-        head = self.base.head
-        found = self.base.positions(ERASED, self._known)
-        self._known = head
-        self.erasures += found
-        self._fresh += found
-        unread, self._unread = [*self._unread, *found], []
-        self._last = (0, {})
-        for erasure in reversed(unread):  # an `Erased` event may have been erased by a later one
-            for seq in self.remains_of(erasure):
-                if self._erased_by.get(seq, 0) < erasure:
-                    self._erased_by[seq] = erasure
-        self._last = (0, {})
+        """Read the erasures that are not known yet, and those that were not read yet; all of them or none."""
+        before = self._known, self.erasures, self._fresh, self._unread
+        try:
+            found = self.base.positions(ERASED, self._known)
+            unread = [*self._unread, *found]
+            self._known, self._unread = self.base.head, []
+            self.erasures, self._fresh = [*self.erasures, *found], [*self._fresh, *found]
+            self._last = (0, {})
+            for erasure in reversed(unread):  # an `Erased` event may have been erased by a later one
+                for seq in self.remains_of(erasure):
+                    if self._erased_by.get(seq, 0) < erasure:
+                        self._erased_by[seq] = erasure
+        except BaseException:
+            self._known, self.erasures, self._fresh, self._unread = before
+            raise
+        finally:
+            self._last = (0, {})
 
     # --- reading ---------------------------------------------------------------------------------
 

@@ -333,25 +333,38 @@ class SegmentLog:
                 self._disk, self._path, self._segments, stop, witnessed=self._head.witnessed
             )  # fmt: skip
 
+    @contextmanager
+    def _reading(self) -> Iterator[Segments]:
+        """An error of the disk while reading is one line that names the log."""
+        segments = self._readable()
+        try:
+            yield segments
+        except OSError as error:
+            raise LogFailed(
+                f"{self._path} could not be read: {error}; nothing was changed, try again"
+            ) from error
+
     def read(self, after: int = 0, upto: int | None = None) -> Iterator[Recorded]:
         head = self.head
-        return self._readable().records(max(0, after), head if upto is None else min(upto, head))
+        with self._reading() as segments:
+            yield from segments.records(max(0, after), head if upto is None else min(upto, head))
 
     def frames(self, after: int, upto: int) -> Iterator[Frame]:
         """The frames of the events with after < seq <= upto, for `transfer`."""
-        segments = self._readable()
-        for seq in range(after + 1, upto + 1):
-            yield segments.of(seq).whole(seq)
+        with self._reading() as segments:
+            for seq in range(after + 1, upto + 1):
+                yield segments.of(seq).whole(seq)
 
     def get(self, seq: int) -> Recorded:
         check_seq(seq, low=1, head=self.head)
-        return self._readable().record(seq)
+        with self._reading() as segments:
+            return segments.record(seq)
 
     def positions(self, type_: str, after: int = 0) -> list[int]:
         """Only segments that hold such an event are read; where data is damaged the search ends."""
         found: list[int] = []
-        with suppress(LogDamaged):
-            for segment in self._readable():
+        with suppress(LogDamaged), self._reading() as segments:
+            for segment in segments:
                 if segment.last_seq <= after or all(name != type_ for name, _ in segment.types()):
                     continue
                 upto = min(segment.last_seq, self.head)
@@ -361,17 +374,20 @@ class SegmentLog:
 
     def time_of(self, seq: int) -> int:
         check_seq(seq, low=0, head=self.head)
-        return self._readable().time_of(seq)
+        with self._reading() as segments:
+            return segments.time_of(seq)
 
     def effective_time(self, seq: int) -> int:
         return effective(self.time_of(seq), seq, self._corrections())
 
     def seq_at(self, at: int) -> int:
-        head = self.head
-        return self._readable().seq_at(at, head, self._corrections())
+        head, corrections = self.head, self._corrections()
+        with self._reading() as segments:
+            return segments.seq_at(at, head, corrections)
 
     def _corrections(self) -> list[Correction]:
-        return with_missing(self._segments.corrections(self.head), self.clock_ahead())
+        with self._reading() as segments:
+            return with_missing(segments.corrections(self.head), self.clock_ahead())
 
     def clock_ahead(self, now: int | None = None) -> ClockAhead | None:
         head, now = self.head, self._clock() if now is None else now
@@ -379,11 +395,13 @@ class SegmentLog:
 
     def chain_at(self, seq: int) -> bytes:
         check_seq(seq, low=0, head=self.head)
-        return self._readable().chain_at(seq)
+        with self._reading() as segments:
+            return segments.chain_at(seq)
 
     def verify_chain(self) -> list[Finding]:
         """Everything that is not as it was written; see `verification`."""
-        findings = verify_segments(self._readable())
+        with self._reading() as segments:
+            findings = verify_segments(segments)
         damage = self._writer.damage
         if damage is not None and not any(finding.seq == damage.seq for finding in findings):
             findings.append(

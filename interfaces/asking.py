@@ -100,8 +100,12 @@ def pose(
 def ask(store: Store, question: Question, view: View, formula: Formula) -> tuple[Question, Ranking]:
     """The ranking, and the question with the shards that were done without."""
     check_weights(question.context.weights, formula)
-    store.require(formula)
     with store.lock, store.whole:
+        store.require(formula)
+        if not view.projections.lexicals.keys() >= set(
+            formula.analyzers
+        ):  # an erasure made all projections anew
+            view = store.view(view.seq)
         return rank_around(question, view, formula, ahead=True)
 
 

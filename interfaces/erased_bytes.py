@@ -1,8 +1,10 @@
-"""Whether what was erased is still gone from the log's files: a restored backup brings it back.
+"""Keeping what was erased out of the log's files.
 
-Every opening looks at the files that changed since the last look: one whose inode, size or times differ is asked for
-each erased payload that it holds. What was seen stands in `<store>/cache/erased.stamps`, which may be deleted at any
-time: then every erased payload is looked at once more.
+The payloads that an `Erased` event names are overwritten by every process that catches up with it; what cannot be
+overwritten now is kept in mind and tried again. A restored backup brings erased payloads back, so every opening looks
+at the files that changed since the last look: one whose inode, size or times differ is asked for each erased payload
+that it holds. What was seen stands in `<store>/cache/erased.stamps`, which may be deleted at any time: then every
+erased payload is looked at once more.
 """
 
 from __future__ import annotations
@@ -11,11 +13,14 @@ import os
 import tempfile
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from recollect.events.errors import RecollectError
 from recollect.events.private_files import make_private
+from recollect.events.redacted_log import RedactedLog
 
 STAMPS = "erased.stamps"
 
@@ -30,6 +35,47 @@ class FileStamp(msgspec.Struct, frozen=True, array_like=True):
 
 
 Stamps = dict[str, FileStamp]
+
+
+class ErasedBytes:
+    """The payloads of a log that must be gone; `unfinished` says why some are not."""
+
+    def __init__(self, log: RedactedLog, folder: Path | None) -> None:
+        self._log = log
+        self._folder = folder
+        self._left: list[int] = []
+        self.unfinished: RecollectError | None = None
+
+    def overwrite(self, seqs: Iterable[int] = ()) -> None:
+        """Overwrite the payloads at these seqs, and those that could not be overwritten before."""
+        wanted = list(dict.fromkeys([*self._left, *seqs]))
+        left: list[int] = []
+        try:
+            left = [seq for seq in wanted if not self._log.overwritten(seq)]
+            if left:
+                self._log.erase(left)
+        except (RecollectError, OSError) as error:
+            self._left = left or wanted
+            self.unfinished = RecollectError(
+                f"an erasure is not finished: {error}; {len(self._left)} payloads, the first at @{min(self._left)}, "
+                f"are still in the log. It is tried again with the next write, and when the store is opened again"
+            )
+        else:
+            self._left = []
+            self.unfinished = None
+
+    def overwrite_restored(self, *, keep_stamps: bool) -> None:
+        """Overwrite what a restored backup brought back; files that did not change since the last look are trusted."""
+        if self._folder is None or not self._log.erasures:
+            return
+        log, cache = self._folder / "log", self._folder / "cache"
+        now, before = stamps_of(log), seen(cache)
+        if now and now == before:
+            return
+        self.overwrite(in_changed_files(self._log.read_all_erasures(), now, before))
+        if self.unfinished is None and keep_stamps:
+            with suppress(OSError):  # without stamps the next opening looks again
+                keep(cache, stamps_of(log))
 
 
 def stamps_of(log: Path) -> Stamps:
@@ -61,12 +107,14 @@ def keep(cache: Path, stamps: Stamps) -> None:
 
 def in_changed_files(erased: Sequence[int], now: Stamps, before: Stamps) -> list[int]:
     """Those of the erased seqs (ascending) that lie in files which are not as they were."""
+    if not now:
+        return list(erased)
     firsts = [int(name.partition("-")[0]) for name in now]
     found: list[int] = []
     for name, first, end in zip(now, firsts, [*firsts[1:], 2**63], strict=True):
         if before.get(name) != now[name]:
             found += _between(erased, first, end)
-    return found if now else list(erased)
+    return found
 
 
 def _between(seqs: Sequence[int], first: int, end: int) -> Iterable[int]:

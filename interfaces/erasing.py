@@ -79,16 +79,16 @@ class Erasing:
         def attempt() -> ErasureReport:
             nonlocal plan
             with self._store.lock, self._store.whole:
-                head = self._store.catch_up()
-                named = self._wanted(given)
-                every = _with_derived(self._store.view(), named)
+                view = self._store.view()
+                named = self._wanted(view, given)
+                every = _with_derived(view, named)
                 if plan is None or not plan.goes_on(self._store, every):
                     plan = Plan(every)
-                plan.look(self._store, head, progress)
+                plan.look(self._store, view.seq, progress)
             report = _report(plan, frozenset(named), dry_run)
             if dry_run or not plan.remains:
                 return msgspec.structs.replace(report, copies=copies_holding(self._store.folder, report.seqs))
-            seqs = self._store.append(plan.facts(reason), actor=self._actor, expect=head)
+            seqs = self._store.append(plan.facts(reason), actor=self._actor, expect=view.seq)
             return self._carried_out(report, seqs[-1])
 
         return attempt() if dry_run else self._store.decide(attempt)
@@ -131,8 +131,9 @@ class Erasing:
             clock=self._store.clock,
         )
 
-    def _wanted(self, given: str | Iterable[str] | Mapping[str, object] | Filters) -> list[MemoryId]:
-        view = self._store.view()
+    def _wanted(
+        self, view: View, given: str | Iterable[str] | Mapping[str, object] | Filters
+    ) -> list[MemoryId]:
         if isinstance(given, str):
             return [_erasable(self._store, view, given)]
         if isinstance(given, (Mapping, Filters)):

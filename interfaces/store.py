@@ -35,8 +35,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from recollect import erased_bytes
 from recollect.checkpointing import Checkpointer
+from recollect.erased_bytes import ErasedBytes
 from recollect.events.envelope import EventId, Recorded, draft
 from recollect.events.errors import (
     EventIdReused,
@@ -128,8 +128,8 @@ class Store:
         self.lock = threading.RLock()
         self.whole = Wholeness()
         self._fold_damage: LogDamaged | None = None
-        self.unfinished_erasure: RecollectError | None = None
-        self._unfinished: list[int] = []
+        self._erased_bytes = ErasedBytes(self.log, folder)
+        self._unpurged: RecollectError | None = None
         self.scrub_problems: list[str] = []
         self._analyzers = list(analyzers)
         self.projections = self._new_projections()
@@ -143,7 +143,8 @@ class Store:
         if ahead:
             background.start(self._load_shards, name="recollect-shards")
         self.catch_up(progress)
-        self._overwrite_again()
+        if self.damage is None:
+            self._erased_bytes.overwrite_restored(keep_stamps=not read_only)
         self.purge_caches()
         renewed_in_children(self)
 
@@ -326,60 +327,33 @@ class Store:
 
     def _take_in(self, head: int, progress: Progress | None) -> None:
         erasures = self.log.learn()
-        if erasures or self._unfinished:
+        if erasures or self.unfinished_erasure is not None:
             self._finish_erasures(erasures)
         start = self.projections.position
         with _no_collection(head - start):
             self._fold(start, head, progress)
-        if erasures:
+        if erasures or self._unpurged is not None:
             self.purge_caches()
 
     def _finish_erasures(self, erasures: Sequence[int]) -> None:
         """Overwrite what these `Erased` events name, and start anew if any of it is in the projections."""
         seqs = [seq for erasure in erasures for seq in self.log.remains_of(erasure)]
-        self._overwrite([*self._unfinished, *seqs])
+        self._erased_bytes.overwrite(seqs)
         if min(seqs, default=self.projections.position + 1) <= self.projections.position:
             self.projections = self._new_projections()
             self.sealer.follow(self.projections.vectors)
 
-    def _overwrite(self, seqs: Sequence[int]) -> None:
-        """Overwrite the payloads at these seqs; if that fails they are kept, to be tried again."""
-        left = []
-        try:
-            left = [seq for seq in dict.fromkeys(seqs) if not self.log.overwritten(seq)]
-            if left:
-                self.log.erase(left)
-        except (RecollectError, OSError) as error:
-            self._unfinished = left or list(seqs)
-            self.unfinished_erasure = RecollectError(
-                f"an erasure is not finished: {error}; {len(self._unfinished)} payloads, the first at "
-                f"@{min(self._unfinished)}, are still in the log. It is tried again with the next write, and when the "
-                f"store is opened again"
-            )
-        else:
-            self._unfinished = []
-            self.unfinished_erasure = None
-
-    def _overwrite_again(self) -> None:
-        """Overwrite what a restored backup brought back; files that did not change since the last look are trusted."""
-        if self.folder is None or self.cache is None or not self.log.erasures or self.damage is not None:
-            return
-        now = erased_bytes.stamps_of(self.folder / "log")
-        before = erased_bytes.seen(self.cache)
-        if now and now == before:
-            return
-        erased = self.log.read_all_erasures()
-        self._overwrite([*self._unfinished, *erased_bytes.in_changed_files(erased, now, before)])
-        if self.unfinished_erasure is None and not self.read_only:
-            with contextlib.suppress(OSError):  # without stamps the next opening looks again
-                erased_bytes.keep(self.cache, erased_bytes.stamps_of(self.folder / "log"))
+    @property
+    def unfinished_erasure(self) -> RecollectError | None:
+        """Why something that was erased may still be in a file of this store; None if it is gone."""
+        return self._erased_bytes.unfinished or self._unpurged
 
     def finish_erasures(self) -> None:
-        """Try once more what could not be overwritten; raises if it still cannot be."""
+        """Try once more what could not be overwritten or deleted; raises if it still cannot be."""
         with self.lock, self.whole:
             self.catch_up()
-            if self._unfinished:
-                self._overwrite(self._unfinished)
+            self._erased_bytes.overwrite()
+            self.purge_caches()
             if self.unfinished_erasure is not None:
                 raise self.unfinished_erasure
 
@@ -451,6 +425,7 @@ class Store:
             found = checkpoints.load(path, key=key)
             if found and found.seq <= self.log.head and self.log.chain_at(found.seq) == found.chain:
                 self.projections.load(found.state, position=found.seq)
+                self._analyzers = list(dict.fromkeys([*self._analyzers, *self.projections.lexicals]))
                 erasures = self.projections.documents.erasures
                 self.log.resume(sorted({erasure.seq for erasure in erasures}), found.seq)
                 self._checkpoint_seq = found.seq
@@ -461,10 +436,19 @@ class Store:
         with self.lock, self.whole:
             if self.cache is None or self.read_only or not self.log.erasures:
                 return []
-            gone = checkpoints.purge(self.cache / "checkpoints", before=self.log.erasures[-1])
             if self._checkpoint_seq < self.log.erasures[-1]:
                 self._checkpoint_seq = 0
-            return gone + self.projections.vectors.purge()
+            try:
+                gone = checkpoints.purge(self.cache / "checkpoints", before=self.log.erasures[-1])
+                gone += self.projections.vectors.purge()
+            except OSError as error:
+                self._unpurged = RecollectError(
+                    f"an erasure is not finished: {error}; a file under {self.cache} may still hold what was erased. "
+                    f"Delete it, or open the store again"
+                )
+                return []
+            self._unpurged = None
+            return gone
 
     def checkpoint(self) -> Path | None:
         """Save the projections; None for a store in memory or read-only, or if an erasure came in between.
