@@ -12,6 +12,8 @@ from collections.abc import Callable
 from random import Random
 from zlib import crc32
 
+from recollect.events.errors import LogBusy
+
 START_S = 1_750_000_000.0
 _POINT_S = 0.0001
 SHOWN = 30
@@ -75,7 +77,10 @@ class Scheduler:
             self._hand_over(task)
 
     def sleep(self, seconds: float) -> None:
+        """Let others run; in a quiet block there are none, so what waits there for another process would wait for ever."""
         task = self._mine()
+        if task is None and self._quiet and self.simulates_this_thread():
+            raise LogBusy("another process holds the lock, and this block lets none run")
         if task is None:
             self.now_s += seconds
             return
