@@ -13,7 +13,7 @@ from anyio.from_thread import BlockingPortal
 from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult
 
-HANG_S = 60.0
+HANG_S = 120.0
 
 
 class Agent:

@@ -95,9 +95,9 @@ def test_the_page_is_served(home: Path):
         address = next(
             value for value in json.loads(server.stdout.readline()).values() if "http" in str(value)
         )
-        assert httpx.get(f"{address.rstrip('/')}/api/status", timeout=30).json()["memories"] == 1
+        assert httpx.get(f"{address.rstrip('/')}/api/status", timeout=120).json()["memories"] == 1
         server.send_signal(signal.SIGINT)
-        assert server.wait(30) == 0
+        assert server.wait(120) == 0
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from recollect.events.segment_log import SegmentLog
 from recollect.events.simulated_disk import SimulatedDisk
 
 PATH = Path("/log")
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 120.0
 
 
 def until(condition: Callable[[], bool]) -> None:

@@ -102,7 +102,7 @@ def test_following_shows_what_comes_and_stops_cleanly_on_interrupt(cli: Cli):
             assert json.loads(follower.stdout.readline())["summary"] == "remembered n: news"
             time.sleep(0.1)
             follower.send_signal(signal.SIGINT)
-            rest, errors = follower.communicate(timeout=20)
+            rest, errors = follower.communicate(timeout=120)
         finally:
             follower.kill()
     assert (follower.returncode, rest, errors.strip()) == (0, "", "")

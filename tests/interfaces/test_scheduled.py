@@ -217,7 +217,7 @@ def test_the_command_stays_until_it_is_interrupted_and_says_so(store: Path):
             assert line, process.stderr.read()
             shown += line
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=120)
     dream = json.loads(shown)
     assert dream["committed"] is True
     assert said == f"recollect: stopped; every dream is written, the last at @{dream['head']}\n"

@@ -35,7 +35,7 @@ from recollect.warm.starting import idle_minutes
 TEXTS = ["auth sessions live in Postgres", "", "ж 日本語 🙂", "x" * 10_000]
 
 
-def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 120.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not come about"
@@ -343,7 +343,7 @@ def test_a_model_that_does_not_load_is_an_error_with_its_reason_and_the_helper_g
         WarmEmbedder("hash").embed(["a"])
     until(lambda: len(waiting) == 1)
     waiting[0].function()  # its time is up
-    thread.join(30)
+    thread.join(120)
     assert not thread.is_alive()
 
 
@@ -355,7 +355,7 @@ def test_two_helpers_do_not_share_a_place(serve):
 def connect() -> socket.socket:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.connect(str(place_of("hash").socket))
-    connection.settimeout(30)
+    connection.settimeout(120)
     return connection
 
 
@@ -401,7 +401,7 @@ def test_a_process_of_another_user_gets_no_answer(serve, monkeypatch):
         patched.setattr(os, "getuid", lambda: ours + 1)  # everybody else is then somebody else
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.connect(str(place.socket))
-            connection.settimeout(30)
+            connection.settimeout(120)
             assert not protocol.same_user(connection)
             assert hung_up(connection)
     assert WarmEmbedder("hash").helper() is not None

@@ -26,7 +26,7 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
     yield folder
     WarmEmbedder().stop()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while place_of(MODEL).socket.exists():  # the last of its files that the helper removes
         assert time.monotonic() < deadline, "the helper did not go"
         time.sleep(0.01)

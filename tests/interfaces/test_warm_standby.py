@@ -48,7 +48,7 @@ class Ran(NamedTuple):
     errors: bytes
 
 
-def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 120.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not come about"
@@ -100,7 +100,7 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def connected() -> socket.socket:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.settimeout(30)
+    connection.settimeout(120)
     try:
         connection.connect(str(place_of(MODEL).standby))
     except OSError:
@@ -122,7 +122,7 @@ def standby(runtime: Path) -> Iterator[subprocess.Popen[bytes]]:
     process = server.start_standby(place_of(MODEL))
     until(listening)
     yield process
-    process.communicate(timeout=30)  # closes its standard input: it leaves
+    process.communicate(timeout=120)  # closes its standard input: it leaves
 
 
 @pytest.fixture
@@ -335,7 +335,7 @@ connection.recv(1, socket.MSG_PEEK)
 
 
 def test_a_command_whose_process_went_before_it_read_go_is_run_by_the_caller(standby, caller):
-    standby.communicate(timeout=30)
+    standby.communicate(timeout=120)
     place_of(MODEL).standby.unlink()
     gone = subprocess.Popen(
         [sys.executable, "-c", GONE, str(place_of(MODEL).standby)], stdout=subprocess.PIPE
@@ -404,7 +404,7 @@ def test_a_directory_that_others_may_enter_is_not_trusted(standby, caller, runti
 
 
 def test_a_socket_that_nobody_serves_is_no_obstacle(standby, caller):
-    standby.communicate(timeout=30)
+    standby.communicate(timeout=120)
     assert place_of(MODEL).standby.exists()
     assert caller.run("memories", "--store", "store").status == 0
     assert caller.ran_by() == "here"
@@ -425,9 +425,9 @@ def test_a_program_that_changed_is_run_by_the_caller_and_the_standby_leaves(
         module.write_text("and_after = 2")
         assert caller.run("memories", "--store", "store").status == 0
         assert caller.ran_by() == "here"
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
     finally:
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
 
 
 # --- what is agreed on -----------------------------------------------------------------------------------

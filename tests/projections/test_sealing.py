@@ -21,7 +21,7 @@ from recollect.projections.vectors import Vectors
 
 POLICY = SealPolicy(block=10, ratio=2.0, shard_max=1_000)
 TINY = Builder(M=4, ef_construction=16, seed=1, ef_per_100=100, ef_min=2)
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 120.0
 
 
 class Log:

@@ -21,7 +21,7 @@ from recollect.cli import main
 from recollect.memory import Memory
 
 BURST = 5_000
-WAIT_S = 60.0
+WAIT_S = 120.0
 
 
 @pytest.fixture

@@ -39,9 +39,9 @@ class Server:
         )  # fmt: skip
         line = self.process.stdout.readline()
         if not line:
-            raise AssertionError(self.process.communicate(timeout=30)[1])
+            raise AssertionError(self.process.communicate(timeout=120)[1])
         self.address = json.loads(line)
-        self.client = httpx.Client(base_url=self.address["url"], timeout=30)
+        self.client = httpx.Client(base_url=self.address["url"], timeout=120)
 
     def get(self, path: str, expect: int = 200, **params: object) -> dict:
         response = self.client.get(path, params=params or None)

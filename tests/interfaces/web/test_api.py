@@ -164,7 +164,7 @@ def test_while_the_model_loads_words_answer_and_a_model_that_failed_is_said(tmp_
         assert loading["degraded"] == ["vector: never/1 is still loading"]
         assert loading["degraded"][0] in asyncio.run(ask(serving, "/api/status"))["degraded"]
         load_model(memory, serving)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while serving.model_problem is None:
             assert time.monotonic() < deadline
             time.sleep(0.01)

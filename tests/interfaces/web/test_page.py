@@ -78,7 +78,7 @@ class Person:
     def until(self, what: Callable[[], object]) -> object:
         from selenium.webdriver.support.wait import WebDriverWait
 
-        return WebDriverWait(self.driver, 30, poll_frequency=0.05).until(lambda _: what())
+        return WebDriverWait(self.driver, 120, poll_frequency=0.05).until(lambda _: what())
 
     def ask(self, question: str) -> list[str]:
         self.driver.execute_script("document.getElementById('hits').replaceChildren()")
