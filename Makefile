@@ -41,7 +41,7 @@ test: install ## types, lint and all tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -p recollect
-	$(BIN)/python -m pytest -q -n 2 -rs
+	$(BIN)/python -m pytest -q -n 2 -rfEs
 
 fuzz: install ## the tests of laws, with examples that no run has seen
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q -n 2 -m hypothesis

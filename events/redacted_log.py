@@ -57,12 +57,12 @@ class RedactedLog:
 
     def resume(self, erasures: Sequence[int], upto: int) -> None:
         """These are the seqs of all `Erased` events up to a seq; they are read when they are needed."""
-        self.erasures = list(erasures)
-        self._unread = list(erasures)
-        self._known = upto
-        self._fresh = []
-        self._erased_by = {}
-        self._last = (0, {})
+        with self._looking:
+            self.erasures = list(erasures)
+            self._unread = list(erasures)
+            self._known = upto
+            self._fresh = []
+            self._last = (0, {})
 
     def learn(self) -> list[int]:
         """Take in the erasures up to the head; returns the seqs of those that no earlier call returned."""

@@ -8,7 +8,7 @@ others where the embedder is at hand; all of them where that costs nothing (`has
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,25 +21,17 @@ from recollect.events.grid import cosine_of, from_bytes
 from recollect.events.redacted_log import RedactedLog
 from recollect.projections.engine import Adoption
 from recollect.projections.view import Projections
+from recollect.reembedding import TextSource, still_newest
 from recollect.store import Store
 
 _SAMPLE = 256
 _BATCH = 256
 
 
-class TextVector(NamedTuple):
-    """The newest text of a memory, the seq of the event that holds it, and the row with the vector."""
-
-    id: str
-    row: int
-    source: int
-    text: str
-
-
 class VectorCheck(NamedTuple):
     """`wrong` are memories whose vector is not that of their text; `checked` of `all` were compared."""
 
-    wrong: tuple[TextVector, ...]
+    wrong: tuple[TextSource, ...]
     checked: int
     all: int
     missing_embedder: str | None = None
@@ -65,12 +57,12 @@ def check_vectors(log: RedactedLog, projections: Projections, given: Embedder | 
     embedder = given if ready else _at_hand(adopted)
     if embedder is None:
         return VectorCheck((), 0, len(rows), missing_embedder=adopted.label)
-    texts = [text for row in chosen if (text := _text(log, projections, row)) is not None]
+    texts = {row: text for row in chosen if (text := _text(log, projections, row)) is not None}
     return VectorCheck(tuple(_wrong(projections, texts, Embedding(embedder, adopted))), len(texts), len(rows))
 
 
-def mend_vectors(store: Store, wrong: Sequence[TextVector], given: Embedder | None = None) -> None:
-    """Give these memories the vectors of their texts, unless they got other texts meanwhile."""
+def mend_vectors(store: Store, wrong: Sequence[TextSource], given: Embedder | None = None) -> None:
+    """Give these memories the vectors of their texts, unless they were revised or erased meanwhile."""
     adopted = store.projections.engine.embedder(store.catch_up())
     if adopted is None:
         return
@@ -81,14 +73,11 @@ def mend_vectors(store: Store, wrong: Sequence[TextVector], given: Embedder | No
         texts = wrong[start : start + _BATCH]
         made = Embedding(embedder, adopted).vectors([one.text for one in texts])
         with store.deciding() as view:
-            documents = view.documents
-            newest = [documents.newest_row(documents.ids.find(one.id), view.seq) for one in texts]
+            newest = still_newest(store, texts)
             pairs = [
-                (one, vector)
-                for one, vector, row in zip(texts, made, newest, strict=True)
-                if vector and documents.source(row) == one.source
+                (one, vector) for one, vector in zip(texts, made, strict=True) if vector and one in newest
             ]
-            if pairs:
+            if pairs and view.engine.embedder(view.seq) == adopted:
                 vectors = tuple((one.id, vector) for one, vector in pairs)
                 sources = tuple(one.source for one, _ in pairs)
                 store.append([Reembedded(embedder=adopted.label, vectors=vectors, sources=sources)])
@@ -124,21 +113,25 @@ def _is_suspect(log: RedactedLog, projections: Projections, row: int, adopted: A
     return made_from.get(id_) != source
 
 
-def _text(log: RedactedLog, projections: Projections, row: int) -> TextVector | None:
+def _text(log: RedactedLog, projections: Projections, row: int) -> TextSource | None:
     source = projections.documents.source(row)
     fact = log.get(source).fact
     if not isinstance(fact, Ingested | Revised) or not isinstance(fact.content, str):
         return None
-    return TextVector(fact.id, row, source, fact.content)
+    return TextSource(source, fact.id, fact.content)
 
 
-def _wrong(projections: Projections, texts: Sequence[TextVector], embedding: Embedding) -> list[TextVector]:
+def _wrong(
+    projections: Projections, texts: Mapping[int, TextSource], embedding: Embedding
+) -> list[TextSource]:
+    """Those of the texts, by row, whose vector is another one."""
     wrong = []
-    for start in range(0, len(texts), _BATCH):
-        batch = texts[start : start + _BATCH]
-        made = embedding.vectors([one.text for one in batch])
-        for one, vector in zip(batch, made, strict=True):
-            stored = projections.vectors.vector(one.row)
+    rows = list(texts)
+    for start in range(0, len(rows), _BATCH):
+        batch = rows[start : start + _BATCH]
+        made = embedding.vectors([texts[row].text for row in batch])
+        for row, vector in zip(batch, made, strict=True):
+            stored = projections.vectors.vector(row)
             if vector and stored is not None and cosine_of(from_bytes(vector), stored) < PROBE_COSINE_MIN:
-                wrong.append(one)
+                wrong.append(texts[row])
     return wrong

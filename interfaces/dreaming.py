@@ -1,9 +1,9 @@
 """Dreaming and taking a dream back: what an open store does while its agent sleeps.
 
-The phases run on an imagined future (`recollect.dream`), off the store's lock; then all of their facts are
+The phases run on an imagined future (`recollect.dream`), at first off the store's lock; then all of their facts are
 appended at once, on the condition that the log still ends where the dream began. If others wrote meanwhile it is
 dreamt again, the last time with the writer's lock held; if another dream was among it, this one gives way. What a
-summariser said is kept from one attempt to the next. A dream by the clock is dreamt only if it is due at the very
+summariser said is kept from one attempt to the next, and under the lock it is not asked again. A dream by the clock is dreamt only if it is due at the very
 view that it reads, so of several processes one dreams.
 """
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from recollect.dream.summarise import Compose, Composed
 
 Summariser = Callable[[Sequence[str]], str | None]
+_FREE_ATTEMPTS = 2  # a dream takes long: two that were overtaken are enough
 
 
 class DreamOvertaken(RecollectError):
@@ -80,7 +81,7 @@ class Dreaming:
                 return msgspec.structs.replace(dreamt.report, dry_run=dry_run, refused=refused)
             return self._commit(dreamt.facts, dreamt.report)
 
-        return attempt() if dry_run else self._store.decide(attempt)
+        return attempt() if dry_run else self._store.decide(attempt, attempts=_FREE_ATTEMPTS)
 
     def undream(self, dream_id: str) -> DreamReport:
         """Take a dream back: its values return, what has changed since is named in `left` and stays."""
@@ -118,9 +119,9 @@ class Dreaming:
         def compose(ids: Sequence[MemoryId]) -> Composed | None:
             view = self._store.view()
             texts = tuple(reading.memo(self._store, view, id_).content for id_ in ids)
-            if texts not in said:
+            if texts not in said and not self._store.is_deciding:
                 said[texts] = composed(summariser(list(texts)))
-            return said[texts]
+            return said.get(texts)
 
         def composed(text: str | None) -> Composed | None:
             if text is None:

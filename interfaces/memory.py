@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -20,12 +20,13 @@ from recollect.dreaming import Dreaming
 from recollect.embedder import Embedder, EmbedFunction, choose, is_built_in
 from recollect.embedding import Embedding, adoption_event_id
 from recollect.erasing import Erasing
-from recollect.events.envelope import EventId
+from recollect.events.envelope import EventId, type_name
 from recollect.events.errors import InvalidInput, LogDamaged, RecollectError, UnknownMemory
 from recollect.events.facts import (
     Accessed,
     AnyFact,
     Context,
+    EmbedderAdopted,
     Filters,
     Forgotten,
     FormulaAdopted,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from recollect.replay.verify import VerifyReport
 
 _BATCH = 512
+EMBEDDER_ADOPTED = type_name(EmbedderAdopted)
 
 Time = str | datetime | float
 
@@ -237,13 +239,18 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
             changes["content"] = content
         _, checked = self._changes(id, changes)
         vector = self._embedding.vectors([str(checked["content"])])[0] if "content" in checked else None
-        with self._store.deciding():
+
+        def attempt() -> int:
+            head = self._store.catch_up()
             memory, checked = self._changes(id, changes)
             if "content" in checked:
                 checked["vector"], checked["embedder"] = vector, self._embedding.name
-            self._append([Revised(id=id, **checked)], embedding="content" in checked)  # type: ignore[arg-type]
+            fact = Revised(id=id, **checked)  # type: ignore[arg-type]
+            self._append([fact], embedding="content" in checked, expect=head)
             view = self._store.view()
             return view.lifecycle.state(memory, view.seq).revision_count
+
+        return self._store.decide(attempt)
 
     def _changes(self, memory_id: str, given: Mapping[str, object]) -> tuple[int, dict[str, object]]:
         """The number of a memory that can be revised, and what these arguments change in it now."""
@@ -270,30 +277,26 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
             how=validate.access_kind(how),
             recall=None if recall is None else self._recall_seq(recall),
         )
-        with self._store.deciding():
-            for memory_id in fact.ids:
-                self._visible(memory_id)
-            return self._append([fact])[-1]
+        return self._append_if(lambda: [self._visible(memory_id) for memory_id in fact.ids], fact)
 
     def forget(self, id: str, reason: str = "") -> int:  # noqa: A002
         """Soft delete: the memory no longer answers; `restore` undoes it. Returns the seq."""
         fact = Forgotten(id=id, reason=validate.text(reason, "reason"))
-        with self._store.deciding():
-            self._visible(id)
-            return self._append([fact])[-1]
+        return self._append_if(lambda: self._visible(id), fact)
 
     def restore(self, id: str, reason: str = "") -> int:  # noqa: A002
         """Bring back a forgotten, pruned or superseded memory, in its newest version."""
         fact = Restored(id=id, reason=validate.text(reason, "reason"))
-        with self._store.deciding():
-            memo = self.get(id)
-            if memo.visible:
-                raise InvalidInput(f"memory {id!r} is not forgotten; there is nothing to restore")
-            if memo.erased_at is not None:
-                raise InvalidInput(
-                    f"memory {id!r} was {memo.hidden_because}: nothing brings it back; remember it anew"
-                )
-            return self._append([fact])[-1]
+        return self._append_if(lambda: self._require_forgotten(id), fact)
+
+    def _require_forgotten(self, memory_id: str) -> None:
+        memo = self.get(memory_id)
+        if memo.visible:
+            raise InvalidInput(f"memory {memory_id!r} is not forgotten; there is nothing to restore")
+        if memo.erased_at is not None:
+            raise InvalidInput(
+                f"memory {memory_id!r} was {memo.hidden_because}: nothing brings it back; remember it anew"
+            )
 
     # --- ask -------------------------------------------------------------------------------------
 
@@ -427,6 +430,16 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
 
     # --- inside ----------------------------------------------------------------------------------
 
+    def _append_if(self, check: Callable[[], object], fact: AnyFact) -> int:
+        """Append one fact if `check` raises nothing at the very head that it is appended to; returns its seq."""
+
+        def attempt() -> int:
+            head = self._store.catch_up()
+            check()
+            return self._append([fact], expect=head)[-1]
+
+        return self._store.decide(attempt)
+
     def _append(
         self,
         facts: Sequence[AnyFact],
@@ -440,19 +453,27 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         ones bring its adoption along."""
         if not embedding:
             return self._append_now(facts, expect, actor, ids)
-        own, adopted = self._embedding.embedder, self._embedding.adopted
-        adoption = self._embedding.adoption() if own and adopted is None else None
-        with self._store.deciding() as view:
+        own, known = self._embedding.embedder, self._embedding.adopted
+        adoption = self._embedding.adoption() if own and known is None else None
+        event_ids = list(ids or [None] * len(facts))
+        while True:
+            view = self._store.view()
             self._require_same_embedder(view.seq)
-            event_ids = list(ids or [None] * len(facts))
+            batch, batch_ids = list(facts), event_ids
             if adoption and view.engine.embedder(view.seq) is None:
-                facts, event_ids = [adoption, *facts], [adoption_event_id(adoption), *event_ids]
-            seqs = self._append_now(facts, expect, actor, event_ids)
+                batch, batch_ids = [adoption, *facts], [adoption_event_id(adoption), *event_ids]
+            with self._store.exclusive():
+                if self._store.log.positions(EMBEDDER_ADOPTED, view.seq):
+                    continue  # another process adopted one since
+                seqs = self._store.append(batch, actor=self._actor_or(actor), ids=batch_ids, expect=expect)
+            self._store.catch_up()
             if adoption:
-                self._embedding = Embedding(
-                    own, self._store.projections.engine.embedder(self._store.log.head)
-                )
+                adopted = self._store.projections.engine.embedder(self._store.projections.position)
+                self._embedding = Embedding(own, adopted)
             return seqs
+
+    def _actor_or(self, actor: str | None) -> str:
+        return self._actor if actor is None else actor
 
     def _append_now(
         self,
@@ -461,9 +482,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         actor: str | None,
         ids: Sequence[EventId | None] | None,
     ) -> list[int]:
-        seqs = self._store.append(
-            facts, actor=self._actor if actor is None else actor, ids=ids, expect=expect
-        )
+        seqs = self._store.append(facts, actor=self._actor_or(actor), ids=ids, expect=expect)
         self._store.catch_up()
         return seqs
 

@@ -40,7 +40,7 @@ class ReembedReport(msgspec.Struct, frozen=True, kw_only=True):
     head: int
 
 
-class _Text(NamedTuple):
+class TextSource(NamedTuple):
     """The text of a memory, and the seq of the event that holds it."""
 
     source: int
@@ -90,7 +90,7 @@ class _Run:
         made = self._embedding.vectors([one.text for one in texts]) if texts else []
         with self._store.deciding():
             self._require_in_force()
-            wanted = _still_missing(self._store, texts)
+            wanted = still_missing(self._store, texts)
             pairs = [
                 (one, vector) for one, vector in zip(texts, made, strict=True) if vector and one in wanted
             ]
@@ -149,23 +149,32 @@ def missing_vectors(store: Store) -> list[int]:
     return [documents.source(int(row)) for row in newest[~able]]
 
 
-def _still_missing(store: Store, texts: Sequence[_Text]) -> set[_Text]:
+def still_missing(store: Store, texts: Sequence[TextSource]) -> set[TextSource]:
     """Those of the texts that are their memory's newest and have no vector of the embedder in force."""
+    newest = still_newest(store, texts)
+    rows = np.array(list(newest.values()), dtype=np.int64)
+    able = store.projections.vectors.comparable(rows, at=store.projections.position)
+    return {one for one, has in zip(newest, able.tolist(), strict=True) if not has}
+
+
+def still_newest(store: Store, texts: Sequence[TextSource]) -> dict[TextSource, int]:
+    """Those of the texts that are their memory's newest and were not erased, with their rows."""
     documents, seq = store.projections.documents, store.projections.position
     rows = {one: documents.newest_row(documents.ids.find(one.id), seq) for one in texts}
-    newest = [one for one, row in rows.items() if row >= 0 and documents.source(row) == one.source]
-    able = store.projections.vectors.comparable(
-        np.array([rows[one] for one in newest], dtype=np.int64), at=seq
-    )
-    erased = (isinstance(store.event(one.source).fact, Redacted) for one in newest)
-    return {one for one, has, gone in zip(newest, able.tolist(), erased, strict=True) if not has and not gone}
+    return {
+        one: row
+        for one, row in rows.items()
+        if row >= 0
+        and documents.source(row) == one.source
+        and not isinstance(store.event(one.source).fact, Redacted)
+    }
 
 
-def _texts(store: Store, sources: Sequence[int]) -> list[_Text]:
+def _texts(store: Store, sources: Sequence[int]) -> list[TextSource]:
     """The texts that these events hold; one that was erased is left out."""
     facts = ((source, store.event(source).fact) for source in sources)
     return [
-        _Text(source, fact.id, fact.content)
+        TextSource(source, fact.id, fact.content)
         for source, fact in facts
         if isinstance(fact, Ingested | Revised) and isinstance(fact.content, str)
     ]

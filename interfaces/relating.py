@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 
 from recollect import validate
 from recollect.events.errors import InvalidInput
@@ -34,9 +34,7 @@ class Relating:
             recall=None if recall is None else self._recall_seq(recall),
             session=validate.optional_identifier(session, "session"),
         )
-        with self._store.deciding():
-            self._visible(id)
-            return self._append([fact])[-1]
+        return self._append_if(lambda: self._visible(id), fact)
 
     def link(self, a: str, b: str, kind: str, weight: float = 1.0) -> int:
         """A typed weighted edge from a to b; the same edge again replaces its weight. Returns the seq."""
@@ -46,23 +44,20 @@ class Relating:
             kind=validate.identifier(kind, "kind"),
             weight=validate.number(weight, "weight", low=0.0, high=_WEIGHT_MAX),
         )
-        with self._store.deciding():
-            self._pair(a, b, "link")
-            return self._append([fact])[-1]
+        return self._append_if(lambda: self._pair(a, b, "link"), fact)
 
     def unlink(self, a: str, b: str, kind: str | None = None) -> int:
         """Take an edge from a to b away, or every edge between them in that direction. Returns the seq."""
         wanted = validate.optional_identifier(kind, "kind")
-        with self._store.deciding():
-            self._pair(a, b, "unlink")
-            standing = self._kinds(a, b)
-            if not standing or wanted not in (None, *standing):
-                others = f", only {', '.join(standing)}" if standing else ""
-                which = "edge" if wanted is None else f"edge {wanted!r}"
-                raise InvalidInput(
-                    f"there is no {which} from {a!r} to {b!r}{others}; there is nothing to unlink"
-                )
-            return self._append([Unlinked(a=a, b=b, kind=wanted)])[-1]
+        return self._append_if(lambda: self._require_edge(a, b, wanted), Unlinked(a=a, b=b, kind=wanted))
+
+    def _require_edge(self, a: str, b: str, kind: str | None) -> None:
+        self._pair(a, b, "unlink")
+        standing = self._kinds(a, b)
+        if not standing or kind not in (None, *standing):
+            others = f", only {', '.join(standing)}" if standing else ""
+            which = "edge" if kind is None else f"edge {kind!r}"
+            raise InvalidInput(f"there is no {which} from {a!r} to {b!r}{others}; there is nothing to unlink")
 
     def _kinds(self, a: str, b: str) -> list[str]:
         """The kinds of the edges from a to b."""
@@ -75,9 +70,7 @@ class Relating:
     def supersede(self, old: str, new: str, reason: str = "") -> int:
         """One memory takes the place of another, which no longer answers until it is restored. Returns the seq."""
         fact = Superseded(old=old, new=new, reason=validate.text(reason, "reason"))
-        with self._store.deciding():
-            self._pair(old, new, "supersede")
-            return self._append([fact])[-1]
+        return self._append_if(lambda: self._pair(old, new, "supersede"), fact)
 
     def _pair(self, a: str, b: str, what: str) -> None:
         if a == b:
@@ -91,5 +84,5 @@ class Relating:
     def _recall_seq(self, recall: str) -> int:
         raise NotImplementedError
 
-    def _append(self, facts: Sequence[AnyFact], *, embedding: bool = False) -> list[int]:
+    def _append_if(self, check: Callable[[], object], fact: AnyFact) -> int:
         raise NotImplementedError

@@ -130,6 +130,7 @@ class Store:
         self._fold_damage: LogDamaged | None = None
         self._erased_bytes = ErasedBytes(self.log, folder)
         self._unpurged: RecollectError | None = None
+        self._deciding = 0
         self.scrub_problems: list[str] = []
         self._analyzers = list(analyzers)
         self.projections = self._new_projections()
@@ -208,18 +209,33 @@ class Store:
     @contextmanager
     def deciding(self) -> Iterator[View]:
         """Keep other writers out; yields the view at the head. What is read inside holds when it is appended inside."""
+        with self.lock, self.whole, self.exclusive():
+            self._deciding += 1
+            try:
+                yield self.view()
+            finally:
+                self._deciding -= 1
+
+    @property
+    def is_deciding(self) -> bool:
+        """Whether other writers are kept out just now: nothing that may take long should be begun."""
+        return self._deciding > 0
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Keep other writers out, and let readers of this process go on."""
         if self.damage is not None:
             raise self.damage
         self.require_writable()
-        with self.lock, self.whole, self.log.exclusive():
-            yield self.view()
+        with self.log.exclusive():
+            yield
 
-    def decide(self, attempt: Callable[[], Decided]) -> Decided:
+    def decide(self, attempt: Callable[[], Decided], *, attempts: int = _ATTEMPTS) -> Decided:
         """The result of `attempt`, which reads, decides and appends with `expect`; again when others wrote meanwhile.
 
-        The last attempt holds the writer's lock, so it succeeds however much the others write.
+        The last attempt, after these, holds the writer's lock, so it succeeds however much the others write.
         """
-        for _ in range(_ATTEMPTS):
+        for _ in range(attempts):
             try:
                 return attempt()
             except HeadMoved:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recollect.doctor_vectors import check_vectors, mend_vectors
 from recollect.embedder import EmbedderMismatch
 from recollect.erasure_plan import Plan
 from recollect.events import segment_log
@@ -282,14 +283,14 @@ def test_a_memory_that_is_revised_during_reembed_has_the_vector_of_its_new_text(
 
 def test_two_processes_cannot_give_a_store_two_embedders(open_memory: Open, monkeypatch: pytest.MonkeyPatch):
     mine, other = open_memory(), open_memory(embedder=Toy())
-    deciding = Store.deciding
+    exclusive = Store.exclusive
 
     def overtaken(self: Store) -> object:
-        monkeypatch.setattr(Store, "deciding", deciding)
+        monkeypatch.setattr(Store, "exclusive", exclusive)
         other.remember("told by the other first")
-        return deciding(self)
+        return exclusive(self)
 
-    monkeypatch.setattr(Store, "deciding", overtaken)
+    monkeypatch.setattr(Store, "exclusive", overtaken)
     with pytest.raises(EmbedderMismatch):
         mine.remember("told by me")
     assert [memo.content for memo in other.memories()] == ["told by the other first"]
@@ -312,14 +313,15 @@ def test_what_was_forgotten_a_moment_before_is_not_written_about(
 ):
     mine, other = open_memory(), open_memory()
     mine.remember_many([{"id": "a", "content": "tea"}, {"id": "b", "content": "coffee"}])
-    deciding = Store.deciding
+    looked = mine._visible
 
-    def overtaken(self: Store) -> object:
-        monkeypatch.setattr(Store, "deciding", deciding)
+    def overtaken(memory_id: str) -> int:
+        monkeypatch.setattr(mine, "_visible", looked)
+        found = looked(memory_id)
         other.forget("a")
-        return deciding(self)
+        return found
 
-    monkeypatch.setattr(Store, "deciding", overtaken)
+    monkeypatch.setattr(mine, "_visible", overtaken)
     with pytest.raises(InvalidInput, match="forgotten"):
         write(mine)
     assert mine.status().head == other.status().head == other.history("a")[-1].seq
@@ -356,6 +358,24 @@ def test_doctor_finds_vectors_of_another_text_and_fix_gives_each_its_own(tmp_pat
         assert vector_of(memory, "m3") == quantize(wanted).astype(int).tolist()
     with Memory.open(tmp_path, embedder=None) as words:
         assert words.doctor().healthy  # what was mended says which text it was made from
+
+
+def test_doctor_gives_no_vector_to_a_memory_that_is_erased_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with Memory.open(tmp_path, embedder=Toy()) as memory, Memory.open(tmp_path, embedder=Toy()) as other:
+        memory.remember("old text", id="a")
+        (old,) = memory._embedding.vectors(["old text"])
+        memory.revise("a", "zebra quantum lighthouse")
+        memory.store.append([Reembedded(embedder="toy/1", vectors=(("a", old),))])
+        memory.store.catch_up()
+        wrong = check_vectors(memory.store.log, memory.store.projections, Toy()).wrong
+        assert [one.id for one in wrong] == ["a"]
+        other.erase("a")
+        mend_vectors(memory.store, wrong, Toy())
+        assert memory.store.catch_up() == other.status().head
+        facts = [recorded.fact for recorded in memory.store.log.base.read()]
+        assert not any(isinstance(fact, Reembedded) and fact.sources for fact in facts)
 
 
 def test_doctor_finds_payloads_that_no_erasure_names(open_memory: Open):

@@ -12,7 +12,7 @@ from compared_stores import LATER, Hourly, contents, live, scattered
 
 from recollect import reembedding
 from recollect.cli import main
-from recollect.embedder import PROBE_TEXT, EmbedderMismatch
+from recollect.embedder import PROBE_TEXT, EmbedderFailed, EmbedderMismatch
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Cluster, Clustered, EmbedderAdopted, Ingested, Recalled, Reembedded
 from recollect.events.grid import from_bytes, norm2, quantize, to_bytes
@@ -74,7 +74,7 @@ def test_an_interrupted_switch_goes_on_with_what_is_missing(tmp_path: Path):
     failing.name = working.name = "remote"  # type: ignore[attr-defined]
     with Memory.open(tmp_path, embedder="hash") as memory:
         memory.remember_many([f"note {n} about auth" for n in range(300)])
-        with pytest.raises(ConnectionError):
+        with pytest.raises(EmbedderFailed, match="ConnectionError"):
             memory.reembed(failing)
     with Memory.open(tmp_path, embedder=None) as memory:
         assert memory.reembed(working).embedded == 300 - 256
