@@ -12,8 +12,10 @@ simulated one that loses power (`simulated_disk`). What the log assumes of a dis
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -71,6 +73,10 @@ class Disk(Protocol):
         """Which start of the machine this is, 32 bits; 0 if that is not known. What is cached is not older."""
         ...
 
+    def is_at(self, descriptor: int, path: Path) -> bool:
+        """Whether this open file is the one that stands at the path now."""
+        ...
+
     def try_lock(self, descriptor: int) -> bool:
         """Take the exclusive advisory lock of an open file; False if somebody else has it."""
         ...
@@ -123,8 +129,13 @@ class RealDisk:
     """`Disk` on the operating system's own calls; no buffered Python files. What it makes is for its owner alone."""
 
     def open(self, path: Path, *, write: bool = True, create: bool = False) -> int:
+        """A regular file; opening what is none of that neither waits nor succeeds."""
         access = os.O_RDWR if write else os.O_RDONLY
-        return open_private(path, access | (os.O_CREAT if create else 0))
+        descriptor = open_private(path, access | os.O_NONBLOCK | (os.O_CREAT if create else 0))
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OSError(errno.EINVAL, "this is not a regular file", str(path))
+        return descriptor
 
     def create(self, path: Path) -> int:
         return open_private(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
@@ -186,6 +197,12 @@ class RealDisk:
 
     def boot(self) -> int:
         return _boot()
+
+    def is_at(self, descriptor: int, path: Path) -> bool:
+        try:
+            return os.path.samestat(os.fstat(descriptor), path.stat())
+        except FileNotFoundError:
+            return False
 
     def try_lock(self, descriptor: int) -> bool:
         try:

@@ -74,8 +74,11 @@ class Intent:
 
     def finish(self) -> None:
         """Carry the intent out, if there is one, and remove it. Doing so twice is the same as once."""
+        names = self._disk.names(self._path)
         overwrites = self._read()
         for segment, group in groupby(overwrites, key=lambda overwrite: overwrite.segment):
+            if segment not in names:  # damage, which is found and said elsewhere
+                continue
             descriptor = self._disk.open(self._path / segment)
             try:
                 for overwrite in group:
@@ -83,7 +86,7 @@ class Intent:
                 self._disk.sync(descriptor)
             finally:
                 self._disk.close(descriptor)
-        if overwrites:
+        if INTENT in names:  # also one that cannot be read: its `Erased` events say the same
             with synced_directory(self._disk, self._path):
                 self._disk.remove(self._path / INTENT)
 

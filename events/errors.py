@@ -67,6 +67,10 @@ class LogFailed(RecollectError):
     """A write or sync failed; nothing of it was acknowledged, and the next write tries again."""
 
 
+class LogReplaced(LogFailed):
+    """The files of the log are not those that this process has open; open the store again."""
+
+
 class LogBusy(RecollectError):
     """Another process held the writer lock for too long."""
 

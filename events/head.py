@@ -89,6 +89,10 @@ class HeadFile:
                 self._take(data)
             return self._published
 
+    def is_in_place(self) -> bool:
+        """Whether the open file is still the one in the directory; True if none is open."""
+        return self._descriptor is None or self._disk.is_at(self._descriptor, self._path)
+
     def publish(self, position: Position) -> None:
         """Let readers see this much from now on."""
         with self._guard:

@@ -110,7 +110,10 @@ class RedactedLog:
     # --- reading ---------------------------------------------------------------------------------
 
     def read(self, after: int = 0, upto: int | None = None) -> Iterator[Recorded]:
-        for recorded in self.base.read(after, upto):
+        return self._read(self.base.read(after, upto))
+
+    def _read(self, events: Iterator[Recorded]) -> Iterator[Recorded]:
+        for recorded in events:
             if recorded.seq in self._erased_by or type(recorded.fact) is Redacted:
                 yield self._redacted(recorded)
             else:

@@ -31,7 +31,15 @@ from recollect.events.clock import AHEAD_MAX, ClockAhead, Correction, clock_ahea
 from recollect.events.disk import Disk, RealDisk
 from recollect.events.envelope import Draft, Recorded
 from recollect.events.erasure import Intent
-from recollect.events.errors import InvalidInput, LogBusy, LogDamaged, LogFailed, LogReadOnly, RecollectError
+from recollect.events.errors import (
+    InvalidInput,
+    LogBusy,
+    LogDamaged,
+    LogFailed,
+    LogReadOnly,
+    LogReplaced,
+    RecollectError,
+)
 from recollect.events.forks import renewed_in_children
 from recollect.events.frame import Frame
 from recollect.events.head import HEAD, HeadFile, Position
@@ -229,6 +237,7 @@ class SegmentLog:
             with self._lock.held(), self._mutex:
                 self._wrote = True
                 self._refuse_unless_writable()
+                self._refuse_if_replaced()
                 try:
                     self._writer.catch_up()
                     self._refuse_unless_writable()
@@ -255,6 +264,16 @@ class SegmentLog:
         for waiter in self._waiting:
             if waiter.seq > self._writer.durable:
                 waiter.failure = failure
+
+    def _refuse_if_replaced(self) -> None:
+        """What would be written into files that were moved away or deleted is lost, although it can be read here."""
+        last = self._segments.last
+        in_place = last is None or self._disk.is_at(last.file.descriptor, last.path)
+        if not (in_place and self._head.is_in_place()):
+            raise LogReplaced(
+                f"the files in {self._path} were replaced or removed while this process had them open; nothing was "
+                f"written. Open the store again"
+            )
 
     def _refuse_unless_writable(self) -> None:
         self._readable()
@@ -318,7 +337,8 @@ class SegmentLog:
             if published is not None and published.visible > self.head and self._writer.damage is None:
                 with self._mutex:
                     self._follow(published)
-            self._unfollowed = None
+            replaced = not self._head.is_in_place()
+            self._unfollowed = "its files were replaced; open the store again" if replaced else None
         except OSError as error:
             self._unfollowed = str(error)
         return self.head
@@ -345,9 +365,13 @@ class SegmentLog:
             ) from error
 
     def read(self, after: int = 0, upto: int | None = None) -> Iterator[Recorded]:
+        self._readable()
         head = self.head
+        return self._records(max(0, after), head if upto is None else min(upto, head))
+
+    def _records(self, after: int, upto: int) -> Iterator[Recorded]:
         with self._reading() as segments:
-            yield from segments.records(max(0, after), head if upto is None else min(upto, head))
+            yield from segments.records(after, upto)
 
     def frames(self, after: int, upto: int) -> Iterator[Frame]:
         """The frames of the events with after < seq <= upto, for `transfer`."""

@@ -328,6 +328,9 @@ class SimulatedDisk:
     def boot(self) -> int:
         return self._boot
 
+    def is_at(self, descriptor: int, path: Path) -> bool:
+        return self._file(path) is self._opened(descriptor)
+
     def try_lock(self, descriptor: int) -> bool:
         self._check()
         holder = self._locks.setdefault(id(self._opened(descriptor)), descriptor)

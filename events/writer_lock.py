@@ -1,6 +1,6 @@
 """One writer at a time: among threads by a mutex, among processes by `flock` on a file of its own.
 
-The lock file holds nothing and is never replaced. `flock` and not `fcntl`: closing any other descriptor of
+The lock file holds nothing. One that was deleted or replaced is opened again. `flock` and not `fcntl`: closing any other descriptor of
 a file drops a process's fcntl locks. A forked child shares its parent's open file and with it the lock, so
 the file is opened again when the process id has changed. The kernel releases the lock of a process that
 died; there are no stale locks to break.
@@ -73,7 +73,14 @@ class WriterLock:
             self._descriptor = None
 
     def _acquire(self, started_s: float) -> None:
-        descriptor = self._open()
+        """Lock the file that stands there now: one that was deleted meanwhile keeps no other process out."""
+        self._wait_for(self._open(), started_s)
+        while not self._disk.is_at(self._open(), self._path):
+            self._disk.close(self._open())
+            self._descriptor = None
+            self._wait_for(self._open(), started_s)
+
+    def _wait_for(self, descriptor: int, started_s: float) -> None:
         pause_s = _PAUSE_S_MIN
         while not self._disk.try_lock(descriptor):
             if time.monotonic() - started_s > self._timeout_s:

@@ -94,13 +94,16 @@ def hook(
     """
     del as_json  # the output is JSON either way
     from recollect.agents import hook as hooks  # noqa: PLC0415 (imports wait until needed)
-    from recollect.validate import optional_identifier  # noqa: PLC0415
+    from recollect.validate import QUERY_CHARACTERS_MAX, optional_identifier  # noqa: PLC0415
 
     try:
         given = hooks.Prompted(prompt=prompt) if prompt is not None else hooks.read(sys.stdin.buffer.read())
         limits = hooks.Limits(k=k, tokens_max=max_tokens, seconds_max=seconds, share_min=min_share)
         optional_identifier(project, "project")
         if hooks.is_question(given.prompt) and _is_there(store):
+            if (length := len(given.prompt)) > QUERY_CHARACTERS_MAX:
+                note = f"the first {QUERY_CHARACTERS_MAX:,} of the prompt's {length:,} characters were asked with"
+                click.echo(f"recollect hook: {note}", err=True)
             opening = partial(_open, store, embedder_named(embedder), yielding=not was_named("embedder"))
             click.echo(hooks.inject(opening, given, limits, project), nl=False)
     except hooks.TooSlow as error:

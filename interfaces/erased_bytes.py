@@ -89,6 +89,8 @@ def stamps_of(log: Path) -> Stamps:
 
 def seen(cache: Path) -> Stamps:
     """The stamps of the last look; empty if there was none or the file cannot be read."""
+    if not (cache / STAMPS).is_file():
+        return {}
     try:
         return msgspec.msgpack.decode((cache / STAMPS).read_bytes(), type=Stamps)
     except (OSError, msgspec.MsgspecError):

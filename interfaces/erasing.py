@@ -22,7 +22,7 @@ from recollect.doctor import Diagnosis, correct_clock, doctor
 from recollect.embedding import Embedding
 from recollect.erasure_plan import Plan
 from recollect.events.errors import InvalidInput, UnknownMemory
-from recollect.events.facts import Filters, MemoryId
+from recollect.events.facts import Filters, Linked, MemoryId
 from recollect.projections.view import View
 from recollect.query.derivation import DERIVED_FROM
 from recollect.reading import erasure_of
@@ -81,7 +81,7 @@ class Erasing:
             with self._store.lock, self._store.whole:
                 view = self._store.view()
                 named = self._wanted(view, given)
-                every = _with_derived(view, named)
+                every = _with_derived(self._store, view, named)
                 if plan is None or not plan.goes_on(self._store, every):
                     plan = Plan(every)
                 plan.look(self._store, view.seq, progress)
@@ -167,17 +167,34 @@ def _matching(store: Store, view: View, given: Mapping[str, object] | Filters) -
     return [documents.ids.values[memory] for memory, row in rows if erasure_of(store, view, row) is None]
 
 
-def _with_derived(view: View, named: Sequence[MemoryId]) -> list[MemoryId]:
-    """These memories, and those that were derived from them, from those in turn, and so on."""
-    ids, find = view.documents.ids.values, view.documents.ids.find
-    found = {find(id_): None for id_ in named}
+def _with_derived(store: Store, view: View, named: Sequence[MemoryId]) -> list[MemoryId]:
+    """These memories, and those that were derived from them at any time, from those in turn, and so on.
+
+    An edge that was taken away since counts as well: the summary still holds the words.
+    """
+    found = dict.fromkeys(named)
     waiting = list(found)
     while waiting:
-        edges = view.graph.edges_of(waiting.pop(), view.seq, direction="in", kinds=[DERIVED_FROM])
-        fresh = [edge.a for edge in edges if edge.a not in found]
+        id_ = waiting.pop()
+        facts = (store.event(seq).fact for seq in view.graph.history(view.documents.ids.find(id_)))
+        derived = (
+            fact.a
+            for fact in facts
+            if isinstance(fact, Linked) and (fact.b, fact.kind) == (id_, DERIVED_FROM)
+        )
+        fresh = [
+            other for other in dict.fromkeys(derived) if other not in found and _has_text(store, view, other)
+        ]
         found.update(dict.fromkeys(fresh))
         waiting += fresh
-    return [ids[memory] for memory in found]
+    return list(found)
+
+
+def _has_text(store: Store, view: View, id_: MemoryId) -> bool:
+    """Whether there is a memory with this id whose text was not erased."""
+    memory = view.documents.ids.find(id_)
+    row = -1 if memory < 0 else view.documents.newest_row(memory, view.seq)
+    return row >= 0 and erasure_of(store, view, row) is None
 
 
 def _report(plan: Plan, named: Collection[MemoryId], dry_run: bool) -> ErasureReport:

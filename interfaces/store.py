@@ -369,6 +369,7 @@ class Store:
         with self.lock, self.whole:
             self.catch_up()
             self._erased_bytes.overwrite()
+            self._erased_bytes.overwrite_restored(keep_stamps=not self.read_only)
             self.purge_caches()
             if self.unfinished_erasure is not None:
                 raise self.unfinished_erasure

@@ -103,8 +103,9 @@ def _write(path: Path, key: str, seq: int, chain: bytes, state: State) -> None:
 
 
 def purge(folder: Path, *, before: int) -> list[str]:
-    """Delete the checkpoints of seqs before this one, and unfinished files; their names."""
-    gone = [path for path in paths(folder) if int(path.stem) < before] + sorted(folder.glob("*.tmp"))
+    """Delete all but the checkpoints of seqs from this one on: any other file may hold what was erased; their names."""
+    young = {path for path in paths(folder) if path.stem.isdecimal() and int(path.stem) >= before}
+    gone = [path for path in sorted(folder.glob("*")) if path not in young]
     for path in gone:
         path.unlink(missing_ok=True)
     return [path.name for path in gone]
@@ -113,6 +114,8 @@ def purge(folder: Path, *, before: int) -> list[str]:
 def load(path: Path, *, key: str) -> Checkpoint | None:
     """The checkpoint in a file; None if it has another key, is damaged or is gone."""
     try:
+        if not path.is_file():  # opening a pipe would wait
+            return None
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except (OSError, ValueError):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect import Memory
+from recollect.events.facts import Reembedded
 from recollect.projections.sealing import SealPolicy
 from recollect.projections.shard_names import Builder
 
@@ -95,7 +96,11 @@ def _old_export(place: Place) -> None:
     (place.out / "log.jsonl").write_text("the export of yesterday\n", "utf-8")
 
 
-def _broken_caches(place: Place) -> None:
+def _broken_store(place: Place) -> None:
+    """Caches that are cut off, and a vector that is another text's."""
+    with Memory.open(place.store, embedder="hash") as memory:
+        (other,) = memory._embedding.vectors(["something else altogether"])
+        memory.store.append([Reembedded(embedder="hash/1", vectors=(("f3", other),))])
     for path in (place.store / "cache").rglob("*"):
         if path.is_file():
             path.write_bytes(path.read_bytes()[:100])
@@ -120,14 +125,14 @@ SCENES = (
     Scene("erase", lambda p: ["erase", "f2", "--yes"], gone=("word02x",)),
     Scene("dream", lambda p: ["dream", "--phases", "downscale,cluster"]),
     Scene("reembed", lambda p: ["reembed"], prepare=_toy_store),
-    Scene("export", lambda p: ["export", str(p.out / "log.jsonl")], prepare=_old_export),
+    Scene("export", lambda p: ["export", str(p.out / "log.jsonl"), "--overwrite"], prepare=_old_export),
     Scene("export markdown", lambda p: ["export", str(p.out / "pages"), "--format", "markdown"]),
     Scene(
         "import", lambda p: ["import", str(p.notes / "facts.jsonl")],
-        told={f"jsonl:i{n}": f"imported fact {n}" for n in range(5)}, prepare=_foreign_file,
+        told={f"facts:i{n}": f"imported fact {n}" for n in range(5)}, prepare=_foreign_file,
     ),
     Scene("watch", lambda p: ["watch", str(p.notes), "--once"]),
-    Scene("doctor", lambda p: ["doctor", "--fix"], prepare=_broken_caches),
+    Scene("doctor", lambda p: ["doctor", "--fix"], prepare=_broken_store),
     Scene("seal", call=_seal, told={f"s{n}": f"sealed word {n}" for n in range(16)}),
     Scene("checkpoint", call=_checkpoint, told={"new": "the new text"}),
 )  # fmt: skip

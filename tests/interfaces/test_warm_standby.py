@@ -168,15 +168,11 @@ def test_output_errors_and_status_are_the_same(standby, caller, line):
     assert handed.output or handed.errors
 
 
-def test_directory_environment_umask_and_time_zone_are_the_callers(standby, caller):
+def test_directory_environment_and_time_zone_are_the_callers(standby, caller):
     elsewhere = environment(RECOLLECT_STORE="new", TZ="Pacific/Auckland")
-    umask = os.umask(0o027)
-    try:
-        made = caller.run("remember", "made by the standby", "--id", "one", env=elsewhere)
-    finally:
-        os.umask(umask)
+    made = caller.run("remember", "made by the standby", "--id", "one", env=elsewhere)
     assert (made.status, caller.ran_by()) == (0, "standby")
-    assert (caller.folder / "new").stat().st_mode & 0o777 == 0o750
+    assert (caller.folder / "new" / "log").is_dir()
     here, there = (
         caller.run("get", "one", env={**elsewhere, "TZ": zone}).output for zone in ("Pacific/Auckland", "UTC")
     )

@@ -485,7 +485,7 @@ def test_columns_of_one_name_are_told_apart_as_the_database_does():
 def test_a_query_that_is_no_text_is_refused():
     with Memory.open(":memory:", embedder="hash") as memory:
         for query in (5, None, "SELECT '\ud800'"):
-            with pytest.raises(InvalidInput, match=r"^query "):
+            with pytest.raises(InvalidInput, match=r"^statement "):
                 memory.sql(query)
 
 
