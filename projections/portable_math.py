@@ -49,7 +49,7 @@ _24TH, _120TH = 1.0 / 24.0, 1.0 / 120.0
 
 def exp(x: float) -> float:
     """e ** x."""
-    if x != x:
+    if math.isnan(x):
         return x
     x = min(max(x, _EXP_MIN), _EXP_MAX)
     steps = _steps(x)
@@ -96,7 +96,7 @@ def _near_one(r: _Real, power: _Real, tail: _Real) -> _Real:
 def log(x: float) -> float:
     """The natural logarithm."""
     if not 0.0 < x < math.inf:
-        return x if x > 0.0 or x != x else (-math.inf if x == 0.0 else math.nan)
+        return x if x > 0.0 or math.isnan(x) else (-math.inf if x == 0.0 else math.nan)
     z, power = math.frexp(x)
     if z < 0.6875:
         z, power = z * 2.0, power - 1
@@ -144,7 +144,7 @@ def _ln(z: _Real, power: _Real, inverse: _Real, ln_high: _Real, ln_low: _Real) -
 
 def exp2(x: float) -> float:
     """2 ** x, exact for whole numbers."""
-    if x != x:
+    if math.isnan(x):
         return x
     x = min(max(x, -1079.0), 1025.0)
     whole = (x + _ROUND) - _ROUND

@@ -39,7 +39,9 @@ def constants() -> dict[str, float]:
 
 def tables() -> dict[str, list[float]]:
     """exp: 2^(i/N) rounded, and its relative error. log: 1/c of each cell, and ln c in two parts."""
-    found: dict[str, list[float]] = {name: [] for name in ("POWER", "POWER_TAIL", "INVERSE", "LN_HIGH", "LN_LOW")}
+    found: dict[str, list[float]] = {
+        name: [] for name in ("POWER", "POWER_TAIL", "INVERSE", "LN_HIGH", "LN_LOW")
+    }
     with decimal.localcontext(_CONTEXT):
         ln2 = _ln(Decimal(2))
         for i in range(N):
@@ -70,10 +72,12 @@ def text() -> str:
         "",
     ]
     lines += [f'{name} = float.fromhex("{value.hex()}")' for name, value in constants().items()]
+    lines += ["", "", "def _numbers(text: str) -> tuple[float, ...]:"]
+    lines += ["    return tuple(map(float.fromhex, text.split()))", ""]
     for name, values in tables().items():
-        lines += ["", f"{name} = tuple(", "    float.fromhex(number)", '    for number in """']
-        lines += ["        " + " ".join(v.hex() for v in values[i : i + 4]) for i in range(0, N, 4)]
-        lines += ['    """.split()', ")"]
+        lines += ["", f'{name} = _numbers("""']
+        lines += ["    " + " ".join(v.hex() for v in values[i : i + 4]) for i in range(0, N, 4)]
+        lines += ['""")']
     return "\n".join(lines) + "\n"
 
 
