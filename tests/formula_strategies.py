@@ -172,7 +172,7 @@ def retrieve(channel: str) -> st.SearchStrategy[Fields]:
         channel=st.just(channel),
         top=st.integers(1, 8),
         min=st.just(0.1) if channel == "lexical" else st.just(-1.0),
-        variant=st.sampled_from(("fts5", "okapi", "plus", "l", "lucene", "fts5/1", "lucene/1")),
+        variant=st.sampled_from(("fts5", "okapi", "plus", "l", "lucene")),
     )
 
 
