@@ -121,7 +121,7 @@ def test_both_versions_of_a_factor_differ_in_the_last_bits_alone(name: str):
     assert (inputs_of(name), complete(name, {})) == (inputs_of(first), complete(first, {}))
     column = np.random.Generator(np.random.PCG64(3)).random(500)
     inputs = [column * (n + 1.0) for n, _ in enumerate(inputs_of(name))]
-    dials = {dial: 24.0 for dial in dials_of(name)}
+    dials = dict.fromkeys(dials_of(name), 24.0)
     new, old = (FACTORS[one](*inputs, **dials) for one in (name, first))
     np.testing.assert_allclose(new, old, rtol=1e-15, atol=0.0)
 
