@@ -15,7 +15,6 @@ its specification; the similarities are claude-memory's.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from recollect.dream.candidates import Candidates
 from recollect.dream.night import Change, Night, Outcome
 from recollect.events.facts import AnyFact, Consolidated, Linked, PairDecision, Pairing, StrengthChange
 from recollect.projections.columns import BoolArray, Int32Array
+from recollect.projections.portable_math import log
 from recollect.projections.shard_cache import around
 
 _REPLAYED = """
@@ -41,7 +41,7 @@ _SESSIONS = (
 def replay_delta(*, peers: int, age_hours: float, max_delta: float = 0.1) -> float:
     """max_delta · (1 / (1 + age_hours)) · ln(1 + peers), clamped to [0, max_delta]. Source: Reverie ADR-006."""
     recency = 1.0 / (1.0 + max(age_hours, 0.0))
-    return min(max(max_delta * recency * math.log1p(peers), 0.0), max_delta)
+    return min(max(max_delta * recency * log(1.0 + peers), 0.0), max_delta)
 
 
 def pair_decision(similarity: float, *, link: float, merge: float) -> PairDecision:

@@ -14,8 +14,9 @@ its implementations publish (short term off).
 
 from __future__ import annotations
 
-import math
 from enum import IntEnum
+
+from recollect.projections.portable_math import exp, expm1, power
 
 W = (
     0.212, 1.2931, 2.3065, 8.2956, 6.4133, 0.8334, 3.0194, 0.001, 1.8722, 0.1666, 0.796, 1.4835, 0.0614,
@@ -38,26 +39,24 @@ def first_stability(grade: Grade) -> float:
 
 
 def first_difficulty(grade: Grade) -> float:
-    return _bounded(W[4] - math.exp(W[5] * (grade - 1)) + 1.0)
+    return _bounded(W[4] - exp(W[5] * (grade - 1)) + 1.0)
 
 
 def retrievability(*, elapsed_days: float, stability: float, decay: float = W[20]) -> float:
     """The chance to recall after so many days; 0.9 after `stability` days."""
-    factor = math.pow(0.9, -1.0 / decay) - 1.0
-    return math.pow(1.0 + factor * elapsed_days / stability, -decay)
+    factor = power(0.9, -1.0 / decay) - 1.0
+    return power(1.0 + factor * elapsed_days / stability, -decay)
 
 
 def next_stability(*, stability: float, difficulty: float, elapsed_days: float, grade: Grade) -> float:
     """The stability after a review `elapsed_days` after the one before."""
     lost = 1.0 - retrievability(elapsed_days=elapsed_days, stability=stability)
     if grade is Grade.AGAIN:
-        failed = W[11] * math.pow(difficulty, -W[12]) * (math.pow(stability + 1.0, W[13]) - 1.0)
-        failed *= math.exp(W[14] * lost)
+        failed = W[11] * power(difficulty, -W[12]) * (power(stability + 1.0, W[13]) - 1.0)
+        failed *= exp(W[14] * lost)
         return max(STABILITY_MIN, min(stability, failed))
     bonus = {Grade.HARD: W[15], Grade.EASY: W[16]}.get(grade, 1.0)
-    growth = (
-        math.exp(W[8]) * (11.0 - difficulty) * math.pow(stability, -W[9]) * math.expm1(W[10] * lost) * bonus
-    )
+    growth = exp(W[8]) * (11.0 - difficulty) * power(stability, -W[9]) * expm1(W[10] * lost) * bonus
     return stability * (1.0 + growth)
 
 
@@ -65,7 +64,7 @@ def next_difficulty(*, difficulty: float, grade: Grade) -> float:
     """The difficulty after a review: failures raise it toward 10, and it drifts back toward easy."""
     step = -W[6] * (grade - 3)
     moved = difficulty + step * (10.0 - difficulty) / 9.0
-    easy = W[4] - math.exp(W[5] * (Grade.EASY - 1)) + 1.0
+    easy = W[4] - exp(W[5] * (Grade.EASY - 1)) + 1.0
     return _bounded(W[7] * easy + (1.0 - W[7]) * moved)
 
 

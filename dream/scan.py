@@ -13,12 +13,12 @@ nothing. Source: Reverie's specification of its scan phase; the scale of access 
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Collection
 
 from recollect.dream.candidates import Candidates, Row
 from recollect.dream.night import Change, Night, Outcome
 from recollect.projections.columns import Int32Array
+from recollect.projections.portable_math import exp2, log
 
 _STAGED = """
     SELECT memory, key, age_hours, accesses, revisions, kind_importance FROM memories
@@ -37,8 +37,8 @@ def priority(
     access_floor: float = 0.1,
 ) -> float:
     """recency × access × importance × novelty; `uses` are accesses and revisions beyond the first version."""
-    recency = math.exp2(-age_hours / half_life_hours)
-    access = max(access_floor, math.log1p(uses))
+    recency = exp2(-age_hours / half_life_hours)
+    access = max(access_floor, log(1.0 + uses))
     return recency * access * importance * novelty
 
 

@@ -130,6 +130,7 @@ class Settings(_Table, frozen=True, kw_only=True):
     summarise: SummariseSettings
     measure: MeasureSettings
     kinds: dict[str, KindSettings]
+    functions: Literal["portable/1"] = "portable/1"  # exp and log; records without it used the C library's
 
     def kind(self, name: str) -> KindSettings:
         """The numbers of a kind, whatever its case; those of `other` for one that is not listed."""

@@ -6,22 +6,30 @@ term that the query repeats counts again. idf sees the corpus as of a seq, weigh
     N  rows alive       df  those that hold the term      tf  the term's frequency in the row
     L  the row's length over the average length            V  terms alive in the corpus
 
-A term that no living row holds has the idf 0 in every variant. Logarithms go through `math`, everything else
-is elementwise float64 in the order written here, so scores are the same bits everywhere.
+A term that no living row holds has the idf 0 in every variant. Everything but the logarithm is elementwise float64
+in the order written here. Version 1 of a variant takes the logarithm of the C library, which differs in the last
+bit between machines; version 2 (`fts5/2`) our own, so its scores are the same bits everywhere.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
 from recollect.events.errors import InvalidInput
+from recollect.projections import portable_math
 from recollect.projections.columns import FloatArray, Int32Array
 
-Variant = Literal["fts5", "okapi", "plus", "l", "lucene"]
+Family = Literal["fts5", "okapi", "plus", "l", "lucene"]
+Variant = Literal[
+    "fts5", "okapi", "plus", "l", "lucene", "fts5/2", "okapi/2", "plus/2", "l/2", "lucene/2"
+]  # fmt: skip
+Log = Callable[[float], float]
+
+DEFAULT_VARIANT: Variant = "fts5"
 
 OF_THE_VARIANT = -math.inf  # stands for the variant's own default until the parameters are built
 
@@ -29,16 +37,17 @@ OF_THE_VARIANT = -math.inf  # stands for the variant's own default until the par
 class Bm25(msgspec.Struct, frozen=True, kw_only=True):
     """A variant and its parameters; what is not given is the variant's default."""
 
-    variant: Variant = "fts5"
+    variant: Variant = DEFAULT_VARIANT
     k1: float = OF_THE_VARIANT
     b: float = OF_THE_VARIANT
     delta: float = OF_THE_VARIANT
     epsilon: float = OF_THE_VARIANT
 
     def __post_init__(self) -> None:
-        if self.variant not in DEFAULTS:
-            raise InvalidInput(f"{self.variant!r} is no BM25 variant; choose one of {', '.join(DEFAULTS)}")
-        for name, default in DEFAULTS[self.variant]._asdict().items():
+        if self.variant not in get_args(Variant):
+            choices = ", ".join(get_args(Variant))
+            raise InvalidInput(f"{self.variant!r} is no BM25 variant; choose one of {choices}")
+        for name, default in DEFAULTS[self.family]._asdict().items():
             if getattr(self, name) == OF_THE_VARIANT:
                 msgspec.structs.force_setattr(self, name, default)
         for name, highest in (("k1", math.inf), ("b", 1.0), ("delta", math.inf), ("epsilon", math.inf)):
@@ -46,6 +55,15 @@ class Bm25(msgspec.Struct, frozen=True, kw_only=True):
             if not (0.0 <= value <= highest and math.isfinite(value)):
                 limit = f"between 0 and {highest:g}" if math.isfinite(highest) else "finite and not negative"
                 raise InvalidInput(f"{name} of BM25 must be {limit}, not {value!r}")
+
+    @property
+    def family(self) -> Family:
+        """The variant without its version."""
+        return self.variant.partition("/")[0]  # type: ignore[return-value]
+
+    @property
+    def log(self) -> Log:
+        return portable_math.log if self.variant.endswith("/2") else math.log
 
 
 class Defaults(NamedTuple):
@@ -55,7 +73,7 @@ class Defaults(NamedTuple):
     epsilon: float = 0.0
 
 
-DEFAULTS: dict[Variant, Defaults] = {
+DEFAULTS: dict[Family, Defaults] = {
     "fts5": Defaults(k1=1.2, b=0.75),
     "okapi": Defaults(k1=1.5, b=0.75, epsilon=0.25),
     "plus": Defaults(k1=1.5, b=0.75, delta=1.0),
@@ -70,35 +88,35 @@ Weight = Callable[[Int32Array, FloatArray, Bm25], FloatArray]
 # --- how telling a term is -------------------------------------------------------------------------
 
 
-def fts5_idf(df: int, N: int, _bm25: Bm25, _average: Callable[[], float]) -> float:
+def fts5_idf(df: int, N: int, bm25: Bm25, _average: Callable[[], float]) -> float:
     """ln((N - df + 1/2) / (df + 1/2)), or 1e-6 if that is not positive: SQLite's bm25()."""
-    idf = math.log((N - df + 0.5) / (df + 0.5))
+    idf = bm25.log((N - df + 0.5) / (df + 0.5))
     return idf if idf > 0.0 else 1e-6
 
 
 def okapi_idf(df: int, N: int, bm25: Bm25, average: Callable[[], float]) -> float:
     """ln(N - df + 1/2) - ln(df + 1/2), or epsilon · its average over V if that is negative: BM25Okapi."""
-    idf = raw_okapi_idf(df, N)
+    idf = raw_okapi_idf(df, N, bm25.log)
     return idf if idf >= 0.0 else bm25.epsilon * average()
 
 
-def raw_okapi_idf(df: int, N: int) -> float:
-    return math.log(N - df + 0.5) - math.log(df + 0.5)
+def raw_okapi_idf(df: int, N: int, log: Log) -> float:
+    return log(N - df + 0.5) - log(df + 0.5)
 
 
-def plus_idf(df: int, N: int, _bm25: Bm25, _average: Callable[[], float]) -> float:
+def plus_idf(df: int, N: int, bm25: Bm25, _average: Callable[[], float]) -> float:
     """ln((N + 1) / df): BM25Plus of rank_bm25."""
-    return math.log((N + 1) / df)
+    return bm25.log((N + 1) / df)
 
 
-def l_idf(df: int, N: int, _bm25: Bm25, _average: Callable[[], float]) -> float:
+def l_idf(df: int, N: int, bm25: Bm25, _average: Callable[[], float]) -> float:
     """ln(N + 1) - ln(df + 1/2): BM25L of rank_bm25."""
-    return math.log(N + 1) - math.log(df + 0.5)
+    return bm25.log(N + 1) - bm25.log(df + 0.5)
 
 
-def lucene_idf(df: int, N: int, _bm25: Bm25, _average: Callable[[], float]) -> float:
+def lucene_idf(df: int, N: int, bm25: Bm25, _average: Callable[[], float]) -> float:
     """ln(1 + (N - df + 1/2) / (df + 1/2)): Lucene's BM25Similarity."""
-    return math.log(1.0 + (N - df + 0.5) / (df + 0.5))
+    return bm25.log(1.0 + (N - df + 0.5) / (df + 0.5))
 
 
 # --- what a term does for a row ---------------------------------------------------------------------
@@ -125,7 +143,7 @@ def lucene_weight(tf: Int32Array, L: FloatArray, bm25: Bm25) -> FloatArray:
     return tf / (tf + bm25.k1 * (1.0 - bm25.b + bm25.b * L))
 
 
-VARIANTS: dict[Variant, tuple[Idf, Weight]] = {
+VARIANTS: dict[Family, tuple[Idf, Weight]] = {
     "fts5": (fts5_idf, okapi_weight),
     "okapi": (okapi_idf, okapi_weight),
     "plus": (plus_idf, plus_weight),
@@ -136,7 +154,7 @@ VARIANTS: dict[Variant, tuple[Idf, Weight]] = {
 
 def absent_weight(bm25: Bm25) -> float:
     """What a term gives to a row that does not hold it but another term of the query; the same for every row."""
-    return bm25.delta if bm25.variant == "plus" else 0.0
+    return bm25.delta if bm25.family == "plus" else 0.0
 
 
 def surplus_limit(bm25: Bm25) -> float:
@@ -148,10 +166,10 @@ def surplus_limit(bm25: Bm25) -> float:
         "l": math.inf,
         "lucene": 1.0,
     }
-    return limits[bm25.variant]
+    return limits[bm25.family]
 
 
-def average_okapi_idf(df_counts: dict[int, int], N: int) -> float:
+def average_okapi_idf(df_counts: dict[int, int], N: int, log: Log) -> float:
     """The mean of the unfloored Okapi idf over V, from how many terms have each df >= 1."""
-    total = math.fsum(count * raw_okapi_idf(df, N) for df, count in df_counts.items())
+    total = math.fsum(count * raw_okapi_idf(df, N, log) for df, count in df_counts.items())
     return total / sum(df_counts.values())

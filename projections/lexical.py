@@ -251,9 +251,10 @@ class Lexical:
         def average() -> float:
             documents = self._documents
             born, died = documents.rows_born(at), documents.rows_dead(at)
-            return average_okapi_idf(self._frequencies.counts_at(born, died, documents.death_rows), corpus.N)
+            counts = self._frequencies.counts_at(born, died, documents.death_rows)
+            return average_okapi_idf(counts, corpus.N, bm25.log)
 
-        return VARIANTS[bm25.variant][0](df, corpus.N, bm25, average) if df else 0.0
+        return VARIANTS[bm25.family][0](df, corpus.N, bm25, average) if df else 0.0
 
     def _ids_of(self, rows: IntArray) -> list[str]:
         ids = self._documents.ids.values

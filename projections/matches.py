@@ -76,7 +76,7 @@ class Matches:
         self._lengths = lengths
         self._average_length = average_length
         self._bm25 = bm25
-        self._weight = VARIANTS[bm25.variant][1]
+        self._weight = VARIANTS[bm25.family][1]
         self._absent = absent_weight(bm25)
         self._counter = counter
 

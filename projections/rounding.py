@@ -15,7 +15,7 @@ ROUNDING_MARGIN = 2e-11
 
 _MAGNITUDES = np.array([float(f"1e{n}") for n in range(-11, 12)])
 _SCALES = np.array(
-    [10.0**n for n in range(23)]
+    [float(10**n) for n in range(23)]
 )  # 10**22 is the largest power of ten that a float holds exactly
 _HALF_MARGIN = 1e-3  # a scaled number is below 10**12 and off by at most 2**-53 of itself
 

@@ -1,20 +1,23 @@
 """The catalogue of factors: the signature of a factor is its schema.
 
 Positional parameters name the inputs it reads (see `inputs`); keyword-only parameters with a default are what
-a formula may set, with their bounds; keyword-only parameters without one are dials (see `dials`). Adding a factor is one function in `factors/` and one line
-here. A factor's behaviour never changes under its name: another behaviour is another name.
+a formula may set, with their bounds; keyword-only parameters without one are dials (see `dials`). Adding a factor
+is one function in `factors/` and one line here. A factor's behaviour never changes under its name: another
+behaviour is another version of it, `name/2` (see `versions`). A factor that computes exp or log takes them as a
+positional-only parameter and has two versions: with the C library's, and with our own.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial, wraps
 from typing import get_type_hints
 
 import msgspec
 
 from recollect.projections.columns import FloatArray
+from recollect.query.exact import LIBM, PORTABLE, Elementary
 from recollect.query.factors.cluster_boost import cluster_boost
 from recollect.query.factors.cluster_similarity import cluster_similarity
 from recollect.query.factors.consolidation_quality import consolidation_quality
@@ -44,43 +47,61 @@ from recollect.query.factors.text_relevance import text_relevance
 from recollect.query.factors.thompson_boost import thompson_boost
 from recollect.query.factors.type_weight import type_weight
 from recollect.query.factors.word_overlap_boost import word_overlap_boost
+from recollect.query.versions import unversioned
 
 Factor = Callable[..., FloatArray]
 Parameter = float | int | bool | str | dict[str, float] | list[float]
 
+
+def _with(math: Elementary, function: Factor) -> Factor:
+    """The factor that computes with these; signature and docstring are the function's."""
+
+    @wraps(function)
+    def factor(*inputs: FloatArray, **parameters: Parameter) -> FloatArray:
+        return function(math, *inputs, **parameters)
+
+    factor.__signature__ = inspect.signature(partial(function, math))  # type: ignore[attr-defined]
+    return factor
+
+
+_EXACT: tuple[Factor, ...] = (
+    strength,
+    depth_weight,
+    similarity,
+    importance_bonus,
+    high_importance,
+    laplace_count,
+    cluster_similarity,
+    text_relevance,
+    type_weight,
+    feedback_factor,
+    priority_factor,
+    thompson_boost,
+    consolidation_quality,
+    hot_relevance,
+    word_overlap_boost,
+    preference_boost,
+    contextual_boost,
+    cluster_boost,
+    temporal_fit,
+)
+_ELEMENTARY: tuple[Factor, ...] = (
+    recency_boost,
+    session_spread,
+    stability,
+    recency_share,
+    half_life_recency,
+    intent_recency,
+    log_usage,
+    idle_decay,
+    log_degree,
+    floored_decay,
+)
+
 FACTORS: dict[str, Factor] = {
-    function.__name__: function
-    for function in (
-        recency_boost,
-        strength,
-        depth_weight,
-        session_spread,
-        stability,
-        similarity,
-        recency_share,
-        importance_bonus,
-        high_importance,
-        half_life_recency,
-        laplace_count,
-        cluster_similarity,
-        intent_recency,
-        log_usage,
-        idle_decay,
-        log_degree,
-        text_relevance,
-        type_weight,
-        feedback_factor,
-        priority_factor,
-        floored_decay,
-        thompson_boost,
-        consolidation_quality,
-        hot_relevance,
-        word_overlap_boost,
-        preference_boost,
-        contextual_boost,
-        cluster_boost,
-        temporal_fit,
-    )
+    **{function.__name__: function for function in _EXACT},
+    **{function.__name__: _with(LIBM, function) for function in _ELEMENTARY},
+    **{f"{function.__name__}/2": _with(PORTABLE, function) for function in _ELEMENTARY},
 }
 
 # A candidate may have no value of these factors although it has all of their inputs.
@@ -109,7 +130,7 @@ def _schema(name: str) -> type[msgspec.Struct]:
         for p in inspect.signature(FACTORS[name]).parameters.values()
         if p.kind is p.KEYWORD_ONLY and p.default is not p.empty
     ]
-    return msgspec.defstruct(name, fields, frozen=True, kw_only=True, forbid_unknown_fields=True)
+    return msgspec.defstruct(unversioned(name), fields, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def complete(name: str, given: Mapping[str, Parameter]) -> dict[str, Parameter]:

@@ -52,8 +52,9 @@ class Neighbour(msgspec.Struct, frozen=True, kw_only=True):
 class ChannelPart(msgspec.Struct, frozen=True, kw_only=True):
     """What one retrieving stage knew of the memory: its rank (None: not found) and raw value.
 
-    `last` is the value of the last of the `found` memories, of at most `depth`. `terms` are the
-    question's words behind a BM25 score; `source` is where a vector is searched: "tail" (looked at one by one) or a shard's digest.
+    `last` is the value of the last of the `found` memories, of at most `depth`. `terms` are the question's words
+    behind a BM25 score, `variant` says which BM25; `source` is where a vector is searched: "tail" (looked at one by
+    one) or a shard's digest.
     """
 
     number: int
@@ -66,6 +67,7 @@ class ChannelPart(msgspec.Struct, frozen=True, kw_only=True):
     last: float | None
     terms: tuple[TermDetail, ...] = ()
     source: str | None = None
+    variant: str | None = None
 
 
 class StagePart(msgspec.Struct, frozen=True, kw_only=True):

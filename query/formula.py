@@ -25,6 +25,7 @@ from recollect.query.stages.add import Add
 from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.compute import Compute
 from recollect.query.stages.multiply import Multiply
+from recollect.query.versions import stated
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -94,12 +95,13 @@ def from_canonical(text: str) -> Formula:
 
 
 def build(fields: Mapping[str, object], *, origin: str, check: bool = True) -> Formula:
-    """Complete the fields of a formula, and check them."""
+    """Complete the fields of a formula, and check them; unchecked are those of a log, which state their versions."""
     stages = fields.get("stages")
     if not isinstance(stages, list) or not stages:
         raise InvalidFormula(origin, "has no stages; give it `stages = [ … ]`")
     try:
-        formula = _built(fields, stages, origin)
+        meant = [stated(stage, catalogue.FACTORS) for stage in stages] if check else stages
+        formula = _built(fields, meant, origin)
     except RecursionError:
         raise InvalidFormula(origin, "is nested too deeply to be read") from None
     problem = problem_with(formula) if check else None

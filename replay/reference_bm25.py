@@ -37,7 +37,7 @@ def reference_scores(corpus: Sequence[list[str]], query: list[str], bm25: Bm25) 
     """The score of every document of a corpus, by rank-bm25; it cannot take a corpus without any word."""
     if not corpus or not any(corpus):
         return np.zeros(len(corpus))
-    match bm25.variant:
+    match bm25.family:
         case "fts5":
             model = _Fts5(corpus, k1=bm25.k1, b=bm25.b)
         case "lucene":

@@ -35,6 +35,7 @@ def _part(case: Case, given: Given) -> ChannelPart:
         last=given.last if given.found else None,
         terms=_terms(case, stage) if stage.channel == "lexical" else (),
         source=_source(case) if stage.channel == "vector" else None,
+        variant=stage.variant if stage.channel in ("lexical", "keywords") else None,
     )
 
 

@@ -88,7 +88,7 @@ def _knobs(case: Case) -> Iterator[Knob]:
 def _range(stage: AnyStage, name: str, value: float) -> Range:
     """The range of what a stage reads; a column that is not negative is taken to stay so."""
     low, high = UNBOUNDED
-    if isinstance(stage, FactorStage) and stage.factor == name:
+    if isinstance(stage, FactorStage) and stage.column == name:
         low, high = range_of(stage.factor, stage.parameters)
     return (max(low, 0.0), high) if value >= 0.0 else (low, high)
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from recollect.query.explanation import ChannelPart, Drop, Neighbour, StagePart
+from recollect.query.versions import unversioned
 
 _WORDS_MAX = 4
 _BY = {"lexical": "words", "vector": "meaning"}
@@ -66,7 +67,7 @@ def _named(stage: StagePart) -> str:
     """What did it: of several amounts, those that this memory got."""
     if stage.op == "boost":
         return f"the boost for {' and '.join(name for name, value in stage.reads.items() if value)}"
-    return stage.title.removeprefix("multiply by ")
+    return unversioned(stage.title.removeprefix("multiply by "))
 
 
 def _ratio(stage: StagePart) -> float:

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import Count, NonNegative, Share
+from recollect.query.exact import Elementary
 
 
 def floored_decay(
+    math: Elementary,
+    /,
     idle_days: FloatArray,
     access_count: FloatArray,
     decay_per_day: FloatArray,
@@ -27,13 +28,14 @@ def floored_decay(
     Range [0.15, 1]; the floor is the higher one for what was ever accessed. Source: OMEGA, RRF Scoring Pipeline
     Analysis, group 10. `decay_per_day` and `decay_slowing` are columns that a `look-up` wrote.
     """
-    values = zip(*(a.tolist() for a in (idle_days, access_count, decay_per_day, decay_slowing)), strict=True)
-    factors = []
-    for days, accesses, pace, slowing in values:
+    values = zip(*(a.tolist() for a in (access_count, decay_per_day, decay_slowing)), strict=True)
+    paces = []
+    for accesses, pace, slowing in values:
         for _ in range(min(int(accesses), slowed_accesses_max) if slowing < 1.0 else 0):
             pace *= slowing  # noqa: PLW2901 (slower with every access)
         if slowing < 1.0 and accesses > 0.0:
             pace = max(slowed_decay_min, pace)  # noqa: PLW2901
-        floor = floor_accessed if accesses > 0.0 else floor_never_accessed
-        factors.append(max(floor, math.exp(-pace * days)))
-    return np.array(factors, dtype=np.float64)
+        paces.append(pace)
+    left = math.exp(-np.array(paces, dtype=np.float64) * idle_days)
+    floor = np.where(access_count > 0.0, floor_accessed, floor_never_accessed)
+    return np.where(left > floor, left, floor)

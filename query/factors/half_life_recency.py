@@ -1,17 +1,17 @@
 from __future__ import annotations
 
-import math
-
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import Positive
-from recollect.query.exact import exp
+from recollect.query.exact import Elementary
 
 
-def half_life_recency(age_hours: FloatArray, *, half_life_hours: Positive = 720.0) -> FloatArray:
+def half_life_recency(
+    math: Elementary, /, age_hours: FloatArray, *, half_life_hours: Positive = 720.0
+) -> FloatArray:
     """Recency by a true half-life since creation: 1 when new, 1/2 after one half-life.
 
     exp(−age_hours · ln 2 / half_life_hours)
 
     Range (0, 1]. Source: Engram's scoring before RRF (recollection-writer.ts), 30 days.
     """
-    return exp(-age_hours * math.log(2.0) / half_life_hours)
+    return math.exp(-age_hours * math.ln2 / half_life_hours)

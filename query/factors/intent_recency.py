@@ -1,16 +1,14 @@
 from __future__ import annotations
 
-import math
-
 from recollect.projections.columns import FloatArray
-from recollect.query.exact import exp
+from recollect.query.exact import Elementary
 
 
-def intent_recency(age_hours: FloatArray, *, half_life_hours: float) -> FloatArray:
+def intent_recency(math: Elementary, /, age_hours: FloatArray, *, half_life_hours: float) -> FloatArray:
     """Recency by a half-life that depends on what the question is after (the dial `half_life_hours`).
 
     exp(−age_hours · ln 2 / half_life_hours)
 
     Range (0, 1]. Source: MemorySync, Semantic Ranking, recency factor: 24, 72 or 168 hours.
     """
-    return exp(-age_hours * math.log(2.0) / half_life_hours)
+    return math.exp(-age_hours * math.ln2 / half_life_hours)

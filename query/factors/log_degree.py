@@ -4,14 +4,14 @@ import numpy as np
 
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import Positive
-from recollect.query.exact import log1p_int
+from recollect.query.exact import Elementary
 
 
-def log_degree(degree: FloatArray, *, scale: Positive = 5.0) -> FloatArray:
+def log_degree(math: Elementary, /, degree: FloatArray, *, scale: Positive = 5.0) -> FloatArray:
     """How well a memory is connected: its edges on the same log scale as usage.
 
     min(1, ln(1 + degree) / scale)
 
     Range [0, 1]. MemorySync names a graph factor of weight 0 without its expression; this one is ours.
     """
-    return np.minimum(1.0, log1p_int(degree) / scale)
+    return np.minimum(1.0, math.log(1.0 + degree) / scale)

@@ -2,11 +2,17 @@ from __future__ import annotations
 
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import NonNegative, Positive
-from recollect.query.exact import exp
+from recollect.query.exact import Elementary
 
 
 def recency_share(
-    age_hours: FloatArray, *, base: NonNegative = 0.7, boost: NonNegative = 0.3, tau_hours: Positive = 168.0
+    math: Elementary,
+    /,
+    age_hours: FloatArray,
+    *,
+    base: NonNegative = 0.7,
+    boost: NonNegative = 0.3,
+    tau_hours: Positive = 168.0,
 ) -> FloatArray:
     """What age leaves of a score: all of it when new, the base when old.
 
@@ -15,4 +21,4 @@ def recency_share(
     Range (base, base + boost]. Source: Mnemosyne, Ranking & Scoring, recency decay; τ = 168 h from its code,
     which calls it a half-life although exp(−t/τ) falls to 1/e.
     """
-    return base + boost * exp(-age_hours / tau_hours)
+    return base + boost * math.exp(-age_hours / tau_hours)

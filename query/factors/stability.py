@@ -2,11 +2,17 @@ from __future__ import annotations
 
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import Positive, Share
-from recollect.query.exact import retention
+from recollect.query.exact import Elementary
 
 
 def stability(
-    idle_days: FloatArray, stability: FloatArray, *, weight: Share = 0.3, tau_days: Positive = 30.0
+    math: Elementary,
+    /,
+    idle_days: FloatArray,
+    stability: FloatArray,
+    *,
+    weight: Share = 0.3,
+    tau_days: Positive = 30.0,
 ) -> FloatArray:
     """Ebbinghaus retention against that of a memory with stability 1, bounded.
 
@@ -17,6 +23,6 @@ def stability(
     (or since creation). Reverie ADR-006 names factor 8 `stability_decay()`, neutral at 1, without its
     expression; this bounded form, weight 0.3 and τ 30 days are our choice.
     """
-    held = retention(idle_days, stability, tau_days=tau_days)
-    baseline = retention(idle_days, stability * 0.0 + 1.0, tau_days=tau_days)
+    held = math.retention(idle_days, stability, tau_days)
+    baseline = math.retention(idle_days, stability * 0.0 + 1.0, tau_days)
     return 1.0 + weight * (held - baseline)

@@ -19,7 +19,7 @@ class Add(FactorStage, frozen=True, kw_only=True, tag="add"):
         return f"add {self.factor}" if self.scale == 1.0 else f"add {self.scale:g} × {self.factor}"
 
     def reads(self, sheet: Sheet, scene: Scene) -> Reads:
-        return {self.factor: self.values(sheet, scene)}
+        return {self.column: self.values(sheet, scene)}
 
     def combine(self, before: FloatArray, reads: Reads) -> FloatArray:
-        return before + self.scale * reads[self.factor]
+        return before + self.scale * reads[self.column]

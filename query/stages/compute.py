@@ -14,11 +14,11 @@ class Compute(FactorStage, frozen=True, kw_only=True, tag="compute"):
 
     @property
     def column(self) -> str:
-        return self.name or self.factor
+        return self.name or super().column
 
     @property
     def title(self) -> str:
-        return f"compute {self.column}"
+        return f"compute {self.name} ({self.factor})" if self.name else f"compute {self.factor}"
 
     def apply(self, sheet: Sheet, scene: Scene) -> None:
         self.values(sheet, scene)

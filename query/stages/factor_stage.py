@@ -8,6 +8,7 @@ from recollect.query.inputs import read
 from recollect.query.scene import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import ScoringStage
+from recollect.query.versions import unversioned
 
 
 class FactorStage(ScoringStage, frozen=True, kw_only=True):
@@ -19,7 +20,7 @@ class FactorStage(ScoringStage, frozen=True, kw_only=True):
     @property
     def column(self) -> str:
         """Where the factor's values stand on the sheet."""
-        return self.factor
+        return unversioned(self.factor)
 
     def values(self, sheet: Sheet, scene: Scene) -> FloatArray:
         """The factor of every candidate; also written to the sheet as a column."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from recollect.projections.bm25 import Bm25
+from recollect.projections.bm25 import DEFAULT_VARIANT, Bm25, Variant
 from recollect.query.bounds import NonNegative, Share
 from recollect.query.stages.stage import Stage
 
 
 class LexicalStage(Stage, frozen=True, kw_only=True):
-    """`k1` and `b` default to those of the variant."""
+    """`k1` and `b` default to those of the variant. Built here, a name without a version is the first one."""
 
-    variant: Literal["fts5", "okapi", "plus", "l", "lucene"] = "fts5"
+    variant: Variant = DEFAULT_VARIANT
     analyzer: str = "unicode61-cjk/1"
     k1: NonNegative | None = None
     b: Share | None = None

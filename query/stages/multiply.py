@@ -16,7 +16,7 @@ class Multiply(FactorStage, frozen=True, kw_only=True, tag="multiply"):
         return f"multiply by {self.factor}"
 
     def reads(self, sheet: Sheet, scene: Scene) -> Reads:
-        return {self.factor: self.values(sheet, scene)}
+        return {self.column: self.values(sheet, scene)}
 
     def combine(self, before: FloatArray, reads: Reads) -> FloatArray:
-        return before * reads[self.factor]
+        return before * reads[self.column]

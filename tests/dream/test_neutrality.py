@@ -18,7 +18,7 @@ def without_lifecycle():
     formula = built_in("reverie")
     stages = tuple(
         msgspec.structs.replace(stage, enabled=False)
-        if isinstance(stage, Multiply) and stage.factor in LIFECYCLE
+        if isinstance(stage, Multiply) and stage.column in LIFECYCLE
         else stage
         for stage in formula.stages
     )

@@ -127,7 +127,7 @@ def test_parameters_mean_what_they_mean_in_rank_bm25(
 def test_the_average_idf_is_taken_over_the_vocabulary():
     N, dfs = 4, [1, 1, 3]
     idfs = [math.log(N - df + 0.5) - math.log(df + 0.5) for df in dfs]
-    assert average_okapi_idf({1: 2, 3: 1}, N) == pytest.approx(sum(idfs) / 3, rel=1e-15)
+    assert average_okapi_idf({1: 2, 3: 1}, N, math.log) == pytest.approx(sum(idfs) / 3, rel=1e-15)
 
 
 # --- lucene ---------------------------------------------------------------------------------------------

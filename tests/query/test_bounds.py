@@ -213,7 +213,7 @@ HUGE = {"op": "weigh", "weights": {"lexical": 1e300}}
         ),
         (
             [RETRIEVE, HUGE, {"op": "multiply", "factor": "recency_boost", "boost": 1e300}],
-            r"stage 3 \(multiply by recency_boost\) of formula 'mine' gave inf for memory 'm0'",
+            r"stage 3 \(multiply by recency_boost/2\) of formula 'mine' gave inf for memory 'm0'",
         ),
         (
             [
@@ -243,7 +243,9 @@ def test_a_dial_at_zero_is_a_named_error_and_a_factor_without_a_value_is_none(me
     now = memory.get("m").state.created_at
     dial = {"name": "pace", "select": "profile", "default": "all", "table": {"all": {"half_life_hours": 0.0}}}
     half_life = formula_of(RETRIEVE, WEIGH, {"op": "multiply", "factor": "intent_recency"}, dials=[dial])
-    with pytest.raises(NotFinite, match=r"stage 3 \(multiply by intent_recency\) .* gave nan for memory 'm'"):
+    with pytest.raises(
+        NotFinite, match=r"stage 3 \(multiply by intent_recency/2\) .* gave nan for memory 'm'"
+    ):
         memory.recall("tea", formula=half_life, now=now / 1e6)
     absent = formula_of(
         RETRIEVE, {"op": "compute", "factor": "high_importance"},

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from recollect.query.catalogue import FACTORS, complete, describe, inputs_of
 from recollect.query.channels import CHANNELS
 from recollect.query.factors.depth_weight import depth_weight
-from recollect.query.factors.recency_boost import recency_boost
-from recollect.query.factors.session_spread import session_spread
-from recollect.query.factors.stability import stability
 from recollect.query.factors.strength import strength
 from recollect.query.formula import built_in, names
 from recollect.query.inputs import INPUTS
+
+# Version 1, which computes with `math`; tests/query/test_versions.py has the other.
+recency_boost, session_spread, stability = (
+    FACTORS[name] for name in ("recency_boost", "session_spread", "stability")
+)
 
 
 def values(*numbers: float) -> np.ndarray:
@@ -71,7 +73,14 @@ def test_every_lifecycle_factor_is_exactly_1_for_a_memory_that_never_dreamt():
         "stability": 1.0,
         "idle_days": 77.0,
     }
-    for name in ("strength", "depth_weight", "session_spread", "stability"):
+    for name in (
+        "strength",
+        "depth_weight",
+        "session_spread",
+        "stability",
+        "session_spread/2",
+        "stability/2",
+    ):
         inputs = [values(neutral[column]) for column in inputs_of(name)]
         assert FACTORS[name](*inputs).tolist() == [1.0], name
 

@@ -26,7 +26,8 @@ def test_the_eight_factors_of_reverie_stand_in_the_order_of_the_document():
         for stage in stages
     ]
     assert labels == [
-        "lexical", "vector", "Fuse", "recency_boost", "strength", "depth_weight", "session_spread", "stability",
+        "lexical", "vector", "Fuse",
+        "recency_boost/2", "strength", "depth_weight", "session_spread/2", "stability/2",
     ]  # fmt: skip
     assert stages[2].k == 30.0
     assert [stages[0].top, stages[1].top] == [100, 100]

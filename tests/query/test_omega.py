@@ -20,6 +20,7 @@ from recollect.events.facts import (
     Rated,
     Reranked,
 )
+from recollect.projections.portable_math import exp
 from recollect.query.dials import positions, value
 from recollect.query.formula import built_in
 from recollect.query.ranking import Ranking
@@ -34,7 +35,7 @@ def step(ranking: Ranking, op: str) -> Step | None:
     """What the first stage of this op or factor did; None if it was left out."""
     for found in ranking.sheet.steps:
         stage = OMEGA.stages[found.stage]
-        name = stage.factor if isinstance(stage, FactorStage) else stage.__struct_config__.tag
+        name = stage.column if isinstance(stage, FactorStage) else stage.__struct_config__.tag
         if name == op:
             return found
     return None
@@ -463,7 +464,7 @@ def test_metadata_multiplies_the_fused_score():
     assert after(world, ranking, "feedback_factor")["m1"] == fused["m1"] * 2.0 * (1.0 - 1 * 0.2)
     priced = fused["m1"] * 2.0 * (1.0 - 1 * 0.2) * (0.7 + 5 * 0.08)
     assert after(world, ranking, "priority_factor")["m1"] == priced
-    assert after(world, ranking, "floored_decay")["m1"] == priced * math.exp(-0.005 * 100)
+    assert after(world, ranking, "floored_decay")["m1"] == priced * exp(-0.005 * 100)
 
 
 def test_thompson_learns_from_the_verdicts_on_a_kind_up_to_the_seq_asked_at():

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.query.catalogue import FACTORS
 from recollect.query.factors.cluster_boost import cluster_boost
 from recollect.query.factors.consolidation_quality import consolidation_quality
 from recollect.query.factors.contextual_boost import contextual_boost
 from recollect.query.factors.feedback_factor import feedback_factor
-from recollect.query.factors.floored_decay import floored_decay
 from recollect.query.factors.hot_relevance import hot_relevance
 from recollect.query.factors.preference_boost import preference_boost
 from recollect.query.factors.priority_factor import priority_factor
@@ -63,7 +63,9 @@ def test_priority_runs_from_0_78_to_1_10_and_a_missing_one_is_that_of_the_kind()
 
 
 def decay(days: float, accesses: float, pace: float, slowing: float = 1.0) -> float:
-    (found,) = floored_decay(values(days), values(accesses), values(pace), values(slowing)).tolist()
+    (found,) = FACTORS["floored_decay"](
+        values(days), values(accesses), values(pace), values(slowing)
+    ).tolist()
     return found
 
 

@@ -81,7 +81,7 @@ def test_at_its_defaults_the_lifecycle_changes_nothing():
     world = World(memory("m", "red"), Accessed(ids=("m",), at=NOW - DAY, session="s1"))
     plain = built_in("reverie")
     for number, stage in enumerate(plain.stages, 1):
-        if isinstance(stage, Multiply) and stage.factor in FACTORS:
+        if isinstance(stage, Multiply) and stage.column in FACTORS:
             plain = with_stage(plain, number, enabled=False)
     assert world.scores("reverie", "red", vector=QUERY) == world.scores(plain, "red", vector=QUERY)
 
@@ -97,7 +97,7 @@ def test_factors_5_to_8_multiply_after_a_dream():
 @pytest.mark.parametrize("off", FACTORS)
 def test_each_lifecycle_factor_has_a_flag_of_its_own(off: str):
     formula = built_in("reverie")
-    (number,) = [n for n, s in enumerate(formula.stages, 1) if isinstance(s, Multiply) and s.factor == off]
+    (number,) = [n for n, s in enumerate(formula.stages, 1) if isinstance(s, Multiply) and s.column == off]
     world = World(memory("m", at=NOW), *SLEPT)
     score = 1 / 31 * FRESH
     for factor in FACTORS:

@@ -1,0 +1,39 @@
+"""Versions of what a formula names: factors and BM25 variants.
+
+`name/2` behaves otherwise than `name`, which is version 1 for ever: so it stands in the texts that logs keep. In a
+file, which people write, a name without a version means the newest, and `name/1` the first; the text that the log
+adopts states which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import get_args
+
+from recollect.projections.bm25 import DEFAULT_VARIANT, Variant
+
+_VARIANTS: tuple[str, ...] = get_args(Variant)
+_LEXICAL = ("retrieve", "measure")
+
+
+def unversioned(name: str) -> str:
+    return name.partition("/")[0]
+
+
+def stated(stage: object, factors: Collection[str]) -> object:
+    """A stage of a file with the versions that its names mean."""
+    if not isinstance(stage, dict):
+        return stage
+    variant = stage.get("variant", DEFAULT_VARIANT)
+    if stage.get("op") in _LEXICAL and isinstance(variant, str):
+        return {**stage, "variant": _stated(variant, _VARIANTS)}
+    factor = stage.get("factor")
+    return {**stage, "factor": _stated(factor, factors)} if isinstance(factor, str) else stage
+
+
+def _stated(name: str, known: Collection[str]) -> str:
+    bare, slash, version = name.partition("/")
+    if slash:
+        return bare if version == "1" and bare in known else name
+    newest = max((int(one[len(bare) + 1 :]) for one in known if one.startswith(f"{bare}/")), default=1)
+    return name if newest == 1 else f"{name}/{newest}"
