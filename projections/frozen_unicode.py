@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from base64 import b85decode
+from base64 import b64decode
 from bisect import bisect_right
 from functools import cache
 from itertools import accumulate, groupby
@@ -19,12 +19,16 @@ from recollect.projections.unicode_tables import PACKED
 
 _COMBINING_MARK = "[\u0300-\u036f]"
 _LATIN = "[A-Za-z\u00c0-\u024f\u1e00-\u1eff]"
+_FORMS = "\uf900-\uffef"
+_OTHER_PLANES = "\U00010000-\U0010ffff"
 _SEGMENTS_MAX = 1 << 14
 
 # Hangul syllables are composed by arithmetic (The Unicode Standard, section 3.12).
 _SYLLABLES, _LEADS, _VOWELS, _TAILS = 0xAC00, 0x1100, 0x1161, 0x11A7
 _VOWEL_COUNT, _TAIL_COUNT, _LEAD_COUNT = 21, 28, 19
 _SYLLABLE_COUNT = _LEAD_COUNT * _VOWEL_COUNT * _TAIL_COUNT
+_VOWEL_CODES = range(_VOWELS, _VOWELS + _VOWEL_COUNT)
+_TAIL_CODES = range(_TAILS + 1, _TAILS + _TAIL_COUNT)
 
 
 class Classes(dict[int, str]):
@@ -59,33 +63,40 @@ class Composer:
         self._orders = _orders(tables["orders"])
         self._forms = str.maketrans(_mapped(tables["forms"]))
         self._segments: dict[str, str] = {}
-        jamo = f"{chr(_VOWELS)}-{chr(_VOWELS + _VOWEL_COUNT - 1)}{chr(_TAILS + 1)}-{chr(_TAILS + _TAIL_COUNT - 1)}"
-        unsettled = _ranges(set(seconds) | set(self._apart) - set(composites)) + jamo
-        marks = _ranges(set(self._orders))
-        self._form_runs = re.compile("[\uf900-\uffef]+")
-        # A letter with its marks, if it can become another: one that composes or decomposes, or two to be ordered.
-        self._unsettled = re.compile(
-            f"[{marks}]*[{unsettled}][{unsettled}{marks}]*|[{marks}]{{2,}}[{unsettled}{marks}]*"
-        )
+        jamo = {chr(code) for code in (*_VOWEL_CODES, *_TAIL_CODES)}
+        unsettled = set(seconds) | set(self._apart) - set(composites) | jamo
+        self._concerned = frozenset(unsettled | set(self._orders))
+        concerned, marks = _ranges(self._concerned), _ranges(frozenset(self._orders))
+        # Each begins with one class of characters of the first plane: only those are searched for quickly.
+        self._suspect = re.compile(f"[{concerned}{_FORMS}{_OTHER_PLANES}]")
+        self._changing = re.compile(f"[{_ranges(frozenset(unsettled))}{_FORMS}{_OTHER_PLANES}]")
+        self._to_order = re.compile(f"[{marks}][{marks}]")
+        self._runs = re.compile(f"[{concerned}{_OTHER_PLANES}][{concerned}{_OTHER_PLANES}]*")
+        self._form_runs = re.compile(f"[{_FORMS}]+")
         self._latin_marks = re.compile(f"(?<={_LATIN}){_COMBINING_MARK}+")
 
     def composed(self, text: str) -> str:
         """The text in composed form, but for diacritics on Latin letters: those are gone."""
-        if self._form_runs.search(text):
-            text = self._form_runs.sub(lambda forms: forms[0].translate(self._forms), text)
-        if not self._unsettled.search(text):
+        suspect = self._suspect.search(text)
+        if suspect is None:
             return text
+        first = suspect.start()
+        if not (self._changing.search(text, first) or self._to_order.search(text, first)):
+            return text
+        text = self._form_runs.sub(lambda forms: forms[0].translate(self._forms), text)
         text = self._latin_marks.sub("", text)
         parts, done = [], 0
-        for found in self._unsettled.finditer(text):
-            start = max(found.start() - 1, done)
-            parts += [text[done:start], self._segment(text[start : found.end()])]
-            done = found.end()
+        for found in self._runs.finditer(text):
+            start, end = max(found.start() - 1, 0), found.end()  # with the character that the marks are on
+            parts += [text[done:start], self._segment(text[start:end])]
+            done = end
         return "".join([*parts, text[done:]])
 
     def _segment(self, segment: str) -> str:
         known = self._segments.get(segment)
         if known is None:
+            if self._concerned.isdisjoint(segment):
+                return segment
             if len(self._segments) >= _SEGMENTS_MAX:
                 self._segments.clear()
             self._segments[segment] = known = self._compose(self._decompose(segment))
@@ -98,8 +109,8 @@ class Composer:
             parts = _jamo(char) or self._apart.get(char)
             chars += self._decompose(parts) if parts else [char]
         ordered: list[str] = []
-        for is_mark, run in groupby(chars, self._orders.__contains__):
-            ordered += sorted(run, key=self._orders.__getitem__) if is_mark else run
+        for _, run in groupby(chars, self._orders.__contains__):
+            ordered += sorted(run, key=lambda char: self._orders.get(char, 0))
         return ordered
 
     def _compose(self, chars: list[str]) -> str:
@@ -129,7 +140,7 @@ def composer() -> Composer:
 
 def _tables() -> dict[str, Any]:
     """The tables, unpacked; they are read twice, so they are not kept."""
-    unpacked: dict[str, Any] = json.loads(zlib.decompress(b85decode(PACKED)))
+    unpacked: dict[str, Any] = json.loads(zlib.decompress(b64decode(PACKED)))
     return unpacked
 
 
@@ -151,16 +162,12 @@ def _orders(runs: list[tuple[int, int]]) -> dict[str, int]:
     return orders
 
 
-def _ranges(chars: set[str]) -> str:
-    """The inside of a character class."""
-    codes = sorted(map(ord, chars))
-    starts = _edges(codes, -1)
-    return "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(starts, _edges(codes, 1), strict=True))
-
-
-def _edges(codes: list[int], side: int) -> list[int]:
-    known = set(codes)
-    return [code for code in codes if code + side not in known]
+def _ranges(chars: frozenset[str]) -> str:
+    """The inside of a character class, for the characters of the first plane."""
+    codes = {ord(char) for char in chars if char <= "\uffff"}
+    firsts = sorted(code for code in codes if code - 1 not in codes)
+    lasts = sorted(code for code in codes if code + 1 not in codes)
+    return "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(firsts, lasts, strict=True))
 
 
 def _jamo(char: str) -> str | None:
@@ -176,9 +183,9 @@ def _jamo(char: str) -> str | None:
 def _syllable(first: str, second: str) -> str | None:
     """A lead and a vowel, or a syllable without a tail and a tail, as one syllable."""
     a, b = ord(first), ord(second)
-    if _LEADS <= a < _LEADS + _LEAD_COUNT and _VOWELS <= b < _VOWELS + _VOWEL_COUNT:
+    if _LEADS <= a < _LEADS + _LEAD_COUNT and b in _VOWEL_CODES:
         return chr(_SYLLABLES + ((a - _LEADS) * _VOWEL_COUNT + b - _VOWELS) * _TAIL_COUNT)
     index = a - _SYLLABLES
-    if 0 <= index < _SYLLABLE_COUNT and index % _TAIL_COUNT == 0 and _TAILS < b < _TAILS + _TAIL_COUNT:
+    if 0 <= index < _SYLLABLE_COUNT and index % _TAIL_COUNT == 0 and b in _TAIL_CODES:
         return chr(a + b - _TAILS)
     return None

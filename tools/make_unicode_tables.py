@@ -104,7 +104,7 @@ def tables() -> dict[str, object]:
 
 def module() -> str:
     payload = json.dumps(tables(), ensure_ascii=False, separators=(",", ":")).encode()
-    text = base64.b85encode(zlib.compress(payload, 9)).decode()
+    text = base64.b64encode(zlib.compress(payload, 9)).decode()
     lines = [f"    {json.dumps(text[at : at + 100])}\n" for at in range(0, len(text), 100)]
     digest = hashlib.sha256(payload).hexdigest()
     return HEADER.format(version=unidata_version, digest=digest) + "".join(lines) + ")\n"
