@@ -31,6 +31,32 @@ _VOWEL_CODES = range(_VOWELS, _VOWELS + _VOWEL_COUNT)
 _TAIL_CODES = range(_TAILS + 1, _TAILS + _TAIL_COUNT)
 
 
+class _AsUnicode14(dict[int, int]):
+    """U+FFFD for every character that came after Unicode 14, or never came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        runs = _tables()["after 14"]
+        self._kinds = [run & 1 for run in runs]
+        self._starts = [0, *accumulate(run >> 1 for run in runs)]
+
+    def __missing__(self, code: int) -> int:
+        after = self._kinds[bisect_right(self._starts, code) - 1]
+        self[code] = replacement = 0xFFFD if after else code
+        return replacement
+
+
+_as_unicode_14 = cache(_AsUnicode14)
+
+
+def as_unicode_14(text: str) -> str:
+    """The text as Python 3.11 understands it: a newer character is no letter, no digit and no space there.
+
+    What is left means the same to every later Python, so `\\b`, `\\d` and `lower` may be asked about it.
+    """
+    return text if text.isascii() else text.translate(_as_unicode_14())
+
+
 class Classes(dict[int, str]):
     """What each character turns into before a text is split at its spaces, looked up once per character.
 

@@ -8,11 +8,13 @@ where none has it. Tables stand in the formula file, so they are seen, compared 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import msgspec
 
 from recollect.events.facts import Question
+from recollect.projections.analyzers import WORDS
 from recollect.query.bounds import NonNegative
 from recollect.query.text.intents import omega_intent, omega_preference
 from recollect.query.text.question_intent import question_intent
@@ -25,6 +27,11 @@ CLASSIFIERS: dict[str, Classifier] = {
     "question-intent/1": question_intent,
     "omega-intent/1": omega_intent,
     "omega-preference/1": omega_preference,
+    # The same rules over words that are the same on every Python.
+    "recency-intent/2": partial(recency_intent, analyzer=WORDS),
+    "question-intent/2": partial(question_intent, analyzer=WORDS),
+    "omega-intent/2": partial(omega_intent, analyzer=WORDS),
+    "omega-preference/2": partial(omega_preference, analyzer=WORDS),
 }
 
 

@@ -36,6 +36,17 @@ SKIN_TONES = range(0x1F3FB, 0x1F400)
 LINES_AND_SHAPES = range(0x2500, 0x2600)
 SPECIALS = range(0xFFF0, 0x10000)
 
+# Came with Unicode 15.0 and 15.1, so that Python 3.11 does not know it.
+AFTER_14 = (
+    (0x0CF3, 0x0CF4), (0x0ECE, 0x0ECF), (0x2FFC, 0x3000), (0x31EF, 0x31F0), (0x10EFD, 0x10F00), (0x1123F, 0x11242),
+    (0x11B00, 0x11B0A), (0x11F00, 0x11F11), (0x11F12, 0x11F3B), (0x11F3E, 0x11F5A), (0x1342F, 0x13430),
+    (0x13439, 0x13456), (0x1B132, 0x1B133), (0x1B155, 0x1B156), (0x1D2C0, 0x1D2D4), (0x1DF25, 0x1DF2B),
+    (0x1E030, 0x1E06E), (0x1E08F, 0x1E090), (0x1E4D0, 0x1E4FA), (0x1F6DC, 0x1F6DD), (0x1F774, 0x1F777),
+    (0x1F77B, 0x1F780), (0x1F7D9, 0x1F7DA), (0x1FA75, 0x1FA78), (0x1FA87, 0x1FA89), (0x1FAAD, 0x1FAB0),
+    (0x1FABB, 0x1FABE), (0x1FABF, 0x1FAC0), (0x1FACE, 0x1FAD0), (0x1FADA, 0x1FADC), (0x1FAE8, 0x1FAE9),
+    (0x1FAF7, 0x1FAF9), (0x2B739, 0x2B73A), (0x2EBF0, 0x2EE5E), (0x31350, 0x323B0),
+)  # fmt: skip
+
 HEADER = '''"""Unicode {version} as the analyzers read it. Written by tools/make_unicode_tables.py: never edit it.
 
 `projections/frozen_unicode.py` unpacks it. DIGEST is the SHA-256 of the unpacked bytes.
@@ -73,6 +84,11 @@ def fold(char: str) -> str:
     return "е" if folded == "ё" else folded  # Russian writes both as the same letter
 
 
+def is_after_14(char: str) -> bool:
+    """Whether Unicode 14 had no such character."""
+    return category(char) == "Cn" or any(first <= ord(char) < end for first, end in AFTER_14)
+
+
 def runs_of(values: list[int]) -> list[tuple[int, int]]:
     return [(value, len(list(run))) for value, run in groupby(values)]
 
@@ -94,6 +110,7 @@ def tables() -> dict[str, object]:
     return {
         "unicode": unidata_version,
         "classes": [length * 4 + value for value, length in runs_of([class_of(c) for c in EVERY])],
+        "after 14": [length * 2 + value for value, length in runs_of([is_after_14(c) for c in EVERY])],
         "folds": [steps("".join(folds)), steps("".join(map(fold, folds)))],
         "orders": runs_of([combining(c) for c in EVERY]),
         "composites": [steps("".join(part)) for part in (composites, *zip(*pairs, strict=True))],
