@@ -208,8 +208,6 @@ ANALYZERS: dict[str, Analyzer] = {
     "unicode61-cjk/2": _frozen_unicode61_cjk,
     "english/2": _frozen_english,
 }
-WORDS = "unicode61-cjk/2"  # where none is named; never changed, as named classifiers use it
-
 # The next version of each, for a formula file that names none.
 NEWEST = {"unicode61-cjk/1": "unicode61-cjk/2", "english/1": "english/2"}
 

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from recollect.events.errors import InvalidInput
-from recollect.projections.analyzers import ANALYZERS, FOLLOWS_PYTHON, PYTHON_UNICODE, WORDS
+from recollect.projections.analyzers import ANALYZERS, FOLLOWS_PYTHON, PYTHON_UNICODE
 from recollect.projections.bm25 import VARIANTS, Bm25, average_okapi_idf
 from recollect.projections.columns import (
     BoolArray,
@@ -83,7 +83,7 @@ class Lexical:
     def __init__(
         self,
         documents: Documents,
-        analyzer: str = WORDS,
+        analyzer: str = "unicode61-cjk/2",
         *,
         block_tokens: int = BLOCK_TOKENS,
         fanout: int = FANOUT,

@@ -14,7 +14,6 @@ from typing import Literal
 import msgspec
 
 from recollect.events.facts import Question
-from recollect.projections.analyzers import WORDS
 from recollect.query.bounds import NonNegative
 from recollect.query.text.intents import omega_intent, omega_preference
 from recollect.query.text.question_intent import question_intent
@@ -22,16 +21,18 @@ from recollect.query.text.recency_intent import recency_intent
 
 Classifier = Callable[[str], str]
 
+_FROZEN = "unicode61-cjk/2"
+
 CLASSIFIERS: dict[str, Classifier] = {
     "recency-intent/1": recency_intent,
     "question-intent/1": question_intent,
     "omega-intent/1": omega_intent,
     "omega-preference/1": omega_preference,
     # The same rules over words that are the same on every Python.
-    "recency-intent/2": partial(recency_intent, analyzer=WORDS),
-    "question-intent/2": partial(question_intent, analyzer=WORDS),
-    "omega-intent/2": partial(omega_intent, analyzer=WORDS),
-    "omega-preference/2": partial(omega_preference, analyzer=WORDS),
+    "recency-intent/2": partial(recency_intent, analyzer=_FROZEN),
+    "question-intent/2": partial(question_intent, analyzer=_FROZEN),
+    "omega-intent/2": partial(omega_intent, analyzer=_FROZEN),
+    "omega-preference/2": partial(omega_preference, analyzer=_FROZEN),
 }
 
 
