@@ -68,7 +68,7 @@ class Classes(dict[int, str]):
         self._kinds = [run & 3 for run in tables["classes"]]
         self._starts = [0, *accumulate(run >> 2 for run in tables["classes"])]
         source, folded = (_text(steps) for steps in tables["folds"])
-        super().__init__(str.maketrans(source, folded))
+        super().__init__((ord(char), to) for char, to in zip(source, folded, strict=True))
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -180,7 +180,8 @@ def _mapped(table: tuple[list[int], str]) -> dict[str, str]:
 
 def _orders(runs: list[tuple[int, int]]) -> dict[str, int]:
     """The canonical combining class of every mark that has one."""
-    orders, code = {}, 0
+    orders: dict[str, int] = {}
+    code = 0
     for order, length in runs:
         if order:
             orders.update((chr(at), order) for at in range(code, code + length))

@@ -13,7 +13,7 @@ class LexicalStage(Stage, frozen=True, kw_only=True):
     """`k1` and `b` default to those of the variant."""
 
     variant: Literal["fts5", "okapi", "plus", "l", "lucene"] = "fts5"
-    analyzer: str = "unicode61-cjk/1"
+    analyzer: str = "unicode61-cjk/1"  # in a text of the log; a file gets the newest
     k1: NonNegative | None = None
     b: Share | None = None
 
