@@ -19,6 +19,7 @@ from recollect.events.facts import ShardSealed
 from recollect.events.redacted_log import RedactedLog
 from recollect.projections import checkpoints
 from recollect.projections.columns import State
+from recollect.projections.lexical import Lexical
 from recollect.projections.shard_cache import file_digest
 from recollect.projections.shard_names import UnknownBuilder
 from recollect.projections.vectors import Vectors
@@ -71,10 +72,10 @@ class Caches:
             return "it belongs to another log"
         if self._log.erasures and found.seq < self._log.erasures[-1]:
             return "it is older than the last erasure and may hold what was erased"
-        again = folded(self._log, _analyzers(found.state), found.seq, self._progress).dump()
-        differing = sorted(
-            key for key in again.keys() | found.state.keys() if _differs(key, again, found.state)
-        )
+        analyzers = _analyzers(found.state)
+        again = folded(self._log, analyzers, found.seq, self._progress).dump()
+        kept = {key: value for key, value in found.state.items() if _is_read(key, analyzers)}
+        differing = sorted(key for key in again.keys() | kept.keys() if _differs(key, again, kept))
         return f"it is not what the log gives ({', '.join(differing)})" if differing else None
 
     def _shards(self) -> Iterator[Problem]:
@@ -140,8 +141,18 @@ def _bad_cache(path: Path, what: str) -> Problem:
 
 
 def _analyzers(state: State) -> list[str]:
-    names = {key.partition("|")[0] for key in state}
-    return sorted(name.removeprefix(LEXICAL) for name in names if name.startswith(LEXICAL))
+    """The analyzers whose indexes are read: not those that were made under another Unicode version."""
+    parts: dict[str, State] = {}
+    for label, value in state.items():
+        part, _, key = label.partition("|")
+        if part.startswith(LEXICAL):
+            parts.setdefault(part.removeprefix(LEXICAL), {})[key] = value
+    return sorted(name for name, part_state in parts.items() if Lexical.usable(name, part_state))
+
+
+def _is_read(key: str, analyzers: list[str]) -> bool:
+    part = key.partition("|")[0]
+    return not part.startswith(LEXICAL) or part.removeprefix(LEXICAL) in analyzers
 
 
 def _differs(key: str, one: State, other: State) -> bool:

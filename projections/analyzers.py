@@ -17,6 +17,10 @@ folded, diacritics removed. ASCII prose gives the very same terms. Where unicode
   the ASCII letters of the text as it is written: beside an accent, `C#É` decomposed has no `c#`
 
 `english/1` takes these terms without the English stop words, stemmed by Porter's algorithm.
+
+Both ask the running Python what a letter is, and that grows with every Unicode version. `unicode61-cjk/2` and
+`english/2` follow the same rules by tables that lie in the package (Unicode 15.1, `unicode_tables.py`), so a text has
+the same terms on every Python. The two agree on every character that their Unicode versions agree on.
 """
 
 from __future__ import annotations
@@ -25,8 +29,9 @@ import re
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
-from unicodedata import category, name, normalize
+from unicodedata import category, name, normalize, unidata_version
 
+from recollect.projections.frozen_unicode import Classes, composer
 from recollect.projections.porter import stem
 from recollect.projections.stop_words import STOP_WORDS
 
@@ -34,11 +39,9 @@ Analyzer = Callable[[str], list[str]]
 
 # --- unicode61-cjk/1 -------------------------------------------------------------------------------
 
-_ASCII_TERMS = bytes(ord(chr(c).lower()) if chr(c).isalnum() and c < 128 else ord(" ") for c in range(256))
-_ASCII_CASES = bytes(
-    ord("A") if chr(c).isupper() and c < 128 else ord("a") if chr(c).islower() and c < 128 else ord(" ")
-    for c in range(256)
-)
+_BYTES = [bytes([code]) for code in range(256)]  # whose methods know ASCII alone
+_ASCII_TERMS = b"".join(char.lower() if char.isalnum() else b" " for char in _BYTES)
+_ASCII_CASES = b"".join(b"A" if char.isupper() else b"a" if char.islower() else b" " for char in _BYTES)
 
 # lower, lower, upper, lower: `userId` and `getUserName`, but neither `JavaScript` nor `iPhone` nor `siRNA`.
 _HUMPED = re.compile(r"(?<![A-Za-z0-9])[a-z]{2,}[A-Z][a-z][A-Za-z0-9]*")
@@ -134,9 +137,47 @@ def _parts(text: str) -> list[str]:
     return [part.lower() for part in parts + _SHARP.findall(text)]
 
 
-# --- english/1 -------------------------------------------------------------------------------------
+# --- unicode61-cjk/2 -------------------------------------------------------------------------------
+
+_COMPOSABLE = "[\u0300-\U0010ffff]"  # nothing below can become another character
+_CJK_RUN_OR_TERM = f"[{_CJK}]+|[^ {_CJK}]+"
+_frozen_classes = cache(Classes)
+
+
+def _frozen_unicode61_cjk(text: str) -> list[str]:
+    letters = text.encode("ascii", "replace")
+    terms = letters.translate(_ASCII_TERMS).decode().split() if text.isascii() else _frozen_wide_terms(text)
+    if b"aA" in letters.translate(_ASCII_CASES) or "++" in text or "#" in text:
+        terms += _frozen_parts(text)
+    return terms
+
+
+def _frozen_wide_terms(text: str) -> list[str]:
+    """Terms of a text that is not plain ASCII."""
+    if _compiled(_COMPOSABLE).search(text):
+        text = composer().composed(text)
+    spaced = text.translate(_frozen_classes())
+    if not _compiled(_WIDE).search(spaced):
+        return list(filter(None, spaced.split(" ")))
+    terms: list[str] = []
+    for run in _compiled(_CJK_RUN_OR_TERM).findall(spaced):
+        if len(run) > 1 and _compiled(_CJK_CHAR).match(run):
+            terms.extend(left + right for left, right in pairwise(run))
+        else:
+            terms.append(run)
+    return terms
+
+
+def _frozen_parts(text: str) -> list[str]:
+    """The same as `_parts`: they are ASCII letters, whose lower case is a matter of bytes."""
+    parts = [part for humped in _HUMPED.findall(text) for part in _HUMPS.findall(humped)]
+    return [part.encode("ascii").lower().decode() for part in parts + _SHARP.findall(text)]
+
+
+# --- english/1, english/2 ----------------------------------------------------------------------------
 
 _STEMS_MAX = 1 << 16
+_ENGLISH = re.compile("[a-z]+")
 
 
 class _Stems(dict[str, str]):
@@ -145,7 +186,7 @@ class _Stems(dict[str, str]):
     def __missing__(self, term: str) -> str:
         if len(self) >= _STEMS_MAX:
             self.clear()
-        english = term.isascii() and term.isalpha()
+        english = _ENGLISH.fullmatch(term)  # terms are in lower case
         self[term] = stemmed = "" if term in STOP_WORDS else stem(term) if english else term
         return stemmed
 
@@ -157,7 +198,19 @@ def _english(text: str) -> list[str]:
     return list(filter(None, map(_STEMS.__getitem__, _unicode61_cjk(text))))
 
 
+def _frozen_english(text: str) -> list[str]:
+    return list(filter(None, map(_STEMS.__getitem__, _frozen_unicode61_cjk(text))))
+
+
 ANALYZERS: dict[str, Analyzer] = {
     "unicode61-cjk/1": _unicode61_cjk,
     "english/1": _english,
+    "unicode61-cjk/2": _frozen_unicode61_cjk,
+    "english/2": _frozen_english,
 }
+# The next version of each, for a formula file that names none.
+NEWEST = {"unicode61-cjk/1": "unicode61-cjk/2", "english/1": "english/2"}
+
+# Those whose terms follow the tables of the running Python.
+FOLLOWS_PYTHON = frozenset({"unicode61-cjk/1", "english/1"})
+PYTHON_UNICODE = unidata_version

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from recollect.events.errors import InvalidInput
-from recollect.projections.analyzers import ANALYZERS
+from recollect.projections.analyzers import ANALYZERS, FOLLOWS_PYTHON, PYTHON_UNICODE
 from recollect.projections.bm25 import VARIANTS, Bm25, average_okapi_idf
 from recollect.projections.columns import (
     BoolArray,
@@ -83,7 +83,7 @@ class Lexical:
     def __init__(
         self,
         documents: Documents,
-        analyzer: str = "unicode61-cjk/1",
+        analyzer: str = "unicode61-cjk/2",
         *,
         block_tokens: int = BLOCK_TOKENS,
         fanout: int = FANOUT,
@@ -272,7 +272,18 @@ class Lexical:
     # --- checkpoints -----------------------------------------------------------------------------
 
     def dump(self) -> State:
-        return {"analyzer": self.analyzer.encode(), **self._forward.dump(), **self._postings.dump()}
+        unicode = {"unicode": PYTHON_UNICODE.encode()} if self.analyzer in FOLLOWS_PYTHON else {}
+        return {
+            "analyzer": self.analyzer.encode(),
+            **unicode,
+            **self._forward.dump(),
+            **self._postings.dump(),
+        }
+
+    @staticmethod
+    def usable(analyzer: str, state: State) -> bool:
+        """Whether an index of a checkpoint holds the terms that this Python gives."""
+        return analyzer not in FOLLOWS_PYTHON or state.get("unicode") == PYTHON_UNICODE.encode()
 
     def load(self, state: State) -> None:
         """Take over a checkpoint; `documents` must have been loaded from the same one."""

@@ -1,6 +1,6 @@
 """English words that carry no subject, and what an apostrophe leaves of the shortened ones (don't: don, t).
 
-Part of the analyzer `english/1`: this list never changes; another list is another analyzer.
+Part of the analyzers `english/1` and `english/2`: this list never changes; another list is another analyzer.
 """
 
 from __future__ import annotations

@@ -147,6 +147,8 @@ class Projections:
         for name, part_state in parts.items():
             if name.startswith(LEXICAL):
                 analyzer = name.removeprefix(LEXICAL)
+                if not Lexical.usable(analyzer, part_state):
+                    continue  # made under another Unicode version: indexed again when it is asked for
                 lexical = self.lexicals[analyzer] = Lexical(self.documents, analyzer)
                 lexical.load(part_state)
         self.position = position

@@ -8,6 +8,7 @@ where none has it. Tables stand in the formula file, so they are seen, compared 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -20,11 +21,18 @@ from recollect.query.text.recency_intent import recency_intent
 
 Classifier = Callable[[str], str]
 
+_FROZEN = "unicode61-cjk/2"
+
 CLASSIFIERS: dict[str, Classifier] = {
     "recency-intent/1": recency_intent,
     "question-intent/1": question_intent,
     "omega-intent/1": omega_intent,
     "omega-preference/1": omega_preference,
+    # The same rules over words that are the same on every Python.
+    "recency-intent/2": partial(recency_intent, analyzer=_FROZEN),
+    "question-intent/2": partial(question_intent, analyzer=_FROZEN),
+    "omega-intent/2": partial(omega_intent, analyzer=_FROZEN),
+    "omega-preference/2": partial(omega_preference, analyzer=_FROZEN),
 }
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.toml_file import parse_toml, read_toml
+from recollect.projections.analyzers import NEWEST
 from recollect.query import catalogue
 from recollect.query.dials import Dial
 from recollect.query.formula_check import problem_of, written_by
@@ -104,10 +105,25 @@ def build(fields: Mapping[str, object], *, origin: str, check: bool = True) -> F
         formula = _built(fields, meant, origin)
     except RecursionError:
         raise InvalidFormula(origin, "is nested too deeply to be read") from None
-    problem = problem_with(formula) if check else None
-    if problem:
+    if not check:
+        return formula
+    formula = _with_newest_analyzers(formula, stages)
+    if problem := problem_with(formula):
         raise InvalidFormula(origin, problem)
     return formula
+
+
+def _with_newest_analyzers(formula: Formula, written: list[object]) -> Formula:
+    """A stage that names no analyzer gets the newest, and the text that is adopted states it.
+
+    The default of the types is the first one for ever: that is what a text in the log means that states none.
+    """
+    stages = list(formula.stages)
+    for place, (stage, given) in enumerate(zip(formula.stages, written, strict=True)):
+        first = getattr(stage, "analyzer", None)
+        if first is not None and isinstance(given, dict) and "analyzer" not in given:
+            stages[place] = msgspec.structs.replace(stage, analyzer=NEWEST[first])
+    return msgspec.structs.replace(formula, stages=tuple(stages))
 
 
 def problem_with(formula: Formula) -> str | None:

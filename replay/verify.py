@@ -19,6 +19,7 @@ from recollect.query.formula import Formula, from_canonical
 from recollect.query.ranking import Ranking, rank
 from recollect.replay.parallel import each
 from recollect.replay.redaction import RedactedRecall, Touched, redaction
+from recollect.replay.unicode_reasons import UnicodeReasons
 
 if TYPE_CHECKING:
     from recollect.replay.independent import IndependentViews
@@ -94,7 +95,8 @@ def verify(
         check_chain()
     else:
         found = each(seqs, partial(_check, log, projections), _FOUND, progress=progress, beside=check_chain)
-    differences = tuple(one.difference for one in found if one.difference is not None)
+    unicode = UnicodeReasons(log, projections)
+    differences = tuple(_with_unicode(one.difference, unicode) for one in found if one.difference is not None)
     redactions = tuple(one.redacted for one in found if one.redacted is not None)
     unreadable = [one.unreadable for one in found if one.unreadable is not None]
     damage += unreadable[:1] if not damage else []
@@ -108,6 +110,15 @@ def verify(
         redacted=len(redactions),
         redactions=redactions,
         unreadable=len(unreadable),
+    )
+
+
+def _with_unicode(difference: Difference, unicode: UnicodeReasons) -> Difference:
+    why = unicode.of(int(difference.recall[1:]))
+    return (
+        difference
+        if why is None
+        else msgspec.structs.replace(difference, reason=f"{difference.reason}; {why}")
     )
 
 

@@ -23,7 +23,7 @@ WORD = re.compile(r"\w{3,}")
 STAGES = {
     "bm25": '{ op = "retrieve", channel = "lexical", variant = "okapi" }, '
     '{ op = "weigh", weights = { lexical = 1.0 } }',
-    "stems": '{ op = "retrieve", channel = "lexical", variant = "lucene", analyzer = "english/1" }, '
+    "stems": '{ op = "retrieve", channel = "lexical", variant = "lucene", analyzer = "english/2" }, '
     '{ op = "weigh", weights = { lexical = 1.0 } }',
     "vectors": '{ op = "retrieve", channel = "vector" }, { op = "weigh", weights = { vector = 1.0 } }',
 }

@@ -65,7 +65,7 @@ def leads(stages: Stages) -> Stages:
     """The first word counts in full, whether it is a label or not, and before the session does."""
     kept = without_labels(stages)
     weigh = {"op": "weigh", "weights": {"vector": 0.6, "words": 0.4, "leads": 0.3}}
-    return replacing("weigh", {"op": "leads", "analyzer": "english/1"}, weigh)(kept)
+    return replacing("weigh", {"op": "leads", "analyzer": "english/2"}, weigh)(kept)
 
 
 def rrf(stages: Stages) -> Stages:
@@ -93,7 +93,7 @@ CHANGES = (
     Change("first word", "`leads` 0.3 (any first word) instead of `labels`", leads),
     Change("places", "reciprocal rank fusion instead of margins", rrf),
     Change("squeezed", "cosines min-max normalised, half and half", squeezed_vectors),
-    Change("no stems", "words as they are, stop words and all", words_with(analyzer="unicode61-cjk/1")),
+    Change("no stems", "words as they are, stop words and all", words_with(analyzer="unicode61-cjk/2")),
     Change("steep BM25", "k1 1.2, b 0.75 instead of 0.9, 0.4", words_with(k1=1.2, b=0.75)),
     Change("flat BM25", "k1 0.6, b 0.2", words_with(k1=0.6, b=0.2)),
     Change("twice the pool", "200 candidates per channel", setting("retrieve", top=200)),

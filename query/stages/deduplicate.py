@@ -24,7 +24,7 @@ class Deduplicate(Stage, frozen=True, kw_only=True, tag="deduplicate"):
     by: Literal["vector", "text"]
     threshold: Share = 0.92
     characters: Count = 150
-    analyzer: str = "unicode61-cjk/1"
+    analyzer: str = "unicode61-cjk/1"  # in a text of the log; a file gets the newest
     among: int = 0
 
     @property

@@ -22,7 +22,7 @@ class Labels(Stage, frozen=True, kw_only=True, tag="labels"):
     """
 
     name: str = "labels"
-    analyzer: str = "english/1"
+    analyzer: str = "english/1"  # in a text of the log; a file gets the newest
 
     @property
     def title(self) -> str:

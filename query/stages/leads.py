@@ -17,7 +17,7 @@ class Leads(Stage, frozen=True, kw_only=True, tag="leads"):
     """
 
     name: str = "leads"
-    analyzer: str = "english/1"
+    analyzer: str = "english/1"  # in a text of the log; a file gets the newest
 
     @property
     def title(self) -> str:

@@ -11,7 +11,7 @@ class LexicalStage(Stage, frozen=True, kw_only=True):
     """`k1` and `b` default to those of the variant. Built here, a name without a version is the first one."""
 
     variant: Variant = DEFAULT_VARIANT
-    analyzer: str = "unicode61-cjk/1"
+    analyzer: str = "unicode61-cjk/1"  # in a text of the log; a file gets the newest
     k1: NonNegative | None = None
     b: Share | None = None
 

@@ -22,7 +22,7 @@ class Overlap(Stage, frozen=True, kw_only=True, tag="overlap"):
     """
 
     suffixes: tuple[str, ...] = ()
-    analyzer: str = "unicode61-cjk/1"
+    analyzer: str = "unicode61-cjk/1"  # in a text of the log; a file gets the newest
 
     @property
     def title(self) -> str:

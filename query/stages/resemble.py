@@ -22,7 +22,7 @@ class Resemble(Stage, frozen=True, kw_only=True, tag="resemble"):
     min: Share = 0.60
     characters: Count = 200
     trigrams_min: Count = 5
-    analyzer: str = "unicode61-cjk/1"
+    analyzer: str = "unicode61-cjk/1"  # in a text of the log; a file gets the newest
 
     @property
     def title(self) -> str:

@@ -6,11 +6,11 @@ A cue is split by the same analyzer as the question, so that case, accents and p
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache
 
 from recollect.projections.analyzers import ANALYZERS
 
-_words = ANALYZERS["unicode61-cjk/1"]
+FIRST = "unicode61-cjk/1"  # what the classifiers of version 1 split by
 
 
 class Cues:
@@ -22,19 +22,20 @@ class Cues:
     def __init__(self, table: str) -> None:
         self._table = table
 
-    @cached_property
-    def _by_first(self) -> dict[str, list[list[str]]]:
-        by_first: dict[str, list[list[str]]] = {}
-        for cue in self._table.split(";"):
-            words = _words(cue)
-            assert words, f"the cue {cue!r} has no words"
-            by_first.setdefault(words[0], []).append(words)
-        return by_first
-
-    def found_in(self, text: str) -> bool:
-        words = _words(text)
+    def found_in(self, text: str, analyzer: str = FIRST) -> bool:
+        words, by_first = ANALYZERS[analyzer](text), _by_first(self._table, analyzer)
         return any(
             words[start : start + len(cue)] == cue
             for start, word in enumerate(words)
-            for cue in self._by_first.get(word, ())
+            for cue in by_first.get(word, ())
         )
+
+
+@cache
+def _by_first(table: str, analyzer: str) -> dict[str, list[list[str]]]:
+    by_first: dict[str, list[list[str]]] = {}
+    for cue in table.split(";"):
+        words = ANALYZERS[analyzer](cue)
+        assert words, f"the cue {cue!r} has no words"
+        by_first.setdefault(words[0], []).append(words)
+    return by_first

@@ -6,6 +6,7 @@
 The first rule that holds decides. A week begins on Monday; a month counted back has 30 days, a year 365; a
 weekday is the most recent one, never today; a month without a year is the most recent one. "N days ago" runs
 from then until now, not for one day. All in UTC. Words match whole, and `may` and `march` alone are no months.
+A character that came after Unicode 14 is no letter and no digit, on any Python.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 from recollect.events.facts import Micros
+from recollect.projections.frozen_unicode import as_unicode_14
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)
@@ -56,7 +58,7 @@ def span_of(text: str, now: Micros) -> Span | None:
     """The time that the question speaks of; None if it names none."""
     try:
         clock = _EPOCH + timedelta(microseconds=now)
-        lowered = text.lower()
+        lowered = as_unicode_14(text).lower()
         spans = (rule(lowered, clock) for rule in _RULES)
         found = next((span for span in spans if span is not None), None)
     except (OverflowError, ValueError):  # a clock or a date that no calendar has

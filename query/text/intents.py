@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 
-from recollect.query.text.cues import Cues
+from recollect.projections.frozen_unicode import as_unicode_14
+from recollect.query.text.cues import FIRST, Cues
 
 NAVIGATIONAL, FACTUAL, CONCEPTUAL, NONE = "NAVIGATIONAL", "FACTUAL", "CONCEPTUAL", "NONE"
 
@@ -45,15 +46,15 @@ def keyword_sufficient(text: str) -> bool:
     return bool(_KEYWORDS.search(text) or _QUOTED.fullmatch(text))
 
 
-def omega_intent(text: str) -> str:
+def omega_intent(text: str, analyzer: str = FIRST) -> str:
     """NAVIGATIONAL, FACTUAL, CONCEPTUAL or NONE: the first whose rule holds."""
-    if keyword_sufficient(text):
+    if keyword_sufficient(text if analyzer == FIRST else as_unicode_14(text)):
         return NAVIGATIONAL
-    if _FACTUAL.found_in(text):
+    if _FACTUAL.found_in(text, analyzer):
         return FACTUAL
-    return CONCEPTUAL if _CONCEPTUAL.found_in(text) else NONE
+    return CONCEPTUAL if _CONCEPTUAL.found_in(text, analyzer) else NONE
 
 
-def omega_preference(text: str) -> str:
+def omega_preference(text: str, analyzer: str = FIRST) -> str:
     """`yes` if the question asks what somebody prefers, else `no`."""
-    return "yes" if _PREFERENCES.found_in(text) else "no"
+    return "yes" if _PREFERENCES.found_in(text, analyzer) else "no"

@@ -1,6 +1,6 @@
-"""question-intent/1: what kind of answer a question wants.
+"""question-intent: what kind of answer a question wants.
 
-recent       news of the present (the `high` of recency-intent/1)
+recent       news of the present (the `high` of recency-intent)
 analytical   causes, comparisons and connections ("why", "compare", "what depends on")
 preference   what somebody likes or should do ("prefer", "favourite")
 factual      one fact ("who", "when", "how many")
@@ -12,7 +12,7 @@ ones on another page, without the rules that tell them apart; these cues are our
 
 from __future__ import annotations
 
-from recollect.query.text.cues import Cues
+from recollect.query.text.cues import FIRST, Cues
 from recollect.query.text.recency_intent import RECENT
 
 ANALYTICAL = Cues(
@@ -49,5 +49,5 @@ FACTUAL = Cues(
 _IN_ORDER = (("recent", RECENT), ("analytical", ANALYTICAL), ("preference", PREFERENCE), ("factual", FACTUAL))
 
 
-def question_intent(text: str) -> str:
-    return next((intent for intent, cues in _IN_ORDER if cues.found_in(text)), "hybrid")
+def question_intent(text: str, analyzer: str = FIRST) -> str:
+    return next((intent for intent, cues in _IN_ORDER if cues.found_in(text, analyzer)), "hybrid")

@@ -1,4 +1,4 @@
-"""recency-intent/1: how much a question wants what is new: high, medium or low.
+"""recency-intent: how much a question wants what is new: high, medium or low.
 
 high    it names the present or the last days ("what changed today", "the latest build", "最近の変更")
 low     it asks for background that does not age ("explain", "in general", "what does X mean")
@@ -10,7 +10,7 @@ three levels without the rule that detects them; these cues are ours.
 
 from __future__ import annotations
 
-from recollect.query.text.cues import Cues
+from recollect.query.text.cues import FIRST, Cues
 
 RECENT = Cues(
     """
@@ -40,7 +40,7 @@ BACKGROUND = Cues(
 )
 
 
-def recency_intent(text: str) -> str:
-    if RECENT.found_in(text):
+def recency_intent(text: str, analyzer: str = FIRST) -> str:
+    if RECENT.found_in(text, analyzer):
         return "high"
-    return "low" if BACKGROUND.found_in(text) else "medium"
+    return "low" if BACKGROUND.found_in(text, analyzer) else "medium"

@@ -94,3 +94,47 @@ def test_a_file_is_a_formula(tmp_path):
     assert load(path) == load(str(path)) == parse(MINIMAL, origin="test")
     with pytest.raises(InvalidFormula, match="cannot be read"):
         formulas.load(tmp_path / "absent.toml")
+
+
+# The text that 9f941ac adopted for a file which names no analyzer.
+ADOPTED = (
+    '{"description":"","dials":[],"name":"mine","source":"","stages":[{"analyzer":"unicode61-cjk/1","b":null,'
+    '"channel":"lexical","enabled":true,"expanded":null,"k1":null,"label":"","min":null,"name":"","op":"retrieve",'
+    '"per_hit":null,"top":100,"variant":"fts5","when":""},{"analyzer":"unicode61-cjk/1","enabled":true,"label":"",'
+    '"op":"overlap","suffixes":[],"when":""},{"analyzer":"english/1","enabled":true,"label":"","name":"labels",'
+    '"op":"labels","when":""},{"channels":["lexical"],"dials":{},"enabled":true,"k":60.0,"label":"","op":"fuse",'
+    '"overall":false,"per_channel":false,"weights":{},"when":""}]}'
+)
+UNNAMED = """
+name = "mine"
+stages = [
+  { op = "retrieve", channel = "lexical" }, { op = "overlap" }, { op = "labels" },
+  { op = "fuse", channels = ["lexical"] },
+]
+"""
+
+
+def test_a_text_in_the_log_keeps_the_analyzers_that_it_was_adopted_with():
+    adopted = from_canonical(ADOPTED)
+    assert adopted.text == ADOPTED
+    assert adopted.digest == "4423d78f6d9d35b11a09a3d8c13e5bd254bfc75f1b8b4903a8148fd06cd4f3d7"
+    unstated = ADOPTED.replace('"analyzer":"unicode61-cjk/1",', "").replace('"analyzer":"english/1",', "")
+    assert from_canonical(unstated).analyzers == adopted.analyzers == ("unicode61-cjk/1", "english/1")
+
+
+def test_a_file_that_names_no_analyzer_gets_the_newest_and_its_text_states_it():
+    formula = parse(UNNAMED, origin="test")
+    assert formula.analyzers == ("unicode61-cjk/2", "english/2")
+    assert formula.text == ADOPTED.replace("unicode61-cjk/1", "unicode61-cjk/2").replace(
+        "english/1", "english/2"
+    )
+    assert from_canonical(formula.text) == formula
+    named = UNNAMED.replace('"lexical" }', '"lexical", analyzer = "unicode61-cjk/1" }')
+    assert parse(named, origin="test").stages[0].analyzer == "unicode61-cjk/1"
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_built_in_formula_depends_on_no_table_of_the_running_python(name: str):
+    formula = built_in(name)
+    assert all(analyzer.endswith("/2") for analyzer in formula.analyzers)
+    assert all(dial.classifier.endswith("/2") for dial in formula.dials if dial.select == "text")
