@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from recollect.copies import Copy, record
+from recollect.copies import Copy, forget, record
 from recollect.doctor_caches import Caches, Problem, folded
 from recollect.doctor_vectors import VectorCheck, check_vectors, mend_vectors
 from recollect.embedder import Embedder
@@ -353,6 +353,8 @@ def _salvage(folder: Path, target: Path, progress: Progress | None) -> Salvage:
         SegmentLog.open(made / "log") as copy,
     ):
         redacted = RedactedLog(log)
+        with _writers_kept_out(folder):
+            _note_salvage(folder, made, upto=log.head, head=log.head, finished=False)
         while True:
             redacted.learn()
             damage, head = _damage(log), log.head
@@ -366,6 +368,7 @@ def _salvage(folder: Path, target: Path, progress: Progress | None) -> Salvage:
                     notes = _note_salvage(folder, target, upto=upto, head=log.head)
                     made.rename(target)
                     sync_directory(target.parent)
+                    forget(folder, made)
                     break
         lost = max([head, *(finding.seq for finding in damage)]) - upto
         return Salvage(path=str(target), head=upto, lost=lost, degraded=notes)
@@ -390,9 +393,13 @@ def _writers_kept_out(folder: Path) -> Iterator[None]:
         lock.close()
 
 
-def _note_salvage(folder: Path, target: Path, *, upto: int, head: int) -> tuple[str, ...]:
+def _note_salvage(
+    folder: Path, target: Path, *, upto: int, head: int, finished: bool = True
+) -> tuple[str, ...]:
     at = iso(time.time_ns() // 1_000)
-    copy = Copy(path=str(target.absolute()), kind="salvage", at=at, upto=upto, checked=head)
+    copy = Copy(
+        path=str(target.absolute()), kind="salvage", at=at, upto=upto, checked=head, finished=finished
+    )  # fmt: skip
     try:
         record(folder, copy)
     except OSError as error:
