@@ -27,7 +27,7 @@ from recollect.events.clock import CLOCK_CORRECTED, ClockAhead, span
 from recollect.events.disk import RealDisk
 from recollect.events.envelope import draft
 from recollect.events.erasure import INTENT
-from recollect.events.errors import HeadMoved, InvalidInput, LogDamaged, RecollectError
+from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
 from recollect.events.facts import ClockCorrected, Erased, Redacted
 from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Clock, Finding, Log
@@ -336,11 +336,11 @@ def _append_repairs(store: Store, problems: Sequence[Problem], embedder: Embedde
 
 def correct_clock(log: Log) -> None:
     """Append that recorded time ran ahead, unless it did not, or another process has done so."""
-    while ahead := log.clock_ahead():
-        fact = ClockCorrected(first=_first_ahead(log, ahead), at=ahead.now, was=ahead.at)
-        with suppress(HeadMoved):
+    with log.exclusive():
+        if ahead := log.clock_ahead():
+            fact = ClockCorrected(first=_first_ahead(log, ahead), at=ahead.now, was=ahead.at)
             log.append([draft(fact, actor="recollect")], expect=ahead.seq)
-        log.refresh()
+    log.refresh()
 
 
 def _salvage(folder: Path, target: Path, progress: Progress | None) -> Salvage:
