@@ -6,7 +6,9 @@ What exists keeps its rights; `exposed` tells when others may reach into a direc
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
+from typing import IO
 
 _FILE = 0o600
 _DIRECTORY = 0o700
@@ -27,6 +29,12 @@ def write_private(path: Path, data: bytes) -> None:
     """This content in a file, over what it held; not synced."""
     with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
         file.write(data)
+
+
+def copy_private(source: IO[bytes], path: Path) -> None:
+    """The rest of an open file in a file, over what it held, piece by piece; not synced."""
+    with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+        shutil.copyfileobj(source, file)
 
 
 def make_private(path: Path) -> None:

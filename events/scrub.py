@@ -98,7 +98,7 @@ class _Pass:
         """Every frame, then the footer that these frames give."""
         places: list[Place] = []
         offset, seq, chain = HEADER_BYTES, header.first_seq, header.before_chain
-        data, start = b"", 0
+        data, start, looked_again = b"", 0, False
         while offset < trailer.frames_end:
             if len(data) - start < FRAME_HEADER_BYTES:
                 data, start = self._disk.read(self._descriptor, CHUNK_BYTES, offset), 0
@@ -112,8 +112,13 @@ class _Pass:
                 frame = data[start : start + parsed.length]
                 found = self._checked(frame, parsed, seq, header.seed, chain)
             except BadFrame as bad:
-                yield self._finding(offset, seq, str(bad))
-                return
+                if looked_again:
+                    yield self._finding(offset, seq, str(bad))
+                    return
+                self._erasing = Intent(self._disk, self._path.parent).pending()  # it may just be erased
+                data, start, looked_again = b"", 0, True
+                continue
+            looked_again = False
             type_, _ = decode_meta(frame[FRAME_HEADER_BYTES : found.body_offset])
             places.append(Place(offset, found.at, found.id, type_, found.version))
             offset, start, seq, chain = offset + found.length, start + found.length, seq + 1, found.chain

@@ -214,7 +214,7 @@ def sql(query: str, params: tuple[str, ...], seconds: float, store: str, as_json
         with _memory(store) as memory:
             memory.sql("SELECT 1")  # the tables are made before the query's own memory is measured
             with bounded_memory():
-                result = memory.sql(query, timeout=seconds, **given)
+                result = memory.sql(query, **{"timeout": seconds, **given})
     except QueryAbandoned as error:
         Failure(str(error)).show()
         raise AtOnce(Failure.exit_code) from None

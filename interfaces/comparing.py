@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from recollect import validate
 from recollect.embedder import EmbedderMismatch, choose
 from recollect.embedding import Embedding
@@ -80,13 +82,15 @@ class Comparing:
         self, path: str | Path, make: Callable[[], Comparison], *, overwrite: bool
     ) -> Comparison:
         """Compare, and write the page; it holds texts, so it is a copy as an export is."""
-        from recollect.copies import note_copy, without_erased  # noqa: PLC0415
+        from recollect.copies import note_copy, note_moved, note_unfinished, without_erased  # noqa: PLC0415
         from recollect.transferring import target_of  # noqa: PLC0415
         from recollect.unfinished_files import refuse_existing, unfinished_file  # noqa: PLC0415
 
         target = target_of(self._store, path)
         refuse_existing(target, overwrite=overwrite)
+        notes: list[str] = []
         with unfinished_file(target) as file:
+            note_unfinished(self._store, file.path, "comparison")
 
             def make_page() -> Comparison:
                 result = make()
@@ -94,10 +98,13 @@ class Comparing:
                 return result
 
             def finish(_: Comparison) -> None:
-                note_copy(self._store, target, "comparison", upto=self._store.log.head)
+                noted = note_copy(self._store, target, "comparison", upto=self._store.log.head)
+                notes.extend(filter(None, [noted]))
                 file.put(target, overwrite=overwrite)
+                note_moved(self._store, file.path)
 
-            return without_erased(self._store, "compare --html", make_page, finish)
+            result = without_erased(self._store, "compare --html", make_page, finish)
+        return msgspec.structs.replace(result, degraded=tuple(notes))
 
     def _compare(
         self,
@@ -123,9 +130,12 @@ class Comparing:
             after = inputs.to_embed(self._store, a if b is None else b, self._formula, given=b is not None)
             with tempfile.TemporaryDirectory(prefix="recollect-fork-") as folder:
                 target = Path(work).expanduser() if work else Path(folder) / "fork"
-                switched = self._forked(target, after, embedder, progress, passing=work is None)
+                passing = None if work else Path(folder)
+                switched = self._forked(target, after, embedder, progress, passing=passing)
                 if isinstance(before, Formula) and looks_back(before):
-                    before = self._forked(Path(folder) / "as-it-is", before, None, progress, passing=True)
+                    before = self._forked(
+                        Path(folder) / "as-it-is", before, None, progress, passing=Path(folder)
+                    )
                 return self._compared(before, switched, last=last, qrels=judged, k=k, progress=progress)
         other = inputs.side(self._store, self._formula if b is None else b)
         formulas = [side for side in (before, other) if isinstance(side, Formula)]
@@ -157,7 +167,7 @@ class Comparing:
 
     def _forked(
         self, target: Path, formula: Formula | None, embedder: AnyEmbedder | None, progress: Progress | None,
-        *, passing: bool,
+        *, passing: Path | None,
     ) -> Side:  # fmt: skip
         """This log as it would be had it been ranked, or embedded, otherwise, as a side."""
         from recollect.compare_inputs import new_embedder  # noqa: PLC0415

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from recollect.copies import Copy, record
+from recollect.copies import Copy, forget, record
 from recollect.doctor_caches import Caches, Problem, folded
 from recollect.doctor_vectors import VectorCheck, check_vectors, mend_vectors
 from recollect.embedder import Embedder
@@ -27,7 +27,7 @@ from recollect.events.clock import CLOCK_CORRECTED, ClockAhead, span
 from recollect.events.disk import RealDisk
 from recollect.events.envelope import draft
 from recollect.events.erasure import INTENT
-from recollect.events.errors import HeadMoved, InvalidInput, LogDamaged, RecollectError
+from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
 from recollect.events.facts import ClockCorrected, Erased, Redacted
 from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Clock, Finding, Log
@@ -336,11 +336,11 @@ def _append_repairs(store: Store, problems: Sequence[Problem], embedder: Embedde
 
 def correct_clock(log: Log) -> None:
     """Append that recorded time ran ahead, unless it did not, or another process has done so."""
-    while ahead := log.clock_ahead():
-        fact = ClockCorrected(first=_first_ahead(log, ahead), at=ahead.now, was=ahead.at)
-        with suppress(HeadMoved):
+    with log.exclusive():
+        if ahead := log.clock_ahead():
+            fact = ClockCorrected(first=_first_ahead(log, ahead), at=ahead.now, was=ahead.at)
             log.append([draft(fact, actor="recollect")], expect=ahead.seq)
-        log.refresh()
+    log.refresh()
 
 
 def _salvage(folder: Path, target: Path, progress: Progress | None) -> Salvage:
@@ -353,6 +353,8 @@ def _salvage(folder: Path, target: Path, progress: Progress | None) -> Salvage:
         SegmentLog.open(made / "log") as copy,
     ):
         redacted = RedactedLog(log)
+        with _writers_kept_out(folder):
+            _note_salvage(folder, made, upto=log.head, head=log.head, finished=False)
         while True:
             redacted.learn()
             damage, head = _damage(log), log.head
@@ -366,6 +368,7 @@ def _salvage(folder: Path, target: Path, progress: Progress | None) -> Salvage:
                     notes = _note_salvage(folder, target, upto=upto, head=log.head)
                     made.rename(target)
                     sync_directory(target.parent)
+                    forget(folder, made)
                     break
         lost = max([head, *(finding.seq for finding in damage)]) - upto
         return Salvage(path=str(target), head=upto, lost=lost, degraded=notes)
@@ -390,9 +393,13 @@ def _writers_kept_out(folder: Path) -> Iterator[None]:
         lock.close()
 
 
-def _note_salvage(folder: Path, target: Path, *, upto: int, head: int) -> tuple[str, ...]:
+def _note_salvage(
+    folder: Path, target: Path, *, upto: int, head: int, finished: bool = True
+) -> tuple[str, ...]:
     at = iso(time.time_ns() // 1_000)
-    copy = Copy(path=str(target.absolute()), kind="salvage", at=at, upto=upto, checked=head)
+    copy = Copy(
+        path=str(target.absolute()), kind="salvage", at=at, upto=upto, checked=head, finished=finished
+    )  # fmt: skip
     try:
         record(folder, copy)
     except OSError as error:

@@ -7,25 +7,28 @@ from typing import Any
 
 import msgspec
 
-from recollect.copies import note_copy, require_erased, without_erased
+from recollect.copies import note_copy, note_unfinished, require_erased, without_erased
 from recollect.replay.fork import ForkReport, discard_fork, fork
 from recollect.replay.fork_note import finish_fork, read_note
 from recollect.replay.reliving import DreamtOfErased
 from recollect.store import Store
 
 
-def make_fork(store: Store, target: Path, *, passing: bool = False, **rules: Any) -> ForkReport:
+def make_fork(store: Store, target: Path, *, passing: Path | None = None, **rules: Any) -> ForkReport:
     """Live the log again in a directory of its own (`fork`, with its arguments).
 
     What is erased meanwhile is erased in the fork too. One that dreamt of it is made anew if it was begun here. One
-    that is `passing`, because the caller deletes it, is not noted among the store's copies.
+    that is `passing`, in a temporary folder that the caller deletes, is only noted as long as that folder is there.
     """
     require_erased(store, "fork")
     begun_here = not target.is_dir() or read_note(target) is None
     notes: list[str] = []
 
+    def begun() -> None:
+        note_unfinished(store, passing or target, "fork")
+
     def live() -> ForkReport:
-        return fork(store.log, target, folder=store.folder, finish=False, **rules)
+        return fork(store.log, target, folder=store.folder, begun=begun, finish=False, **rules)
 
     def make() -> ForkReport:
         try:
@@ -37,7 +40,7 @@ def make_fork(store: Store, target: Path, *, passing: bool = False, **rules: Any
             return live()
 
     def finish(made: ForkReport) -> None:
-        if not passing:
+        if passing is None:
             notes.extend(filter(None, [note_copy(store, target, "fork", upto=made.source_head)]))
         finish_fork(target, upto=made.source_head)
 

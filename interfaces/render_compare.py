@@ -49,6 +49,8 @@ def comparison(result: Comparison, out: Console | None = None) -> None:
     )
     if result.note:
         out.print(Text(result.note, style="yellow"))
+    for degraded in result.degraded:
+        out.print(Text(degraded, style="yellow"))
     out.print()
     table = _table("metric", ">value", "meaning")
     for name, value in result.metrics.items():

@@ -39,7 +39,8 @@ def erasure(report: ErasureReport) -> None:
             Text(f"  {_count(report.copies, 'copy')} may hold it and must be erased in or deleted:", "yellow")
         )
     for copy in report.copies:
-        out.print(Text(f"    {copy.path} ({copy.kind} of {copy.at[:19]}Z, up to @{copy.upto})"))
+        how_far = f"up to @{copy.upto}" if copy.finished else "not finished"
+        out.print(Text(f"    {copy.path} ({copy.kind} of {copy.at[:19]}Z, {how_far})"))
 
 
 @drawing

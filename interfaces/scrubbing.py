@@ -1,6 +1,6 @@
 """Scrubbing beside a server: one sealed segment, a pause, the next; after all of them a day of rest.
 
-What is found stands in the store's status from then on, and in the program's log once.
+What is found stands in the store's status until a later look finds that segment whole, and in the program's log once.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 from recollect.events.scrub import scrub, sealed_segments
 from recollect.store import Store
@@ -25,20 +26,22 @@ def scrub_next(store: Store, last: str) -> str:
     if path is None:
         return ""
     try:
-        findings = scrub(path).findings
+        found = scrub(path).findings
+        problems = [f", byte {one.offset}, @{one.seq}: {one.problem}" for one in found]
     except OSError as error:
-        _tell(store, f"{path} cannot be read: {error}")
-    else:
-        for finding in findings:
-            _tell(store, f"{finding.path}, byte {finding.offset}, @{finding.seq}: {finding.problem}")
+        problems = [f" cannot be read: {error}"]
+    _tell(store, path, problems)
     return path.name
 
 
-def _tell(store: Store, problem: str) -> None:
-    said = f"scrubbing found damage: {problem}; see `recollect doctor --scrub`"
-    if said not in store.scrub_problems:
-        store.scrub_problems.append(said)
-        logging.getLogger("recollect").error("recollect: %s", said)
+def _tell(store: Store, path: Path, problems: list[str]) -> None:
+    """Say what is wrong with this segment now, in place of what an earlier look at it said."""
+    about = f"scrubbing found damage: {path}"
+    said = [f"{about}{problem}; see `recollect doctor --scrub`" for problem in problems]
+    for one in said:
+        if one not in store.scrub_problems:
+            logging.getLogger("recollect").error("recollect: %s", one)
+    store.scrub_problems[:] = [one for one in store.scrub_problems if not one.startswith(about)] + said
 
 
 @asynccontextmanager

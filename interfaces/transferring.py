@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from recollect.copies import note_copy, require_erased, without_erased
+from recollect.copies import note_copy, note_moved, note_unfinished, require_erased, without_erased
 from recollect.events.errors import InvalidInput
 from recollect.events.memory_log import MemoryLog
 from recollect.events.private_files import make_private, sync_directory
@@ -87,6 +87,7 @@ def export(
     require_erased(store, "export")
     notes: list[str] = []
     with unfinished_file(path) as file:
+        note_unfinished(store, file.path, "jsonl")
 
         def make() -> Transfer:
             head = store.catch_up()
@@ -96,6 +97,7 @@ def export(
         def finish(made: Transfer) -> None:
             notes.extend(filter(None, [note_copy(store, path, "jsonl", upto=made.head)]))
             file.put(path, overwrite=overwrite)
+            note_moved(store, file.path)
 
         made = without_erased(store, "export", make, finish)
     return msgspec.structs.replace(made, degraded=tuple(notes))
@@ -104,6 +106,7 @@ def export(
 def _export_tables(store: Store, path: Path, *, overwrite: bool, progress: Progress | None) -> Transfer:
     """Each table goes to its place when all of them are whole."""
     from recollect.projections.sql import export_parquet  # noqa: PLC0415 (DuckDB waits until it is needed)
+    from recollect.projections.sql_limits import allowed_bytes  # noqa: PLC0415
     from recollect.projections.sql_schema import SHOWN_TABLES  # noqa: PLC0415
 
     if path.exists() and not path.is_dir():
@@ -121,11 +124,15 @@ def _export_tables(store: Store, path: Path, *, overwrite: bool, progress: Progr
     make_private(path.parent)
     remove_debris(path)
     with unfinished_folder(path / "tables" if path.is_dir() else path) as folder:
+        note_unfinished(store, folder, "parquet")
 
         def make() -> Transfer:
             head = store.catch_up()
             with store.lock, store.whole:
-                export_parquet(store.log, store.projections, folder, clock=store.clock, progress=progress)
+                allowed = allowed_bytes(store.log.status().bytes)
+                export_parquet(
+                    store.log, store.projections, folder, clock=store.clock, memory_bytes=allowed, progress=progress
+                )  # fmt: skip
             sync_directory(folder)
             return _transfer(store, path, "parquet", head)
 
@@ -136,6 +143,7 @@ def _export_tables(store: Store, path: Path, *, overwrite: bool, progress: Progr
                 put_in_place(folder / name, path / name, overwrite=overwrite)
             sync_directory(path)
             sync_directory(path.parent)
+            note_moved(store, folder)
 
         made = without_erased(store, "export", make, finish)
     return msgspec.structs.replace(made, degraded=tuple(notes))

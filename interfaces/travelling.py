@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from recollect.replay.ranks import RankHistory
 
 _POINTS_MAX = 1_000
-_TABLES_A_LOG = 4
-"""How many times the log's size its tables may take."""
 
 
 class Travelling:
@@ -204,29 +202,34 @@ class Travelling:
         )
         return streaming.stream(self._store, selection, limit=limit, follow=follow)
 
-    def sql(self, query: str, /, *, timeout: float = 30.0, **params: Value) -> SqlTable:
+    def sql(self, query: str, /, *, timeout: Value = None, **params: Value) -> SqlTable:
         """One reading SQL statement over the store's tables; `$name` in it stands for the parameter `name`.
 
-        It ends after `timeout` seconds. RECOLLECT_SQL_MEMORY in the environment says how much memory it may use
+        It ends after `timeout` seconds, 30 if not given. In a statement with a `$timeout` that is a parameter like
+        any other, and 30 seconds hold. RECOLLECT_SQL_MEMORY in the environment says how much memory it may use
         beside the tables; 1GB if it says nothing.
         """
         from recollect.projections import sql_limits  # noqa: PLC0415 (DuckDB waits until it is needed)
         from recollect.projections.sql import SqlFace  # noqa: PLC0415
+        from recollect.projections.sql_reading import names_parameter  # noqa: PLC0415
 
         validate.text(query, "statement", characters_max=validate.STATEMENT_CHARACTERS_MAX)
-        validate.number(timeout, "timeout", low=0.001, high=86_400.0)
+        seconds = sql_limits.SECONDS
+        if timeout is not None and names_parameter(query, "timeout"):
+            params["timeout"] = timeout
+        elif timeout is not None:
+            seconds = validate.number(timeout, "timeout", low=0.001, high=86_400.0)
         self._store.catch_up()
         with self._store.lock, self._store.whole:
             if self._sql is not None and not self._sql.serves(self._store.projections):
                 self._close_sql()
             if self._sql is None:
                 log = self._store.log
-                tables_bytes = _TABLES_A_LOG * log.status().bytes
                 self._sql = SqlFace(
                     log, self._store.projections, clock=self._store.clock,
-                    memory_bytes=sql_limits.allowed_bytes() + tables_bytes,
+                    memory_bytes=sql_limits.allowed_bytes(log.status().bytes),
                 )  # fmt: skip
-            return self._sql.query(query, params, seconds=timeout)
+            return self._sql.query(query, params, seconds=seconds)
 
     def _close_sql(self) -> None:
         if self._sql is not None:

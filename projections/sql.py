@@ -23,7 +23,7 @@ import numpy as np
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.log import Clock, Log
 from recollect.events.private_files import make_private, open_private
-from recollect.projections.sql_limits import SECONDS, VARIABLE, QueryAbandoned, allowed_bytes, fetch, within
+from recollect.projections.sql_limits import SECONDS, VARIABLE, allowed_bytes, fetch, within
 from recollect.projections.sql_reading import check_reading, first_line
 from recollect.projections.sql_rows import Columns, EventRows
 from recollect.projections.sql_schema import SET_CLOCK, SHOWN_TABLES, TABLES, insertion, statements
@@ -94,17 +94,19 @@ class SqlFace:
         self.update()
         self._set_clock()
         try:
-            return within(seconds, self._database, lambda: self._read(query, dict(parameters or {})))
-        except QueryAbandoned:
-            self.abandoned = True
-            self.close.detach()  # closing would wait for the thread that is still at work
-            raise
+            return within(
+                seconds, self._database, lambda: self._read(query, dict(parameters or {})), self._abandon
+            )
         except (duckdb.OutOfMemoryException, MemoryError) as error:
             raise InvalidInput(
                 f"the query needs more memory than it may use ({first_line(error)}); ask for less, or set {VARIABLE}"
             ) from None
         except duckdb.Error as error:
             raise InvalidInput(f"the query failed: {first_line(error)}") from None
+
+    def _abandon(self) -> None:
+        self.abandoned = True
+        self.close.detach()  # closing would wait for the thread that is still at work
 
     def _read(self, query: str, parameters: dict[str, Value]) -> SqlTable:
         check_reading(query)
@@ -128,7 +130,11 @@ class SqlFace:
         try:
             self._database.execute(f"COPY (FROM {table}) TO '{target}' (FORMAT parquet, USE_TMP_FILE false)")
             os.fsync(descriptor)
-        except duckdb.IOException as error:
+        except (duckdb.OutOfMemoryException, MemoryError) as error:
+            raise RecollectError(
+                f"{path} needs more memory than SQL may use ({first_line(error)}); set {VARIABLE}"
+            ) from None
+        except duckdb.Error as error:
             raise RecollectError(f"{path} could not be written: {first_line(error)}") from None
         finally:
             os.close(descriptor)
@@ -220,8 +226,9 @@ class SqlFace:
 
 
 def export_parquet(
-    log: Log, projections: Projections, folder: Path, *, clock: Clock, progress: Progress | None = None
-) -> list[Path]:
+    log: Log, projections: Projections, folder: Path, *, clock: Clock, memory_bytes: int | None = None,
+    progress: Progress | None = None,
+) -> list[Path]:  # fmt: skip
     """Every table that people see as a Parquet file of its own, synced, through a database that may write."""
     targets = {table: folder / f"{table}.parquet" for table in SHOWN_TABLES}
     for target in targets.values():
@@ -230,7 +237,7 @@ def export_parquet(
                 f"{target} is no regular file, as a table needs; remove it or name another place"
             )
     make_private(folder)
-    face = SqlFace(log, projections, clock=clock, locked=False)
+    face = SqlFace(log, projections, clock=clock, locked=False, memory_bytes=memory_bytes)
     try:
         face.update()
         for done, (table, target) in enumerate(targets.items(), 1):

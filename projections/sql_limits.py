@@ -29,6 +29,7 @@ GRACE_S = 3.0
 VARIABLE = "RECOLLECT_SQL_MEMORY"
 ANSWER_BYTES_MAX = 256_000_000
 _PROCESS_SHARE = 3  # threads and answers take room of their own
+_TABLES_A_LOG = 4  # how many times the log's size its tables may take
 _ROWS_AT_ONCE = 256
 _CELL_BYTES = 64
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -42,18 +43,23 @@ class QueryAbandoned(QueryTooSlow):
     """The query could not be interrupted either: a thread may still be at work on it."""
 
 
-def allowed_bytes() -> int:
-    """The memory of a query: a gigabyte, or what the environment says (`512MB`, `2GB`)."""
+def allowed_bytes(log_bytes: int = 0) -> int:
+    """The memory of a query: a gigabyte, or what the environment says (`512MB`, `2GB`), beside the tables of a log."""
     text = os.environ.get(VARIABLE, "1GB")
     found = re.fullmatch(r"(\d{1,15})\s*(|KB|MB|GB|TB)", text.strip().upper(), re.ASCII)
     size = int(found[1]) * _UNITS[found[2]] if found else 0
     if size < 16_000_000:
         raise InvalidInput(f"{VARIABLE} is {text!r}; give a size of at least 16MB, such as 512MB or 2GB")
-    return size
+    return size + _TABLES_A_LOG * log_bytes
 
 
-def within(seconds: float, connection: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T:
-    """The work's outcome; QueryTooSlow once its time was over, whatever it gave."""
+def within(
+    seconds: float, connection: duckdb.DuckDBPyConnection, work: Callable[[], T], abandon: Callable[[], None]
+) -> T:
+    """The work's outcome; QueryTooSlow once its time was over, whatever it gave.
+
+    However this ends, `abandon` is called if the work may still be going on.
+    """
     outcome: list[T] = []
     failure: list[BaseException] = []
     done = threading.Event()
@@ -66,22 +72,32 @@ def within(seconds: float, connection: duckdb.DuckDBPyConnection, work: Callable
         finally:
             done.set()
 
-    threading.Thread(target=run, name="recollect-sql", daemon=True).start()
+    try:
+        threading.Thread(target=run, name="recollect-sql", daemon=True).start()
+        _wait(done, seconds, connection)
+    finally:
+        if not done.is_set():
+            abandon()
+    for error in failure:
+        raise error
+    return outcome[0]
+
+
+def _wait(done: threading.Event, seconds: float, connection: duckdb.DuckDBPyConnection) -> None:
+    """Until the work is done; once its time is over it is interrupted, and has a little more to end."""
     try:
         in_time = done.wait(seconds)
     except BaseException:  # Ctrl-C ends the query too
         connection.interrupt()
         done.wait(GRACE_S)
         raise
-    if not in_time:
-        connection.interrupt()
-        slow = f"the query took longer than {seconds:g} s and was ended; ask for less, or allow more time"
-        if not done.wait(GRACE_S):
-            raise QueryAbandoned(slow)
-        raise QueryTooSlow(slow)
-    for error in failure:
-        raise error
-    return outcome[0]
+    if in_time:
+        return
+    connection.interrupt()
+    slow = f"the query took longer than {seconds:g} s and was ended; ask for less, or allow more time"
+    if not done.wait(GRACE_S):
+        raise QueryAbandoned(slow)
+    raise QueryTooSlow(slow)
 
 
 def fetch(result: duckdb.DuckDBPyConnection) -> list[tuple[object, ...]]:

@@ -24,6 +24,14 @@ def check_reading(query: str) -> None:
         )
 
 
+def names_parameter(query: str, name: str) -> bool:
+    """Whether `$name` stands in the query; what is no SQL names none, and is refused when it is run."""
+    try:
+        return any(name in statement.named_parameters for statement in duckdb.extract_statements(query))
+    except duckdb.Error:
+        return False
+
+
 def first_line(error: Exception) -> str:
     return (str(error) or type(error).__name__).partition("\n")[0]
 

@@ -83,6 +83,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     `redacted` counts the questions whose recorded answer cannot come out again because of what was erased since
     (`verify` says so too). Where a side quotes the record they are `left_out` of everything else; formulas rank what
     is left. `note` says so in a sentence; it is empty where nothing was erased and every shard could be had.
+    `degraded` says what could not be done beside.
     """
 
     a: str
@@ -99,6 +100,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     redacted: int = 0
     left_out: tuple[str, ...] = ()
     note: str = ""
+    degraded: tuple[str, ...] = ()
 
 
 def erasure_note(redacted: int, left_out: int) -> str:

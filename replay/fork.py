@@ -23,7 +23,7 @@ from recollect.events.envelope import EventId, type_name
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import FormulaAdopted, Recalled
 from recollect.events.log import Log
-from recollect.events.private_files import make_private, write_private
+from recollect.events.private_files import copy_private, make_private
 from recollect.events.redacted_log import ERASED
 from recollect.events.segment_log import SegmentLog
 from recollect.projections.view import Projections
@@ -70,6 +70,7 @@ def fork(
     dreaming: Dreaming | None = None,
     shard_dir: Path | None = None,
     folder: Path | None = None,
+    begun: Callable[[], None] = lambda: None,
     finish: bool = True,
     progress: Progress | None = None,
 ) -> ForkReport:
@@ -77,12 +78,14 @@ def fork(
 
     Without a formula every recall keeps its own. `dreaming` dreams again in a closed loop; without it the
     recorded dreams stay as they are. `shard_dir` holds the source's built indexes, which are copied; `folder` is the
-    source's directory, for the note. Without `finish` the fork stays marked as unfinished until `finish_fork`.
+    source's directory, for the note. `begun` is called when the directory is the fork's own, before it holds anything
+    of the source. Without `finish` the fork stays marked as unfinished until `finish_fork`.
     """
     head = source.head
     rules = Rules(since, formula, closed_loop, embedder, dreaming)
     _check(rules, head)
     leave_note(target, _note(source, rules, folder))
+    begun()
     shards = target / "cache" / "shards"
     _copy(shard_dir, shards)
     clock = RecordedClock()
@@ -121,8 +124,9 @@ def _copy(shard_dir: Path | None, shards: Path) -> None:
         return
     make_private(shards)
     for path in shard_dir.glob("*.hnsw"):
-        with suppress(FileNotFoundError):  # an erasure deleted it; it is built again when needed
-            write_private(shards / path.name, path.read_bytes())
+        # an erasure may delete it meanwhile; it is built again when needed
+        with suppress(FileNotFoundError), path.open("rb") as shard:
+            copy_private(shard, shards / path.name)
 
 
 def _check(rules: Rules, head: int) -> None:

@@ -28,7 +28,7 @@ import numpy as np
 
 from recollect import reading
 from recollect.answers import Memo
-from recollect.copies import note_copy, require_erased, without_erased
+from recollect.copies import note_copy, note_unfinished, require_erased, without_erased
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Filters
 from recollect.events.private_files import make_private, open_private, sync_directory
@@ -150,10 +150,10 @@ def export(
     make_private(root)
     notes: list[str] = []
     with _journal(root) as journal:
+        note_unfinished(store, root, "markdown")
 
         def make() -> _Folder:
             view = store.view(at)
-            notes[:] = filter(None, [note_copy(store, root, "markdown", upto=view.seq)])
             folder = _Folder(root, journal, _ours(root), overwrite, at=view.seq)
             ids = _ids(store, view, now)
             for done, (name, page) in enumerate(_pages(store, view, ids), 1):

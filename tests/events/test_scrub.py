@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from log_samples import StepClock, notes
 
+from recollect.events.erasure import Intent, Overwrite
+from recollect.events.scan import CHUNK_BYTES
 from recollect.events.scrub import scrub, sealed_segments
 from recollect.events.segment_format import HEADER_BYTES
 from recollect.events.segment_log import SegmentLog
@@ -51,6 +53,45 @@ def test_a_flipped_bit_in_any_byte_of_a_sealed_segment_is_found(disk: SimulatedD
         found = scrub(path, changed(disk, path, bytes(flipped))).findings
         assert found, f"byte {at}"
         assert at < HEADER_BYTES or found[0].offset <= at, f"byte {at}: {found[0]}"
+
+
+class ErasingMeanwhile(SimulatedDisk):
+    """An erasure begins with the first large read, and has overwritten half of the event; it ends later or not."""
+
+    ends = False
+
+    def read(self, descriptor: int, size: int, offset: int) -> bytes:
+        data = super().read(descriptor, size, offset)
+        if size == CHUNK_BYTES and self.pending:
+            overwrites, self.pending = self.pending, []
+            Intent(self, LOG).begin(overwrites)
+            at = overwrites[0].offset - offset
+            data = data[:at] + bytes(3) + data[at + 3 :]
+            if self.ends:
+                Intent(self, LOG).finish()
+            else:
+                with_half = self.open(LOG / overwrites[0].segment)
+                self.write(with_half, bytes(3), overwrites[0].offset)
+                self.close(with_half)
+        return data
+
+    pending: list[Overwrite]
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_an_erasure_that_begins_meanwhile_is_no_damage(
+    disk: SimulatedDisk, monkeypatch: pytest.MonkeyPatch, ends: bool
+) -> None:
+    busy = ErasingMeanwhile.holding(disk.files())
+    busy.ends, busy.pending = ends, []
+    planned: list[Overwrite] = []
+    with monkeypatch.context() as patched, SegmentLog.open(LOG, disk=busy, clock=StepClock()) as log:
+        patched.setattr(Intent, "begin", lambda _, overwrites: planned.extend(overwrites))
+        log.erase([2])
+    busy.pending = planned
+    path = LOG / planned[0].segment
+    assert scrub(path, busy).findings == ()
+    assert busy.pending == []
 
 
 def test_a_segment_that_is_cut_short_is_found(disk: SimulatedDisk) -> None:

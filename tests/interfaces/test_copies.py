@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -23,7 +26,7 @@ from recollect.events.writer_lock import WriterLock
 from recollect.memory import Memory
 from recollect.projections.sealing import Sealer, SealPolicy
 from recollect.replay import reliving
-from recollect.store import Progress
+from recollect.store import Progress, Store
 from recollect.unfinished_files import UnfinishedFile, unfinished_file
 
 Open = Callable[..., Memory]
@@ -170,7 +173,12 @@ def test_an_erasure_finds_every_copy_that_was_finished_before_it(
 
     monkeypatch.setattr(UnfinishedFile, "put", put_late)
     filled.export(tmp_path / "log.jsonl")
-    assert refused == ["copies", "log.jsonl"]
+    assert refused == [
+        "copies",
+        "copies",
+        "log.jsonl",
+        "copies",
+    ]  # unfinished, in its place, no longer unfinished
     assert [copy.path for copy in filled.erase("a").copies] == [str(tmp_path / "log.jsonl")]
 
 
@@ -217,6 +225,42 @@ def test_a_copy_that_cannot_be_noted_says_so(filled: Memory, tmp_path: Path):
     (tmp_path / "store" / "copies").mkdir()
     (note,) = filled.export(tmp_path / "log.jsonl").degraded
     assert "`erase` will not list it" in note
+    assert filled.compare("omega", "reverie", html=tmp_path / "report.html").degraded == (note,)
+    said = run(tmp_path / "store", "compare", "omega", "reverie", "--html", str(tmp_path / "again.html"))
+    assert "`erase` will not list it" in " ".join(said.stdout.split())
+
+
+def test_a_copy_that_cannot_be_looked_for_is_listed_and_later_ones_are_noted(
+    filled: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    filled.export(tmp_path / "log.jsonl")
+    exists = Path.exists
+
+    def fails(self: Path) -> bool:
+        if self.name == "log.jsonl":
+            raise OSError(errno.ESTALE, "Stale file handle")
+        return exists(self)
+
+    monkeypatch.setattr("recollect.copies.Path.exists", fails)
+    assert filled.export(tmp_path / "later", format="markdown").degraded == ()
+    assert [Path(copy.path).name for copy in filled.erase("a").copies] == ["log.jsonl", "later"]
+
+
+def test_a_copy_that_meets_erasures_forever_is_given_up_in_one_line(
+    filled: Memory, open_memory: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Where the log cannot be locked, as on a disk that is read-only, other writers are not kept out."""
+    other, left = open_memory(), [f"n{n}" for n in range(12)]
+
+    @contextmanager
+    def unlocked(store: Store) -> Iterator[None]:
+        store.catch_up()
+        yield
+
+    monkeypatch.setattr("recollect.copies.exclusive", unlocked)
+    with pytest.raises(RecollectError, match="export gave up: other processes erased something"):
+        filled.export(tmp_path / "log.jsonl", progress=lambda *_: other.erase(left.pop()) and None)
+    assert not (tmp_path / "log.jsonl").exists()
 
 
 @every_copy
@@ -303,6 +347,60 @@ def test_what_a_killed_export_left_is_gone_after_the_next(
     left = [path for path in (tmp_path / "out").rglob(".*") if path.name != ".recollect-export"]
     assert left == []
     assert holding(tmp_path / "out") == []
+
+
+_KILLED_AT = """
+import os, signal, sys, tempfile
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+tempfile.tempdir = sys.argv[2]
+from test_copies import COPIES
+from recollect import doctor
+from recollect.memory import Memory
+
+def kill(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+COPIES["compare"] = lambda m, path, p: m.compare(embedder="hash", progress=p)
+doctor.import_lines = kill
+memory = Memory.open(sys.argv[1], embedder="hash")
+COPIES[sys.argv[4]](memory, Path(sys.argv[2]), None if sys.argv[4] == "salvage" else kill)
+"""
+
+
+@pytest.mark.parametrize("kind", [*COPIES, "compare"])
+def test_erase_lists_what_a_killed_copy_left(filled: Memory, tmp_path: Path, kind: str):
+    (tmp_path / "out").mkdir()
+    here = str(Path(__file__).parent)
+    command = [sys.executable, "-c", _KILLED_AT, str(tmp_path / "store"), str(tmp_path / "out"), here, kind]
+    assert subprocess.run(command, check=False).returncode == -9
+    (left,) = (tmp_path / "out").iterdir()
+    filled.remember("later than the copy was begun", id="b")
+    (copy,) = filled.erase("b", dry_run=True).copies
+    assert (copy.path, copy.finished) == (str(left), False)
+    assert filled.erase("a").copies == (copy,)
+    said = run(tmp_path / "store", "erase", "n1", "--yes").stdout
+    assert f"{left} ({copy.kind} of {copy.at[:19]}Z, not finished)" in said
+    shutil.rmtree(left) if left.is_dir() else left.unlink()
+    assert known_copies(tmp_path / "store") == []
+
+
+@every_copy
+def test_a_finished_copy_is_known_once(filled: Memory, tmp_path: Path, kind: str):
+    """Nothing is kept of the name that it had before, also where its folder is gone."""
+    COPIES[kind](filled, tmp_path / "out", None)
+    (tmp_path / "out").rename(tmp_path / "elsewhere")
+    (copy,) = filled.erase("a").copies
+    assert copy.finished
+    assert ".unfinished" not in copy.path
+
+
+def test_a_fork_that_is_refused_is_not_taken_for_a_copy(filled: Memory, tmp_path: Path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter").write_text("of somebody")
+    with pytest.raises(InvalidInput, match="is not empty"):
+        filled.fork(tmp_path / "mine")
+    assert filled.erase("a").copies == ()
 
 
 def test_what_another_export_is_writing_stays(filled: Memory, tmp_path: Path):

@@ -321,6 +321,7 @@ def test_a_server_scrubs_one_segment_at_a_time_and_its_status_says_what_was_foun
         for n in range(12):
             memory.remember(f"note {n} about tea", id=f"n{n}")
         sealed = sealed_segments(store / "log")
+        whole = {path: path.read_bytes() for path in sealed}
         damage(store, b"note 1 ")
         for _ in range(2):  # two rounds: found twice, said once
             last, names = "", []
@@ -329,3 +330,7 @@ def test_a_server_scrubs_one_segment_at_a_time_and_its_status_says_what_was_foun
             assert names == [path.name for path in sealed]
         assert ["scrubbing found damage" in problem for problem in memory.status().degraded].count(True) == 1
         assert [record.levelname for record in caplog.records] == ["ERROR"]
+        for path, content in whole.items():
+            path.write_bytes(content)
+            scrub_next(opened, "" if path == sealed[0] else sealed[sealed.index(path) - 1].name)
+        assert not any("scrubbing found damage" in problem for problem in memory.status().degraded)

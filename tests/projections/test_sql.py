@@ -5,20 +5,24 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 import duckdb
 import msgspec
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import DAY, log_of, logs
 from travel_world import Hours, tell
 
+from recollect.cli import main
 from recollect.events.envelope import Recorded
-from recollect.events.errors import InvalidInput
+from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.facts import (
     Accessed,
     AnyFact,
@@ -55,6 +59,13 @@ class ListLog:
 
     def read(self, after: int = 0, upto: int | None = None) -> Iterator[Recorded]:
         return iter(self._events[after:upto])
+
+
+class Threading(NamedTuple):
+    """The module, with another Event, which threads themselves do not wait for."""
+
+    Event: type[threading.Event]
+    Thread: type[threading.Thread] = threading.Thread
 
 
 class World:
@@ -334,6 +345,26 @@ def test_a_query_that_cannot_be_interrupted_is_left_to_itself_and_the_next_is_an
         assert memory.sql("SELECT id FROM memories").rows == [("a",)]
 
 
+def test_a_query_that_ctrl_c_does_not_end_is_left_to_itself_and_the_next_is_answered(monkeypatch):
+    class Interrupted(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            raise KeyboardInterrupt  # while waiting, and once more in the time of grace
+
+    with Memory.open(":memory:", embedder="hash") as memory:
+        memory.remember("tea", id="a")
+        assert memory.sql("SELECT id FROM memories").rows == [("a",)]
+        let_go = threading.Event()
+        at_work = memory._sql
+        monkeypatch.setattr(at_work, "_read", lambda *_: let_go.wait())
+        with monkeypatch.context() as patched:
+            patched.setattr("recollect.projections.sql_limits.threading", Threading(Interrupted))
+            with pytest.raises(KeyboardInterrupt):
+                memory.sql("SELECT 1")
+        assert at_work.abandoned
+        assert memory.sql("SELECT id FROM memories").rows == [("a",)]
+        let_go.set()
+
+
 @pytest.mark.parametrize(
     "query",
     [
@@ -531,6 +562,54 @@ def test_the_tables_go_out_as_parquet(tmp_path: Path):
                     "SELECT * FROM read_parquet($path) ORDER BY ALL", {"path": str(path)}
                 ).fetchall()
                 assert rows == world.face.query(f"FROM {path.stem} ORDER BY ALL").rows
+
+
+def test_a_table_that_does_not_fit_into_memory_is_refused_in_one_line(tmp_path: Path):
+    with told(Ingested(id="a", content="x", at=0)) as world:
+        face = SqlFace(ListLog(world.events), world.projections, clock=lambda: 0, locked=False)
+        face.update()
+        face._database.execute("SET memory_limit = '1MB'")
+        face._database.execute("CREATE VIEW wide AS SELECT list(range) FROM range(1_000_000)")
+        with pytest.raises(RecollectError, match=r"wide\.parquet needs more memory.*RECOLLECT_SQL_MEMORY"):
+            face.copy_out("wide", tmp_path / "wide.parquet")
+        with pytest.raises(RecollectError, match=r"nothing\.parquet could not be written"):
+            face.copy_out("nothing", tmp_path / "nothing.parquet")
+
+
+def test_an_export_may_use_as_much_memory_beside_the_tables_as_a_query(tmp_path: Path, monkeypatch):
+    limits = []
+    with Memory.open(tmp_path / "store", embedder="hash") as memory:
+        memory.remember("tea", id="a")
+        opened = SqlFace.__init__
+
+        def spied(self: SqlFace, *args: object, **options: object) -> None:
+            limits.append(options["memory_bytes"])
+            opened(self, *args, **options)
+
+        monkeypatch.setattr(SqlFace, "__init__", spied)
+        memory.sql("SELECT 1")
+        memory.export(tmp_path / "tables")
+        assert limits == [1_000_000_000 + 4 * memory.store.log.status().bytes] * 2
+
+
+def test_a_statement_may_name_a_parameter_timeout(tmp_path: Path):
+    with Memory.open(tmp_path / "store", embedder="hash") as memory:
+        assert memory.sql("SELECT $timeout", timeout="late").rows == [("late",)]
+        assert memory.sql("SELECT $timeout + $x", timeout=0, x=1).rows == [(1,)]
+        with pytest.raises(InvalidInput, match="timeout"):
+            memory.sql("SELECT $timeout")
+        with pytest.raises(InvalidInput, match="timeout must be a number"):
+            memory.sql("SELECT '$timeout'", timeout="late")
+    given = [
+        "sql",
+        "SELECT $timeout AS t",
+        "--param",
+        "timeout=7",
+        "--json",
+        "--store",
+        str(tmp_path / "store"),
+    ]
+    assert '"t": 7' in CliRunner().invoke(main, given).output
 
 
 def test_memory_sql_reads_the_head_and_binds_its_keywords():
