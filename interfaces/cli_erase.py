@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from recollect import validate
 from recollect.cli import Failure, _common, _memory, main, progress_bar
 from recollect.spelling import identifier
 
@@ -74,10 +75,17 @@ def _filter(conditions: tuple[str, ...]) -> dict[str, object]:
         elif key in single:
             raise Failure(f"{key} is given twice; a memory has one")
         elif key in _SINGLE:
-            single[key] = float(value) if key == "min_importance" else value
+            single[key] = _importance(value) if key == "min_importance" else value
         else:
             raise Failure(f"there is no condition {key!r}; there are {', '.join((*_LISTS, *_SINGLE))}")
     return {**single, **lists}
+
+
+def _importance(value: str) -> float:
+    try:
+        return validate.number(float(value), "min_importance", low=0.0, high=1.0)
+    except ValueError:
+        raise Failure(f"min_importance {value!r} is not a number from 0 to 1") from None
 
 
 def _confirm(ids: tuple[str, ...], yes: bool) -> None:

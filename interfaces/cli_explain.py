@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from recollect import completing
 from recollect.cli import Failure, _clear_errors, _memory, _unembedded, main
+from recollect.events.toml_file import TOML_BYTES_MAX
+from recollect.regular_files import read_whole
 from recollect.spelling import block, inline, visible
 
 if TYPE_CHECKING:
@@ -121,8 +122,9 @@ def show(name: str, as_json: bool) -> None:
 def _text(name: str) -> str:
     """The TOML text of a built-in formula or of a file."""
     built_in = resources.files("recollect.query.formulas").joinpath(f"{name}.toml")
-    source = built_in if built_in.is_file() else Path(name)
-    return source.read_text("utf-8")
+    if built_in.is_file():
+        return built_in.read_text("utf-8")
+    return read_whole(name, bytes_max=TOML_BYTES_MAX, follow=True).decode()
 
 
 @formulas.command()

@@ -17,6 +17,7 @@ from recollect.projections.view import Projections
 from recollect.query import formula as formulas
 from recollect.query.formula import Formula
 from recollect.question_files import NamedQuestion, parse_questions
+from recollect.regular_files import read_whole
 from recollect.replay.asked import Asked
 from recollect.replay.fork import fork_side
 from recollect.replay.fork_note import read_note
@@ -33,6 +34,8 @@ AnyEmbedder = str | Embedder | EmbedFunction
 DreamSettings = str | Path | Mapping[str, object]
 
 RECORDED = "recorded"
+
+_FILE_BYTES_MAX = 256 * 1024 * 1024
 
 
 def side(store: Store, given: Recipe) -> Formula | Side:
@@ -144,7 +147,7 @@ def judgements(given: str | Path | Judgements | None) -> Judgements | None:
 
 def read_text(path: str | Path) -> str:
     try:
-        return Path(path).expanduser().read_text("utf-8")
+        return read_whole(Path(path).expanduser(), bytes_max=_FILE_BYTES_MAX, follow=True).decode()
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -62,5 +62,5 @@ def _line(given: object, where: str) -> Line:
             return msgspec.convert(dict(given), Line)
         text = given.strip()
         return msgspec.json.decode(text, type=Line) if text.startswith("{") else Line(query=text)
-    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+    except (msgspec.ValidationError, msgspec.DecodeError, RecursionError) as error:
         raise InvalidInput(f"{where}: {error}") from None

@@ -22,6 +22,7 @@ from recollect.events.errors import InvalidInput
 from recollect.events.private_files import make_private, open_private, sync_directory
 
 _SUFFIX = ".unfinished"
+_ATTEMPTS = 20
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS)
 
 
@@ -127,19 +128,25 @@ def _remove_unlocked(path: Path) -> None:
 
 def _locked(place: Path, *, folder: bool) -> tuple[Path, int]:
     """A new file or folder, and the descriptor that holds its lock."""
-    while True:
+    for attempt in range(_ATTEMPTS):
         path = place.with_name(f".{place.name}.{secrets.token_hex(4)}{_SUFFIX}")
-        with suppress(
-            FileNotFoundError, BlockingIOError
-        ):  # taken for debris in the moment before it was locked
-            descriptor = _created(path, folder=folder)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                path.stat()
-            except BaseException:
-                os.close(descriptor)
+        try:
+            return path, _created_and_locked(path, folder=folder)
+        except (FileNotFoundError, BlockingIOError):  # taken for debris in the moment before it was locked
+            if attempt == _ATTEMPTS - 1:  # or nothing can be made there
                 raise
-            return path, descriptor
+    raise AssertionError
+
+
+def _created_and_locked(path: Path, *, folder: bool) -> int:
+    descriptor = _created(path, folder=folder)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.stat()
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _created(path: Path, *, folder: bool) -> int:

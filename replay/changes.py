@@ -99,7 +99,7 @@ class _Standings:
         time = inquiry.view(mix.others).time
         view = HybridView(inquiry.projections, self._memory, mix, time, inquiry.vectors)
         question = inquiry.question_at(mix.embedder, from_("clock").now)
-        return rank_around(question, view, inquiry.formula_at(from_("formula").seq))[1]
+        return rank_around(question, view, inquiry.formula_at(from_("formula").seq), finite=False)[1]
 
     def _changed(self, cause: Cause) -> bool:
         since, until = self._ends

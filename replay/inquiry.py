@@ -114,7 +114,7 @@ class Inquiry:
     def ranking(self, moment: Moment) -> Ranking:
         formula = self.formula_at(moment.seq)
         self.require(formula)
-        return rank_around(self.question_at(*moment), self.view(moment.seq), formula)[1]
+        return rank_around(self.question_at(*moment), self.view(moment.seq), formula, finite=False)[1]
 
     def standing(self, memory_id: str, moment: Moment) -> Standing:
         ranking = self.ranking(moment)

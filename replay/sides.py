@@ -89,7 +89,7 @@ class FormulaSide:
     def rank(self, asked: Asked, view: SearchOnce) -> Ranked:
         recorded = asked.recorded.formula if asked.recorded else None
         question = under(asked.question, formula=self.formula.digest, recorded=recorded)
-        question, ranking = rank_around(question, view, self.formula)
+        question, ranking = rank_around(question, view, self.formula, finite=recorded != self.formula.digest)
         ids = view.documents.ids.values
         memories = ranking.sheet.memories[list(ranking.order)].tolist()
         return Ranked(ranking.ids, tuple(ids[memory] for memory in memories), question.effects.scanned)

@@ -124,6 +124,9 @@ def verify(memory: Memory, given: asked.Verify, call: Call) -> VerifyResult:
             f"{one.recall} at rank {one.rank}: {one.reason}" for one in found.differences[:_DIFFERENCES_MAX]
         ),
         damage=tuple(f"@{one.seq} in {one.path}: {one.problem}" for one in found.damage[:_DIFFERENCES_MAX]),
+        redacted=found.redacted,
+        unreadable=found.unreadable,
+        notes=found.notes,
     )
 
 

@@ -179,12 +179,18 @@ class CompareResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerifyResult(msgspec.Struct, frozen=True, kw_only=True):
-    """`exact`: every recorded recall was ranked again with the same ids, order and scores, bit for bit."""
+    """`exact`: every recorded recall was ranked again with the same ids, order and scores, bit for bit.
+
+    `redacted` of them saw something that was erased since and cannot come out as recorded; `unreadable` lie in damage.
+    """
 
     exact: bool
     checked: int
     differences: tuple[str, ...]
     damage: tuple[str, ...]
+    redacted: int = 0
+    unreadable: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class DreamResult(msgspec.Struct, frozen=True, kw_only=True):

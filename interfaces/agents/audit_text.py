@@ -60,8 +60,15 @@ def compare(result: CompareResult) -> str:
 
 @telling
 def verify(result: VerifyResult) -> str:
-    verdict = "exact: every one came out as recorded" if result.exact else "NOT exact"
-    return "\n".join([f"{result.checked} recalls checked; {verdict}", *result.differences, *result.damage])
+    left = result.checked - result.redacted
+    every = "every one" if not result.redacted else f"{left} of them"
+    verdict = f"exact: {every} came out as recorded" if result.exact else "NOT exact"
+    lines = [f"{result.checked} recalls checked; {verdict}", *result.differences, *result.damage]
+    if result.redacted:
+        lines.append(f"{result.redacted} saw something that was erased since and cannot come out as recorded")
+    if result.unreadable:
+        lines.append(f"{result.unreadable} could not be checked: what they need lies in the damage")
+    return "\n".join([*lines, *result.notes])
 
 
 @telling

@@ -43,11 +43,11 @@ class Case:
         self.formula = formula
         self.trace = Trace(formula, self.memory)
         try:
-            self.ranking = rank(question, view, formula, observe=self.trace)
+            self.ranking = rank(question, view, formula, observe=self.trace, finite=False)
         except ShardUnavailable:
-            self.question, _ = rank_around(question, view, formula)
+            self.question, _ = rank_around(question, view, formula, finite=False)
             self.trace = Trace(formula, self.memory)
-            self.ranking = rank(self.question, view, formula, observe=self.trace)
+            self.ranking = rank(self.question, view, formula, observe=self.trace, finite=False)
         self.scene = Scene(self.question, view, formula.dials)
         self.sheet = self.ranking.sheet
         self.place = self.sheet.place(self.memory)

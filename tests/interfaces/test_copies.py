@@ -476,3 +476,11 @@ def test_a_writer_waits_until_the_copy_is_in_place(filled: Memory, tmp_path: Pat
             lock = WriterLock(RealDisk(), tmp_path / "store/log/writer.lock", timeout_s=0)
             os._exit(0 if not lock.nobody_writes() else 1)
         assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder in which nothing can be made")
+def test_a_place_where_nothing_can_be_made_is_refused_at_once(open_memory: Callable[..., Memory]):
+    memory = open_memory()
+    memory.remember("tea")
+    with pytest.raises((OSError, RecollectError)):
+        memory.export("/proc/x.jsonl")
