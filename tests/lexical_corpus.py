@@ -18,7 +18,7 @@ def fold(log: Iterable[Recorded], documents: Documents, lexical: Lexical) -> Non
             lexical.add(new)
 
 
-def corpus(texts: Sequence[str], analyzer: str = "unicode61-cjk/1") -> tuple[Documents, Lexical]:
+def corpus(texts: Sequence[str], analyzer: str = "unicode61-cjk/2") -> tuple[Documents, Lexical]:
     """One memory per text, born at the seqs 1, 2, 3, …; ids sort like the rows."""
     documents = Documents()
     lexical = Lexical(documents, analyzer)

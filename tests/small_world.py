@@ -19,7 +19,7 @@ from recollect.query.ranking import Ranking, rank
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
 NOW = 1_800_000_000_000_000
-ANALYZER = "unicode61-cjk/1"
+ANALYZER = "unicode61-cjk/2"
 
 
 def vector(*entries: float) -> bytes:

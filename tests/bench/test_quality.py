@@ -149,7 +149,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> data.Store:
     probes = [
         data.Probe(f"q{n}", text, frozenset(right), "kind") for n, (text, right) in enumerate(QUESTIONS)
     ]
-    return data._stored("small", memos, probes, ["english/1", "unicode61-cjk/1"])
+    return data._stored("small", memos, probes, ["english/2", "unicode61-cjk/2"])
 
 
 @pytest.mark.parametrize("words", [0.1, 0.4, 0.7])

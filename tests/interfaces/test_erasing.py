@@ -331,7 +331,7 @@ def test_after_an_erasure_live_state_is_that_of_a_rebuild_and_no_row_has_moved(l
     with Memory.open(":memory:", embedder=None) as memory:
         if facts:
             memory.store.append(facts)
-        memory.store.projections.index("unicode61-cjk/1", memory.store.log.read(0, memory.store.catch_up()))
+        memory.store.projections.index("unicode61-cjk/2", memory.store.log.read(0, memory.store.catch_up()))
         documents = memory.store.projections.documents
         known = [id_ for id_ in IDS if documents.ids.find(id_) >= 0]
         wanted = data.draw(st.lists(st.sampled_from(known), unique=True) if known else st.just([]))

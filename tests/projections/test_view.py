@@ -21,7 +21,7 @@ from recollect.projections.view import Projections
 from recollect.query.formula import built_in
 from recollect.query.ranking import rank
 
-ANALYZER = "unicode61-cjk/1"
+ANALYZER = "unicode61-cjk/2"
 QUERY_VECTOR = quantize(np.arange(1.0, DIMENSIONS + 1.0))
 QUERY = "tea blue naive"
 

@@ -11,7 +11,7 @@ from recollect.memory import Memory
 FORMULA = """
 name = "labelled"
 stages = [
-  { op = "retrieve", channel = "lexical", analyzer = "english/1", variant = "lucene" },
+  { op = "retrieve", channel = "lexical", analyzer = "english/2", variant = "lucene" },
   { op = "labels" },
   { op = "weigh", weights = { labels = 1.0 } },
 ]

@@ -18,7 +18,7 @@ from recollect.replay.once import SearchOnce
 from recollect.replay.scanned import ScannedVectors
 
 WORDS = ("tea", "kettle", "train", "rain", "green")
-ANALYZER = "unicode61-cjk/1"
+ANALYZER = "unicode61-cjk/2"
 
 
 @pytest.fixture(scope="module")
