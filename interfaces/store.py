@@ -477,6 +477,7 @@ class Store:
             self.catch_up()
             if self.cache is None or self.read_only or self.unfinished_erasure is not None:
                 return None
+            self.log.sync()  # a checkpoint must not outlive events that a power cut takes
             seq = self.projections.position
             key = checkpoints.key_of(self.projections.versions())
             try:

@@ -76,3 +76,12 @@ def test_a_program_that_stays_checkpoints_what_came_in_little_by_little(
         memory.forget(memory.remember(note["content"]))
     assert saved.wait(WAIT_S)
     assert memory.store.checkpointer.last_error is None
+
+
+def test_a_checkpoint_holds_nothing_that_a_power_cut_could_take(open_memory: Callable[..., Memory]):
+    memory = open_memory()
+    memory.remember("tea")
+    memory.recall("tea")
+    assert memory.status().unsynced_bytes > 0
+    memory.store.checkpoint()
+    assert memory.status().unsynced_bytes == 0

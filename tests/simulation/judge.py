@@ -218,5 +218,6 @@ def judge_doctor(world: World, machine: Machine) -> None:
     for problem in examine(machine.folder).problems:
         where = problem.where.rsplit("/", 1)[-1]
         left_behind = where.endswith(".hnsw") and where.removesuffix(".hnsw") not in named
-        if not (left_behind and world.counts["crashes"] + world.counts["faults"]):
+        accidents = world.counts["crashes"] + world.counts["faults"] + world.counts["power cuts"]
+        if not (left_behind and accidents):
             world.finding(f"doctor: {where}: {problem.what}")

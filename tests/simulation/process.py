@@ -156,7 +156,12 @@ class Process:
             self._wrong(name, f"a bare {type(error).__name__}: {error}")
         elif fault is None and not expected:
             self._wrong(name, f"refused without a fault, {type(error).__name__}: {error}")
-        elif name == "recall" and fault and fault.split(" at ")[1].split()[0] in ("write", "sync"):
+        elif (
+            name == "recall"
+            and not expected
+            and fault
+            and fault.split(" at ")[1].split()[0] in ("write", "sync")
+        ):
             self._wrong(name, f"no answer because it could not be recorded ({fault}): {error}")
 
     def _wrong(self, name: str, what: str) -> None:
