@@ -14,6 +14,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,6 +28,8 @@ Found = TypeVar("Found")
 
 # After this long a shard that could not be had because of the disk or of memory is tried again.
 _RETRY_SECONDS = 60.0
+# How often a new shard is written: erasures of other processes delete unfinished files.
+_WRITES = 5
 
 
 class ShardUnavailable(RecollectError):
@@ -148,10 +151,12 @@ class ShardCache:
 
     def add(self, shard: Shard) -> str:
         """Write a new shard's file and keep it loaded; returns its digest."""
-        try:
-            digest = self._write(shard)
-        except FileNotFoundError:  # an erasure deleted the unfinished file
-            digest = self._write(shard)
+        for _ in range(_WRITES - 1):
+            with suppress(FileNotFoundError):  # an erasure deleted the unfinished file
+                return self._kept(self._write(shard), shard)
+        return self._kept(self._write(shard), shard)
+
+    def _kept(self, digest: str, shard: Shard) -> str:
         with self._lock:
             self._keep(digest, shard)
         return digest
