@@ -219,6 +219,11 @@ class Segment:
             self.sync()
         self._trailer, self.sealed = Trailer.parse(footer[-TRAILER_BYTES:]), True
 
+    def seal_again(self) -> None:
+        """Put the footer back that a copy of this file from before its seal lacks; its successor vouches for the frames."""
+        if self.sealed and self._trailer is None and self.count > 0 and self.size() == self.end:
+            self.seal()
+
     def _write_at_end(self, data: bytes) -> None:
         try:
             self.file.disk.write(self.file.descriptor, data, self.end)

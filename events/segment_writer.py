@@ -83,6 +83,10 @@ class SegmentWriter:
     def start(self) -> None:
         """Bring a log that was just opened into a state that can be written to, or find its damage."""
         self._open_up()
+        if self.damage is None:
+            for segment in self._segments:
+                with suppress(OSError):  # a seal is a shortcut: without it the frames are walked
+                    segment.seal_again()
         self._marked = self.durable
 
     def _open_up(self, *, again: bool = False) -> None:

@@ -204,9 +204,11 @@ def test_an_erasure_that_was_overtaken_by_another_is_planned_anew(
 # --- what a backup brings back -----------------------------------------------------------------------
 
 
-@pytest.fixture
-def restored(open_memory: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A store whose first, sealed segment was put back from a backup made before an erasure."""
+@pytest.fixture(params=["sealed", "growing"])
+def restored(
+    open_memory: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Path:
+    """A store whose first segment was put back from a backup made before an erasure, before or after it was sealed."""
     opened = segment_log.SegmentLog.open.__func__
     small = classmethod(
         lambda cls, path, **options: opened(cls, path, **{"segment_bytes": 20_000, **options})
@@ -215,7 +217,8 @@ def restored(open_memory: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     memory = open_memory()
     memory.remember("xylophone lives here", id="sec")
     memory.remember_many([{"id": f"i{n}", "content": f"note {n} moon river"} for n in range(100)])
-    memory.remember("this seals the segment before it")
+    if request.param == "sealed":
+        memory.remember("this seals the segment before it")
     memory.close()
     shutil.copytree(tmp_path / "store", tmp_path / "old")
     memory = open_memory()
