@@ -135,7 +135,8 @@ class Segment:
         """The same file with the events up to this one alone; what stands behind them is followed anew."""
         count = last_seq + 1 - self.first_seq
         segment = Segment(self.file.disk, self.path, self.file.descriptor, self.header, self._erasing)
-        segment._index = self.index.prefix(count, self.count)
+        index = self.index if self.index.can_be_cut(count) else self._walked_index()
+        segment._index = index.prefix(count, self.count)
         segment.count, segment.last_at = count, segment._index.times[-1]
         segment.end = self.extent(last_seq)[1]
         segment.chain = self.header_of(last_seq).chain

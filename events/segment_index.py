@@ -75,6 +75,10 @@ class SegmentIndex:
             self._places.update({place.id: number for number, place in enumerate(places, start)})
         return types
 
+    def can_be_cut(self, count: int) -> bool:
+        """Whether the types of the events behind the first `count` are known one by one."""
+        return self._kinds_from <= count
+
     def prefix(self, count: int, of: int) -> SegmentIndex:
         """An index of the first `count` of `of` events; those behind them were put here one by one."""
         assert self._kinds_from <= count

@@ -29,12 +29,20 @@ def main() -> int:
     return _many(range(given.first, given.first + given.seeds), given.processes, given.json)
 
 
+def _outcome(seed: int) -> Outcome:
+    """A run that breaks down is a finding, and the others go on."""
+    try:
+        return run(seed)
+    except Exception as error:  # noqa: BLE001
+        return Outcome(seed, [f"the run broke down: {type(error).__name__}: {error}"])
+
+
 def _many(seeds: range, processes: int, target: Path | None) -> int:
     started_s = time.monotonic()
     counts: Counter[str] = Counter(seeds=len(seeds))
     failed: list[Outcome] = []
     with ProcessPoolExecutor(processes) as pool:
-        for outcome in pool.map(run, seeds, chunksize=20):
+        for outcome in pool.map(_outcome, seeds, chunksize=20):
             counts.update(outcome.counts)
             if outcome.findings:
                 failed.append(outcome)
