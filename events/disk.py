@@ -129,7 +129,7 @@ class RealDisk:
     """`Disk` on the operating system's own calls; no buffered Python files. What it makes is for its owner alone."""
 
     def open(self, path: Path, *, write: bool = True, create: bool = False) -> int:
-        """A regular file; opening what is none of that neither waits nor succeeds."""
+        """A regular file; opening anything else fails at once."""
         access = os.O_RDWR if write else os.O_RDONLY
         descriptor = open_private(path, access | os.O_NONBLOCK | (os.O_CREAT if create else 0))
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

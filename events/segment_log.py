@@ -11,7 +11,7 @@ Writers take the lock around catching up, checking, writing and syncing (`segmen
 they go as far as the head file says, which a durable event reaches only after it was synced. So a reader
 never shows a durable event that a power cut could still remove; an unsafe one shows at once.
 
-A log opened for reading while nobody writes shows all that is whole, after a sync if the disk takes one: the head
+A log opened for reading while no process writes shows all that is whole, after a sync if the disk takes one: the head
 file may be older than the last power cut. An error of the disk refuses the write that met it (`LogFailed`): nothing of
 it was acknowledged, reading goes on, `status` says so, and the next write takes the log over from disk afresh and
 goes on (`SegmentWriter.recover`). Damage to acknowledged data ends writing (`LogDamaged`), and reading goes up to it.

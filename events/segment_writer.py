@@ -12,7 +12,7 @@ must not be shown, so an unsafe append, which is visible at once, syncs pending 
 beyond the published head were written by another process that has not published them: it died, or it is a
 group append of its own that waits. They are synced and published before anything else happens.
 
-An error of the disk stops the write that met it, and no later one. Batches that nobody has seen are cut and forgotten
+An error of the disk stops the write that met it, and no later one. Batches that no reader has seen are cut and forgotten
 (`give_up`), and the next write first takes the log over from disk as an opening would (`recover`).
 
 After a failed sync the kernel may hold bytes for written that never reached the disk, and the next sync, by any
@@ -109,7 +109,7 @@ class SegmentWriter:
             self.durable = tail
 
     def give_up(self) -> None:
-        """After an error of the disk what is in memory may not be on disk: forget what nobody was shown."""
+        """After an error of the disk what is in memory may not be on disk: forget what no reader was shown."""
         self.faulty = True
         self._own_upto = -1
         with suppress(OSError, LogDamaged):  # tried again before anything is followed
@@ -155,7 +155,7 @@ class SegmentWriter:
             self._append_recovered(recovered)
 
     def _show_taken_over(self) -> None:
-        """Publish what nobody has published, or take back a publication that a power cut made untrue."""
+        """Publish what was not published yet, or take back a publication that a power cut made untrue."""
         published, tail = self._head.published(), self._segments.tail
         last = self._segments.last
         if last is not None and last.first_seq > (0 if published is None else published.visible):

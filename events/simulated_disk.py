@@ -5,7 +5,7 @@ directory does the same with its entries. `crash` gives the disk that a machine 
 of the unsynced writes any subset, in pieces of 64, 512 or 4096 bytes, is lost, kept or garbled, and each
 unsynced directory entry may be lost. `cut_at(n)` cuts the power at the n-th operation, `fail_at(n, errno)`
 makes that operation fail. A sync that fails is Linux's: what it should have written is held for written from then on,
-and no later sync writes it; whoever else has the file open meets the error once, whoever opens it later never does.
+and no later sync writes it; other open descriptors meet the error once, later ones never do.
 One seed gives one outcome.
 """
 

@@ -67,7 +67,7 @@ def known_copies(folder: Path | None) -> list[Copy]:
 
 
 def _may_exist(path: Path) -> bool:
-    """Whether a copy is there, or nobody can tell now."""
+    """Whether a copy is there, or may be there."""
     try:
         return path.exists() or not path.parent.is_dir()
     except OSError:  # a folder that may not be entered, a network disk that is gone

@@ -127,7 +127,7 @@ def _bound(address: Address) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        listener.listen(_BACKLOG)  # whoever reads the announced address can connect at once
+        listener.listen(_BACKLOG)  # a client that reads the announced address can connect at once
     except OSError as error:
         listener.close()
         raise InvalidInput(
