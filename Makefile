@@ -35,7 +35,7 @@ install: $(LOCAL)
 	@$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e . --config-settings editable_mode=strict
 
 demo: install ## memories, recalls, 200 more writes, and the first recall replayed exactly (real MiniLM)
-	@$(BIN)/python -m recollect.demo
+	@$(BIN)/python -m recollect.interfaces.cli.demo
 
 test: install ## types, lint and all tests
 	$(BIN)/ruff check .

@@ -17,12 +17,12 @@ from zlib import crc32
 
 import numpy as np
 
+from recollect.engine.store import Store
 from recollect.events.envelope import draft
 from recollect.events.facts import Accessed, AnyFact, Ingested
 from recollect.events.grid import quantize, to_bytes
 from recollect.events.segment_log import SegmentLog
-from recollect.memory import Memory
-from recollect.store import Store
+from recollect.interfaces.python.memory import Memory
 
 DIMENSIONS = 384
 START_US = 1_700_000_000_000_000

@@ -25,8 +25,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from recollect.memory import Memory
-from recollect.warm.client import WarmEmbedder
+from recollect.interfaces.model_server.client import WarmEmbedder
+from recollect.interfaces.python.memory import Memory
 
 RESULTS = Path(__file__).parent / "results"
 LIMITS_S = {"status cold": 0.3, "recall warm": 0.2}

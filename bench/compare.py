@@ -20,16 +20,16 @@ import msgspec
 from corpus import Corpus
 from stores import EMBEDDER, made, now_us
 
+from recollect.engine.store import Store
 from recollect.events.facts import Accessed, AnyFact, FormulaAdopted, Question, Recalled
 from recollect.events.grid import to_bytes
 from recollect.query.formula import Formula, built_in
 from recollect.query.ranking import rank
 from recollect.query.stages.fuse import Fuse
 from recollect.query.stages.retrieve import Retrieve
-from recollect.replay.compare import compare
-from recollect.replay.fork import fork
+from recollect.replay.compare.compare import compare
+from recollect.replay.fork.fork import fork
 from recollect.replay.verify import verify
-from recollect.store import Store
 
 RECALLS = 1_000
 ROUNDS = 3

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 
 DIMENSIONS = 384
 DAY_US = 86_400_000_000

@@ -32,7 +32,7 @@ from quality.results import CollectionResult, Quality, Variant
 from quality.validating import tuned
 from quality.variants import CHANGES, Change, variant
 
-from recollect.minilm import MiniLm
+from recollect.engine.embedding.minilm import MiniLm
 from recollect.query.formula import Formula, built_in, names
 
 ROOT = Path(__file__).parents[1]

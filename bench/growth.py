@@ -16,11 +16,11 @@ from ours import as_question, opened
 from stores import EMBEDDER, FORMULAS, START_US, STEP_US, adoption, copied, facts_of, made, seal
 from timing import interleaved
 
+from recollect.engine.store import Store
 from recollect.events.facts import Accessed, AnyFact, FormulaAdopted, Question, Recalled, Revised
 from recollect.events.grid import to_bytes
 from recollect.query.formula import built_in
 from recollect.query.ranking import rank
-from recollect.store import Store
 
 QUESTIONS = 60
 VERSIONED = BLOCK

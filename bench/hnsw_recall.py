@@ -27,11 +27,11 @@ from recollect.events.envelope import Recorded
 from recollect.events.facts import AnyFact, Ingested
 from recollect.events.grid import GridArray, quantize, to_bytes
 from recollect.projections.documents import Documents
-from recollect.projections.sealing import Sealer
-from recollect.projections.shard_cache import ShardCache
-from recollect.projections.shard_names import Builder
-from recollect.projections.shards import build_shard
-from recollect.projections.vectors import Vectors
+from recollect.projections.vectors.index import Vectors
+from recollect.projections.vectors.sealing import Sealer
+from recollect.projections.vectors.shard_cache import ShardCache
+from recollect.projections.vectors.shard_names import Builder
+from recollect.projections.vectors.shards import build_shard
 
 DIMENSIONS = 384
 QUERIES = 200

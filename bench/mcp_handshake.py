@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 
 INITIALIZE = {
     "jsonrpc": "2.0", "id": 1, "method": "initialize",

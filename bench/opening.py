@@ -18,7 +18,7 @@ from machine import resident_bytes
 from stores import Given
 from timing import Timing
 
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 
 QUESTIONS = 60
 

@@ -24,14 +24,14 @@ from corpus import Asked, Corpus
 from stores import EMBEDDER, START_US, STEP_US, Given, copied, facts_of, grown, now_us
 from timing import interleaved, seconds_of, timed
 
+from recollect.engine.store import Store
 from recollect.events.envelope import draft
 from recollect.events.facts import Accessed, AnyFact, Forgotten, Ingested, Question
 from recollect.events.grid import to_bytes
 from recollect.events.segment_log import SegmentLog
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import built_in, names
 from recollect.query.ranking import rank
-from recollect.store import Store
 
 QUESTIONS = 200
 AGES = (1.0, 0.9, 0.75, 0.5, 0.25, 0.1)

@@ -24,11 +24,11 @@ from quality.data import Line, conversation, micros, missing
 from quality.embeddings import Vectors, embedded
 from rich.console import Console
 
-from recollect import render_compare
-from recollect.memory import Memory
-from recollect.minilm import MiniLm
-from recollect.replay.comparison import Comparison
-from recollect.slope_chart import standalone_chart
+from recollect.engine.embedding.minilm import MiniLm
+from recollect.interfaces.cli.render import compare as render_compare
+from recollect.interfaces.common.slope_chart import standalone_chart
+from recollect.interfaces.python.memory import Memory
+from recollect.replay.compare.comparison import Comparison
 
 CONVERSATION = "conv-26"
 RECORDED, OTHER = "reverie", "recollect"

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from recollect.events.envelope import Recorded
 from recollect.events.facts import Ingested
-from recollect.projections.analyzers import ANALYZERS
-from recollect.projections.bm25 import DEFAULTS, Bm25
 from recollect.projections.documents import Documents
-from recollect.projections.lexical import Lexical
+from recollect.projections.lexical.analyzers import ANALYZERS
+from recollect.projections.lexical.bm25 import DEFAULTS, Bm25
+from recollect.projections.lexical.index import Lexical
 
 FOLDER = Path(__file__).parents[2] / "shared" / "data" / "scifact"
 PUBLISHED = 0.679

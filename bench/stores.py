@@ -17,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 from corpus import DIMENSIONS, Block, Corpus
 
-from recollect.embedder import PROBE_TEXT
+from recollect.engine.embedding.embedder import PROBE_TEXT
+from recollect.engine.store import Store
 from recollect.events.envelope import draft
 from recollect.events.facts import AnyFact, EmbedderAdopted, Ingested
 from recollect.events.grid import from_bytes, to_bytes
 from recollect.events.segment_log import SegmentLog
 from recollect.query.formula import built_in
-from recollect.store import Store
 
 EMBEDDER = "bench/clustered"
 START_US = 1_700_000_000_000_000

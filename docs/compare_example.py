@@ -17,11 +17,11 @@ from pathlib import Path
 from click.testing import CliRunner
 from rich.console import Console
 
-from recollect import render_compare
-from recollect.cli import main as recollect
-from recollect.memory import Memory
-from recollect.replay.comparison import Comparison
-from recollect.slope_chart import standalone_chart
+from recollect.interfaces.cli.app import main as recollect
+from recollect.interfaces.cli.render import compare as render_compare
+from recollect.interfaces.common.slope_chart import standalone_chart
+from recollect.interfaces.python.memory import Memory
+from recollect.replay.compare.comparison import Comparison
 
 FOLDER = Path(__file__).parent
 PAGE = FOLDER / "compare.md"

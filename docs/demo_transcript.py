@@ -12,7 +12,7 @@ BEGIN, END = "<!-- demo -->\n", "<!-- /demo -->"
 
 def main() -> None:
     shown = subprocess.run(
-        [sys.executable, "-m", "recollect.demo"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "recollect.interfaces.cli.demo"], capture_output=True, text=True, check=True
     )
     transcript = "\n".join(line.rstrip() for line in shown.stdout.rstrip().splitlines())
     before, _, rest = README.read_text("utf-8").partition(BEGIN)

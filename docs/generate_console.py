@@ -26,7 +26,7 @@ from unittest import mock
 
 from click.testing import CliRunner
 
-from recollect.cli import main
+from recollect.interfaces.cli.app import main
 
 ROOT = Path(__file__).resolve().parent.parent
 START_NS = 1_772_323_200 * 10**9

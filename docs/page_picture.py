@@ -19,7 +19,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.wait import WebDriverWait
 
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 
 PICTURE = Path(__file__).parent / "pictures" / "serve.png"
 SIZE = {"width": 1180, "height": 1000, "deviceScaleFactor": 1, "mobile": False}

@@ -25,8 +25,10 @@ from compare_example import NOTES, QUESTIONS
 from generate_console import Session
 from rich.console import Console
 
-from recollect import render, render_compare, render_explanation
-from recollect.progress import bar_on
+from recollect.interfaces.cli.progress import bar_on
+from recollect.interfaces.cli.render import common as render
+from recollect.interfaces.cli.render import compare as render_compare
+from recollect.interfaces.cli.render import explanation as render_explanation
 
 PICTURES = Path(__file__).parent / "pictures"
 WIDTH = 108

@@ -14,11 +14,11 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from recollect.dream.night import Night
+from recollect.dream.phase import Night
 from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
-from recollect.projections.derived import MICROS_PER_DAY, elapsed_days, signal, staleness
-from recollect.projections.lifecycle import LifecycleColumns
-from recollect.projections.usage import NEVER_ACCESSED
+from recollect.projections.lifecycle.derived import MICROS_PER_DAY, elapsed_days, signal, staleness
+from recollect.projections.lifecycle.lifecycle import LifecycleColumns
+from recollect.projections.lifecycle.usage import NEVER_ACCESSED
 from recollect.projections.view import View
 
 Array = npt.NDArray[Any]

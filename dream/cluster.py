@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from recollect.dream.night import EVERY_MEMORY, Change, Night, Outcome
+from recollect.dream.phase import EVERY_MEMORY, Change, Night, Outcome
 from recollect.dream.spherical_kmeans import METHOD, Partition, partition
 from recollect.events.facts import Cluster, Clustered
 from recollect.events.grid import to_bytes

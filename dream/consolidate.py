@@ -20,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from recollect.dream.candidates import Candidates
-from recollect.dream.night import Change, Night, Outcome
+from recollect.dream.phase import Change, Night, Outcome
 from recollect.events.facts import AnyFact, Consolidated, Linked, PairDecision, Pairing, StrengthChange
 from recollect.projections.columns import BoolArray, Int32Array
 from recollect.projections.portable_math import log
-from recollect.projections.shard_cache import around
+from recollect.projections.vectors.shard_cache import around
 
 _REPLAYED = """
     SELECT memory, session, strength, status, accesses_since,

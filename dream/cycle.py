@@ -13,9 +13,8 @@ from typing import NamedTuple
 from recollect.dream.cluster import cluster
 from recollect.dream.consolidate import consolidate
 from recollect.dream.downscale import downscale
-from recollect.dream.imagined import Imagined
 from recollect.dream.measure import Asked, measured
-from recollect.dream.night import Night, Outcome
+from recollect.dream.phase import Night, Outcome
 from recollect.dream.place import place
 from recollect.dream.promote import promote
 from recollect.dream.prune import prune
@@ -24,6 +23,7 @@ from recollect.dream.scan import scan
 from recollect.dream.settings import Settings
 from recollect.dream.stabilize import stabilize
 from recollect.dream.summarise import Compose, summarise
+from recollect.dream.what_if import Imagined
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import AnyFact, DreamBegan, DreamEnded, Micros
 

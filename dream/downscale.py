@@ -9,7 +9,7 @@ tag resists forgetting is the ADR's behavioural tagging, by how much is ours.
 from __future__ import annotations
 
 from recollect.dream.candidates import Candidates
-from recollect.dream.night import EVERY_MEMORY, Change, Night, Outcome
+from recollect.dream.phase import EVERY_MEMORY, Change, Night, Outcome
 from recollect.events.facts import Downscaled
 
 _STRENGTHS = """

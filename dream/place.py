@@ -16,10 +16,10 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.dream.candidates import Candidates, Row
-from recollect.dream.night import Change, Night, Outcome
+from recollect.dream.phase import Change, Night, Outcome
 from recollect.dream.settings import PlaceSettings
 from recollect.events.facts import Placed, Placement, Status
-from recollect.projections.condition import STATUSES
+from recollect.projections.lifecycle.condition import STATUSES
 
 _ACTIVE = """
     SELECT memory, status, depth, tagged, accesses, accesses_since, spread, idle_days, replayed FROM memories

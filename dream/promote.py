@@ -11,7 +11,7 @@ layer) and its dashboard (spread ≥ 5 promotes); the threshold of the signal is
 from __future__ import annotations
 
 from recollect.dream.candidates import Candidates, Row
-from recollect.dream.night import Change, Night, Outcome
+from recollect.dream.phase import Change, Night, Outcome
 from recollect.dream.settings import PromoteSettings
 from recollect.events.facts import Promoted, Promotion
 

@@ -18,11 +18,11 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.dream.candidates import Candidates, Row, holding, when_stale
-from recollect.dream.night import Change, Night, Outcome
+from recollect.dream.phase import Change, Night, Outcome
 from recollect.dream.settings import PruneSettings
 from recollect.events.facts import AnyFact, Placed, Placement, Pruned, Pruning
 from recollect.projections.columns import BoolArray
-from recollect.projections.condition import STATUSES
+from recollect.projections.lifecycle.condition import STATUSES
 from recollect.query.derivation import DERIVED_FROM
 
 _DOUBTFUL = """

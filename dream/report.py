@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.dream.night import Change
+from recollect.dream.phase import Change
 from recollect.events.facts import Micros
 
 

@@ -16,7 +16,7 @@ import heapq
 from collections.abc import Collection
 
 from recollect.dream.candidates import Candidates, Row
-from recollect.dream.night import Change, Night, Outcome
+from recollect.dream.phase import Change, Night, Outcome
 from recollect.projections.columns import Int32Array
 from recollect.projections.portable_math import exp2, log
 

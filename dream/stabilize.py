@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from recollect.dream.candidates import Candidates, Row
 from recollect.dream.fsrs import Grade, difficulty_after, next_stability
-from recollect.dream.night import Change, Night, Outcome
+from recollect.dream.phase import Change, Night, Outcome
 from recollect.dream.settings import StabilizeSettings
 from recollect.events.facts import StabilityChange, Stabilized
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from recollect.dream.candidates import Candidates
-from recollect.dream.night import Change, Night, Outcome
+from recollect.dream.phase import Change, Night, Outcome
 from recollect.events.facts import AnyFact, GridVector, Ingested, Linked, MemoryId, Superseded
 from recollect.projections.columns import IntArray
 from recollect.query.derivation import DERIVED_FROM

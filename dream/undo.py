@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recollect.dream.night import Change, Value
+from recollect.dream.phase import Change, Value
 from recollect.events.envelope import Recorded
 from recollect.events.facts import (
     AnyFact,
@@ -36,10 +36,10 @@ from recollect.events.facts import (
     Superseded,
     Unlinked,
 )
+from recollect.projections.adoptions import Dream
 from recollect.projections.columns import FloatArray, IntArray
-from recollect.projections.condition import PRUNED, STATUSES, SUPERSEDED, VISIBLE
-from recollect.projections.engine import Dream
-from recollect.projections.lifecycle import LifecycleColumns
+from recollect.projections.lifecycle.condition import PRUNED, STATUSES, SUPERSEDED, VISIBLE
+from recollect.projections.lifecycle.lifecycle import LifecycleColumns
 from recollect.projections.view import View
 
 _SAME = 1e-9

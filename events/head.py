@@ -35,7 +35,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from recollect.events.disk import Disk, read_whole, synced_directory
-from recollect.events.forks import renewed_in_children
+from recollect.events.process_forks import renewed_in_children
 
 HEAD = "head"
 _SLOT = Struct("<4sIQQQII")

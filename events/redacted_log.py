@@ -24,9 +24,9 @@ from recollect.events.clock import ClockAhead
 from recollect.events.envelope import Draft, Recorded, decode, type_name
 from recollect.events.errors import LogDamaged, RecollectError
 from recollect.events.facts import AnyFact, Erased, Ingested, Redacted, Remains, Revised, Unknown
-from recollect.events.forks import renewed_in_children
 from recollect.events.frame import Frame
 from recollect.events.log import Durability, Finding, LogStatus
+from recollect.events.process_forks import renewed_in_children
 from recollect.events.transfer import TransferableLog
 
 ERASED = type_name(Erased)

@@ -40,10 +40,10 @@ from recollect.events.errors import (
     LogReplaced,
     RecollectError,
 )
-from recollect.events.forks import renewed_in_children
 from recollect.events.frame import Frame
 from recollect.events.head import HEAD, HeadFile, Position
 from recollect.events.log import Clock, Durability, Finding, LogStatus
+from recollect.events.process_forks import renewed_in_children
 from recollect.events.recovery import QUARANTINE, find_damage, show_until_damage
 from recollect.events.segment_writer import SegmentWriter
 from recollect.events.segments import Segments, check_seq

@@ -13,9 +13,9 @@ import numpy as np
 
 from recollect.events.facts import Filters, Micros
 from recollect.projections.columns import BoolArray, Int32Array, Interner
-from recollect.projections.lifecycle_columns import LifecycleColumns
-from recollect.projections.lifecycle_state import LifecycleState
-from recollect.projections.traits import ALWAYS
+from recollect.projections.lifecycle.columns import LifecycleColumns
+from recollect.projections.lifecycle.state import LifecycleState
+from recollect.projections.lifecycle.traits import ALWAYS
 
 NO_FILTERS = Filters()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

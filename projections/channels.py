@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from recollect.events.grid import GridArray
-from recollect.projections.bm25 import Bm25
 from recollect.projections.columns import BoolArray, FloatArray, Int32Array
-from recollect.projections.lexical import Admit, LexicalHits
-from recollect.projections.nearest import VectorHits
+from recollect.projections.lexical.bm25 import Bm25
+from recollect.projections.lexical.index import Admit, LexicalHits
+from recollect.projections.vectors.nearest import VectorHits
 
 
 class LexicalChannel(Protocol):

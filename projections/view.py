@@ -11,17 +11,17 @@ import numpy as np
 from recollect.events.envelope import Recorded
 from recollect.events.errors import LogDamaged
 from recollect.events.facts import Ingested, Redacted
-from recollect.projections.analyzers import ANALYZERS
+from recollect.projections.adoptions import Engine
 from recollect.projections.channels import LexicalChannel, VectorChannel
 from recollect.projections.columns import State
 from recollect.projections.conversations import Conversations
 from recollect.projections.documents import Documents
-from recollect.projections.engine import Engine
-from recollect.projections.graph import Graph
-from recollect.projections.lexical import Lexical
-from recollect.projections.lifecycle import Lifecycle
+from recollect.projections.graph.graph import Graph
+from recollect.projections.lexical.analyzers import ANALYZERS
+from recollect.projections.lexical.index import Lexical
+from recollect.projections.lifecycle.lifecycle import Lifecycle
 from recollect.projections.sessions import Sessions
-from recollect.projections.vectors import Vectors
+from recollect.projections.vectors.index import Vectors
 
 LEXICAL = "lexical:"
 _RUN_MAX = 1_024

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.projections.columns import FloatArray
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 
 

@@ -17,7 +17,6 @@ from typing import get_type_hints
 import msgspec
 
 from recollect.projections.columns import FloatArray
-from recollect.query.exact import LIBM, PORTABLE, Elementary
 from recollect.query.factors.cluster_boost import cluster_boost
 from recollect.query.factors.cluster_similarity import cluster_similarity
 from recollect.query.factors.consolidation_quality import consolidation_quality
@@ -47,6 +46,7 @@ from recollect.query.factors.text_relevance import text_relevance
 from recollect.query.factors.thompson_boost import thompson_boost
 from recollect.query.factors.type_weight import type_weight
 from recollect.query.factors.word_overlap_boost import word_overlap_boost
+from recollect.query.portable_math import LIBM, PORTABLE, Elementary
 from recollect.query.versions import unversioned
 
 Factor = Callable[..., FloatArray]

@@ -10,11 +10,11 @@ from collections.abc import Callable
 import numpy as np
 
 from recollect.events.grid import from_bytes
-from recollect.projections.bm25 import Bm25
 from recollect.projections.columns import FloatArray, Int32Array
+from recollect.projections.lexical.bm25 import Bm25
 from recollect.query.hot import hot_rows
+from recollect.query.rank_context import Scene
 from recollect.query.recent import recent_rows
-from recollect.query.scene import Scene
 from recollect.query.timing import temporal_rows
 from recollect.query.words import keywords_of
 

@@ -8,7 +8,7 @@ from recollect.events.grid import GridArray, from_bytes, norm2
 from recollect.events.grid import cosines as cosines_of
 from recollect.projections.columns import FloatArray
 from recollect.projections.rounding import round12
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 
 

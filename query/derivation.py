@@ -12,7 +12,7 @@ import numpy as np
 
 from recollect.events.grid import from_bytes
 from recollect.projections.columns import Int32Array
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 
 DERIVED_FROM = "derived_from"

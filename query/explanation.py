@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from recollect.projections.lexical import TermDetail
+from recollect.projections.lexical.index import TermDetail
 from recollect.projections.rounding import round12
 from recollect.query.formula import Formula
 from recollect.query.stages.normalise import Normalise

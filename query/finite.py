@@ -14,7 +14,7 @@ from recollect.projections.columns import BoolArray, FloatArray
 from recollect.query.catalogue import GIVES_NONE, inputs_of
 from recollect.query.formula import Formula
 from recollect.query.inputs import read
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet, Step
 from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.factor_stage import FactorStage

@@ -16,7 +16,7 @@ import msgspec
 
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.toml_file import parse_toml, read_toml
-from recollect.projections.analyzers import NEWEST
+from recollect.projections.lexical.analyzers import NEWEST
 from recollect.query import catalogue
 from recollect.query.dials import Dial
 from recollect.query.formula_check import problem_of, written_by

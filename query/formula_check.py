@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from recollect.projections.analyzers import ANALYZERS
+from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.query.catalogue import inputs_of
 from recollect.query.channels import CHANNELS
 from recollect.query.dials import CLASSIFIERS, Dial

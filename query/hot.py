@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.projections.columns import FloatArray, Int32Array
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 
 _WIDENING = 4
 

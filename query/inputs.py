@@ -10,10 +10,10 @@ from collections.abc import Callable
 import numpy as np
 
 from recollect.projections.columns import FloatArray
-from recollect.projections.traits import NO_PRIORITY
+from recollect.projections.lifecycle.traits import NO_PRIORITY
 from recollect.query.affinity import returned_before, shared_labels
 from recollect.query.clusters import centroid_cosines, cluster_cosines
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.surroundings import context_project, context_tags
 from recollect.query.timing import in_span, span_given

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.projections.columns import BoolArray, Int32Array, IntArray
-from recollect.projections.graph import Direction, Neighbours
-from recollect.query.scene import Scene
+from recollect.projections.graph.graph import Direction, Neighbours
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 
 

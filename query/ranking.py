@@ -10,12 +10,12 @@ import numpy as np
 
 from recollect.events.facts import Question
 from recollect.projections.rounding import round12
-from recollect.projections.shard_cache import around
+from recollect.projections.vectors.shard_cache import around
 from recollect.projections.view import View
-from recollect.query.ahead import begin
 from recollect.query.finite import NotFinite, require_finite
 from recollect.query.formula import Formula
-from recollect.query.scene import Scene
+from recollect.query.prefetch import begin
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.ordering import best_first
 

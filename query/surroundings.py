@@ -13,7 +13,7 @@ import numpy as np
 
 from recollect.events.facts import Context
 from recollect.projections.columns import FloatArray
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 
 _PART_MIN = 3

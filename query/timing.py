@@ -13,7 +13,7 @@ import numpy as np
 
 from recollect.events.facts import Context, Micros, Question
 from recollect.projections.columns import FloatArray, Int32Array, IntArray
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.text.dates import Span, span_of
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import get_args
 
-from recollect.projections.bm25 import DEFAULT_VARIANT, Variant
+from recollect.projections.lexical.bm25 import DEFAULT_VARIANT, Variant
 
 _VARIANTS: tuple[str, ...] = get_args(Variant)
 _LEXICAL = ("retrieve", "measure")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from recollect.projections.analyzers import ANALYZERS
-from recollect.query.scene import Scene
+from recollect.projections.lexical.analyzers import ANALYZERS
+from recollect.query.rank_context import Scene
 from recollect.query.text.stems import counts
 
 # What OMEGA keeps out of its full-text queries: operators, function words, SQL and shell words.

@@ -15,16 +15,16 @@ import numpy as np
 from recollect.events.facts import Question, Recalled
 from recollect.events.grid import GridArray, from_bytes, to_bytes
 from recollect.events.log import Log
-from recollect.projections.analyzers import ANALYZERS
-from recollect.projections.bm25 import Bm25
 from recollect.projections.columns import BoolArray, FloatArray, Int32Array
-from recollect.projections.lexical import Admit, LexicalHits
-from recollect.projections.nearest import VectorHits
+from recollect.projections.lexical.analyzers import ANALYZERS
+from recollect.projections.lexical.bm25 import Bm25
+from recollect.projections.lexical.index import Admit, LexicalHits
 from recollect.projections.rounding import round12
+from recollect.projections.vectors.nearest import VectorHits
 from recollect.projections.view import Projections, View
 from recollect.query.formula import Formula
+from recollect.query.rank_context import Scene
 from recollect.query.ranking import Ranking, rank
-from recollect.query.scene import Scene
 from recollect.query.stages.retrieve import Retrieve
 from recollect.replay.corpus import Corpus
 from recollect.replay.reference_bm25 import reference_scores

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from rank_bm25 import BM25L, BM25Okapi, BM25Plus
 
-from recollect.projections.bm25 import Bm25
 from recollect.projections.columns import FloatArray
+from recollect.projections.lexical.bm25 import Bm25
 
 
 class _Fts5(BM25Okapi):  # type: ignore[misc]

@@ -12,9 +12,9 @@ from functools import cached_property
 from recollect.events.errors import LogDamaged
 from recollect.events.facts import Recalled
 from recollect.events.log import Log
-from recollect.projections.analyzers import FOLLOWS_PYTHON, PYTHON_UNICODE
 from recollect.projections.documents import Documents
-from recollect.projections.frozen_unicode import as_unicode_14
+from recollect.projections.lexical.analyzers import FOLLOWS_PYTHON, PYTHON_UNICODE
+from recollect.projections.lexical.frozen_unicode import as_unicode_14
 from recollect.projections.view import Projections
 from recollect.query.formula import from_canonical
 

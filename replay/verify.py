@@ -13,7 +13,7 @@ import msgspec
 from recollect.events.errors import LogDamaged
 from recollect.events.facts import Recalled
 from recollect.events.log import Finding, Log
-from recollect.projections.shard_cache import ShardUnavailable
+from recollect.projections.vectors.shard_cache import ShardUnavailable
 from recollect.projections.view import Projections
 from recollect.query.formula import Formula, from_canonical
 from recollect.query.ranking import Ranking, rank

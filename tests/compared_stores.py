@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 
 WORDS = ["auth", "session", "postgres", "redis", "deploy", "tuesday", "billing", "stripe", "cookie", "login"]
 START = 1_763_000_000_000_000

@@ -31,7 +31,7 @@ from recollect.events.facts import (
     Superseded,
 )
 from recollect.events.grid import quantize, to_bytes
-from recollect.projections.analyzers import ANALYZERS
+from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.projections.view import Projections, View
 from recollect.query.catalogue import FACTORS
 from recollect.query.channels import CHANNELS

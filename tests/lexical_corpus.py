@@ -9,7 +9,7 @@ from strategies import log_of
 from recollect.events.envelope import Recorded
 from recollect.events.facts import Ingested
 from recollect.projections.documents import Documents
-from recollect.projections.lexical import Lexical, LexicalHits
+from recollect.projections.lexical.index import Lexical, LexicalHits
 
 
 def fold(log: Iterable[Recorded], documents: Documents, lexical: Lexical) -> None:

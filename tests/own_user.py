@@ -119,9 +119,9 @@ def leave(root: Path) -> list[str]:
 def _dismiss(lock: Path) -> None:
     """Stop the helper that holds a lock, and wait until it has let go."""
     from recollect.events.errors import RecollectError
-    from recollect.warm.client import _Conversation
-    from recollect.warm.place import Place
-    from recollect.warm.protocol import Stop
+    from recollect.interfaces.model_server.client import _Conversation
+    from recollect.interfaces.model_server.place import Place
+    from recollect.interfaces.model_server.protocol import Stop
 
     try:
         talk = _Conversation(Place(directory=lock.parent, name=lock.stem))

@@ -12,7 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from recollect.cli import main
+from recollect.interfaces.cli.app import main
 
 ROOT = Path(__file__).parent.parent
 GENERATED = [

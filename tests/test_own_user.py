@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from recollect.memory import Memory
-from recollect.warm import names
-from recollect.warm.relay import MODEL
+from recollect.interfaces.model_server import names
+from recollect.interfaces.model_server.relay import MODEL
+from recollect.interfaces.python.memory import Memory
 
 TESTS = Path(__file__).parent
 GOOD = """
 import subprocess, sys
 from click.testing import CliRunner
-from recollect.cli import main
+from recollect.interfaces.cli.app import main
 
 def test_what_the_command_does_by_default():
     def run(*line):
@@ -85,7 +85,7 @@ class Somebody:
         self.before = self._files()
 
     def _listening(self, ending: str) -> socket.socket:
-        code = "import sys; from recollect.warm import names; print(names.directory(), names.name_of(sys.argv[1]))"
+        code = "import sys; from recollect.interfaces.model_server import names; print(names.directory(), names.name_of(sys.argv[1]))"
         asked = [sys.executable, "-c", code, MODEL]
         directory, name = subprocess.run(
             asked, env=self.environment, capture_output=True, text=True, check=True

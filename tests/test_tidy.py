@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-LAYERS = ("events", "projections", "query", "dream", "replay", "interfaces")
+LAYERS = ("events", "projections", "query", "dream", "replay", "engine", "interfaces")
 MAY_IMPORT = {
     "events": {"events"},
     "projections": {"events", "projections"},
     "query": {"events", "projections", "query"},
     "dream": {"events", "projections", "query", "dream"},
     "replay": {"events", "projections", "query", "replay"},
-    "interfaces": {"events", "projections", "query", "dream", "replay", "interfaces"},
+    "engine": {"events", "projections", "query", "dream", "replay", "engine", "interfaces"},
+    "interfaces": {"events", "projections", "query", "dream", "replay", "engine", "interfaces"},
 }
 FUNCTION_LINES_MAX = 60
 
@@ -28,7 +29,7 @@ def sources() -> list[Path]:
 
 
 def layer_of(module: str) -> str:
-    """recollect.events.log -> events; recollect.memory -> interfaces."""
+    """recollect.events.log -> events; recollect.interfaces.python.memory -> interfaces."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 and parts[1] in LAYERS else "interfaces"
 
@@ -55,7 +56,7 @@ def test_dependencies_point_one_way(path: Path):
 
 def test_the_layer_check_sees_a_forbidden_import(tmp_path: Path):
     path = tmp_path / "wrong.py"
-    path.write_text("from recollect.memory import Memory\n", "utf-8")
+    path.write_text("from recollect.interfaces.python.memory import Memory\n", "utf-8")
     assert {layer_of(module) for module in imported(path)} == {"interfaces"}
     assert "interfaces" not in MAY_IMPORT["query"]
 
@@ -98,7 +99,7 @@ sys.path.insert(0, {str(unpacked)!r})
 import recollect
 assert recollect.__file__.startswith(sys.path[0]), recollect.__file__
 sys.argv = ["recollect", "--help"]
-from recollect.cli import main
+from recollect.interfaces.cli.app import main
 main()
 """
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

@@ -26,7 +26,7 @@ from recollect.events.facts import (
     StrengthChange,
     Superseded,
 )
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 
 DAY = 86_400_000_000
 START = 1_763_000_000_000_000

@@ -19,7 +19,7 @@ from pathlib import Path
 from unicodedata import category, combining, decomposition, name, normalize, unidata_version
 
 VERSION = "15.1.0"
-OUTPUT = Path(__file__).resolve().parent.parent / "projections" / "unicode_tables.py"
+OUTPUT = Path(__file__).resolve().parent.parent / "projections" / "lexical" / "unicode_tables.py"
 
 SPACE, ITSELF, NOTHING, TERM = range(4)
 EVERY = [chr(code) for code in range(0x110000)]

@@ -14,9 +14,9 @@ import corpus
 import stores
 
 from peers import Clients, Floats
-from recollect.memory import Memory
+from recollect.engine.store import Store
+from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import built_in
-from recollect.store import Store
 
 
 class System:

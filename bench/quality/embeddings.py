@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from recollect.minilm import MiniLm
+from recollect.engine.embedding.minilm import MiniLm
 
 Vectors = npt.NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Vectors]

@@ -16,15 +16,15 @@ from typing import Protocol
 
 import msgspec
 
+from recollect.engine.memory_arguments import ingested
+from recollect.engine.moments import to_datetime
+from recollect.engine.store import Store
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import AnyFact, Ingested, Linked, Revised
-from recollect.files.planning import Plan, Planned
-from recollect.files.records import Item, Link, Problem, Record, Skipped, Told, memory_id
-from recollect.files.report import Tally
+from recollect.interfaces.files.planning import Plan, Planned
+from recollect.interfaces.files.records import Item, Link, Problem, Record, Skipped, Told, memory_id
+from recollect.interfaces.files.report import Tally
 from recollect.projections.view import View
-from recollect.remembering import ingested
-from recollect.store import Store
-from recollect.when import to_datetime
 
 BATCH = 512
 _TIMES = ("valid_from", "valid_to", "expires_at")

@@ -15,10 +15,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.events.errors import InvalidInput
-from recollect.files import front_matter
-from recollect.files.moments import moment
-from recollect.files.records import ByteProgress, Choices, Item, Link, Problem, Record, Skipped, Told, digest
-from recollect.files.sources import files_under, modified_at, page_text, size_of
+from recollect.interfaces.files import front_matter
+from recollect.interfaces.files.foreign_times import moment
+from recollect.interfaces.files.records import (
+    ByteProgress,
+    Choices,
+    Item,
+    Link,
+    Problem,
+    Record,
+    Skipped,
+    Told,
+    digest,
+)
+from recollect.interfaces.files.sources import files_under, modified_at, page_text, size_of
 
 PATTERNS = ("*.md", "*.markdown")
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recollect.files.moments import moment
-from recollect.files.records import Problem, Record
+from recollect.interfaces.files.foreign_times import moment
+from recollect.interfaces.files.records import Problem, Record
 
 SOURCE_CHARACTERS_MAX = 200
 

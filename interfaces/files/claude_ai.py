@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from recollect.files.chats import list_at, text_at, turn
-from recollect.files.records import ByteProgress, Choices, Item, Problem, Skipped
-from recollect.files.sources import CONVERSATIONS, conversation_streams, elements, files_under
+from recollect.interfaces.files.chats import list_at, text_at, turn
+from recollect.interfaces.files.records import ByteProgress, Choices, Item, Problem, Skipped
+from recollect.interfaces.files.sources import CONVERSATIONS, conversation_streams, elements, files_under
 
 _ROLES = {"human": "user", "assistant": "assistant"}
 

@@ -15,9 +15,9 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 import msgspec
 
 from recollect.events.errors import InvalidInput
-from recollect.files.chats import text_at, turn
-from recollect.files.records import ByteProgress, Choices, Item, Problem, Record, Skipped
-from recollect.files.sources import files_under, lines, modified_at, size_of
+from recollect.interfaces.files.chats import text_at, turn
+from recollect.interfaces.files.records import ByteProgress, Choices, Item, Problem, Record, Skipped
+from recollect.interfaces.files.sources import files_under, lines, modified_at, size_of
 
 INCLUDABLE = ("thinking", "tools", "sidechains")
 _SAID = ("user", "assistant")

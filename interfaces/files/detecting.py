@@ -12,7 +12,7 @@ import msgspec
 
 from recollect.events.errors import InvalidInput
 from recollect.events.transfer import NotImportable
-from recollect.files import (
+from recollect.interfaces.files import (
     basic_memory,
     chatgpt,
     claude_ai,
@@ -23,9 +23,9 @@ from recollect.files import (
     plain_jsonl,
     recollect_markdown,
 )
-from recollect.files.records import Reader
-from recollect.files.rows import GUESSES
-from recollect.files.sources import (
+from recollect.interfaces.files.records import Reader
+from recollect.interfaces.files.rows import GUESSES
+from recollect.interfaces.files.sources import (
     CONVERSATIONS,
     PAGE_BYTES_MAX,
     conversation_streams,

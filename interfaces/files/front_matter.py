@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from recollect.yaml_block import Refused, load_yaml
+from recollect.interfaces.common.yaml_block import Refused, load_yaml
 
 _CHARACTERS_MAX = 1_000_000
 _BLOCK = re.compile(

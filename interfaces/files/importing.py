@@ -9,18 +9,18 @@ from typing import Self
 
 import msgspec
 
-from recollect import validate
+from recollect.engine import validate
+from recollect.engine.store import Progress, Store
+from recollect.engine.transfer import import_log
 from recollect.events.errors import InvalidInput
-from recollect.files.applying import Append, Embed, Importer
-from recollect.files.claude_code import INCLUDABLE
-from recollect.files.detecting import LOG, READERS, format_of
-from recollect.files.planning import ACTOR
-from recollect.files.records import Choices
-from recollect.files.report import ImportReport, Tally
-from recollect.files.rows import GUESSES, parse_mapping
-from recollect.files.sources import nothing
-from recollect.store import Progress, Store
-from recollect.transferring import import_log
+from recollect.interfaces.files.applying import Append, Embed, Importer
+from recollect.interfaces.files.claude_code import INCLUDABLE
+from recollect.interfaces.files.detecting import LOG, READERS, format_of
+from recollect.interfaces.files.planning import ACTOR
+from recollect.interfaces.files.records import Choices
+from recollect.interfaces.files.report import ImportReport, Tally
+from recollect.interfaces.files.rows import GUESSES, parse_mapping
+from recollect.interfaces.files.sources import nothing
 
 _TABLES = ("jsonl", "csv")
 _NOT_A_WORD = re.compile(r"[^A-Za-z0-9._-]+")

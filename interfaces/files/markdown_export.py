@@ -26,19 +26,19 @@ from typing import IO
 import msgspec
 import numpy as np
 
-from recollect import reading
-from recollect.answers import Memo
-from recollect.copies import note_copy, note_unfinished, require_erased, without_erased
+from recollect.engine import memories as reading
+from recollect.engine.answers import Memo
+from recollect.engine.copies import note_copy, note_unfinished, require_erased, without_erased
+from recollect.engine.moments import iso
+from recollect.engine.store import Progress, Store
+from recollect.engine.unfinished_files import put_in_place
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Filters
 from recollect.events.private_files import make_private, open_private, sync_directory
-from recollect.files import pages
-from recollect.folders.names import prefix_of, shown, unescape
-from recollect.projections.condition import VISIBLE
+from recollect.interfaces.files import pages
+from recollect.interfaces.folders.names import prefix_of, shown, unescape
+from recollect.projections.lifecycle.condition import VISIBLE
 from recollect.projections.view import View
-from recollect.store import Progress, Store
-from recollect.unfinished_files import put_in_place
-from recollect.when import iso
 
 MANIFEST = ".recollect-export"
 UNFINISHED = ".recollect-export.unfinished"

@@ -18,8 +18,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from recollect.events.errors import InvalidInput
-from recollect.files.moments import moment
-from recollect.files.records import ByteProgress, Choices, Item, Problem, Record, Skipped, Step
+from recollect.interfaces.files.foreign_times import moment
+from recollect.interfaces.files.records import ByteProgress, Choices, Item, Problem, Record, Skipped, Step
 
 MAGIC = b"SQLite format 3\x00"
 VALUE_BYTES_MAX = 1 << 26

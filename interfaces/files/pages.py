@@ -28,8 +28,8 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from recollect.files import front_matter
-from recollect.files.records import digest
+from recollect.interfaces.files import front_matter
+from recollect.interfaces.files.records import digest
 
 LINKS = "\n\n<!-- recollect: links -->\n"
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")

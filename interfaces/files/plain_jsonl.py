@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from recollect.files.records import ByteProgress, Choices, Item, Problem
-from recollect.files.rows import complete, record_of
-from recollect.files.sources import lines, nothing
+from recollect.interfaces.files.records import ByteProgress, Choices, Item, Problem
+from recollect.interfaces.files.rows import complete, record_of
+from recollect.interfaces.files.sources import lines, nothing
 
 _SAMPLE_LINES = 200
 

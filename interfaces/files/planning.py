@@ -10,12 +10,12 @@ from collections import Counter
 
 import msgspec
 
-from recollect.asking import content_of_row
+from recollect.engine.moments import iso
+from recollect.engine.recall import content_of_row
+from recollect.engine.store import Store
 from recollect.events.facts import AnyFact, Forgotten, Ingested, Revised
-from recollect.files.records import Record
-from recollect.files.report import Tally
-from recollect.store import Store
-from recollect.when import iso
+from recollect.interfaces.files.records import Record
+from recollect.interfaces.files.report import Tally
 
 ACTOR = "import:"
 _ALWAYS = ("content", "kind", "tags", "entities")

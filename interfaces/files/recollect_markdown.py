@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from recollect.events.errors import InvalidInput
-from recollect.files import front_matter, pages
-from recollect.files.moments import moment
-from recollect.files.records import ByteProgress, Choices, Item, Link, Problem, Record, Skipped
-from recollect.files.sources import files_under, page_text, size_of
+from recollect.interfaces.files import front_matter, pages
+from recollect.interfaces.files.foreign_times import moment
+from recollect.interfaces.files.records import ByteProgress, Choices, Item, Link, Problem, Record, Skipped
+from recollect.interfaces.files.sources import files_under, page_text, size_of
 
 _TEXTS = ("importance_tag", "key")
 _TIMES = ("valid_from", "valid_to", "expires_at")

@@ -6,7 +6,7 @@ from collections import Counter
 
 import msgspec
 
-from recollect.files.records import Problem, Skipped
+from recollect.interfaces.files.records import Problem, Skipped
 
 PROBLEMS_SHOWN = 20
 UNREADABLE = "cannot be read"

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from recollect import validate
+from recollect.engine import validate
 from recollect.events.errors import InvalidInput
-from recollect.files.moments import moment
-from recollect.files.records import Problem, Record, Told, digest
+from recollect.interfaces.files.foreign_times import moment
+from recollect.interfaces.files.records import Problem, Record, Told, digest
 
 GUESSES: dict[str, tuple[str, ...]] = {
     "content": ("content", "text", "body", "memory", "message", "note"),

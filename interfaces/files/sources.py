@@ -22,9 +22,9 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from recollect.engine.regular_files import NOT_REGULAR, SYMBOLIC_LINK, opened, read_whole
 from recollect.events.errors import InvalidInput
-from recollect.files.records import ByteProgress, Skipped
-from recollect.regular_files import NOT_REGULAR, SYMBOLIC_LINK, opened, read_whole
+from recollect.interfaces.files.records import ByteProgress, Skipped
 
 CONVERSATIONS = "conversations*.json"
 CHUNK_CHARACTERS = 1 << 18

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from recollect.folders.names import escape
-from recollect.folders.paragraphs import pack, split_long
+from recollect.interfaces.folders.names import escape
+from recollect.interfaces.folders.paragraphs import pack, split_long
 
 CHUNKER = "folders/1"
 CHUNK_CHARACTERS_MAX = 2_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 import codecs
 import posixpath
 
-from recollect.folders import code, markdown, org, pdf, plain
-from recollect.folders.chunk import BINARY, Chunk, NoNote, Unreadable
-from recollect.folders.names import shown
+from recollect.interfaces.folders import code, markdown, org, pdf, plain
+from recollect.interfaces.folders.chunk import BINARY, Chunk, NoNote, Unreadable
+from recollect.interfaces.folders.names import shown
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdx", ".mkd"})
 PLAIN = frozenset({".txt", ".text", ".rst", ".adoc", ".asciidoc"})

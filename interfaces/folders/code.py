@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from recollect.folders.chunk import Chunk, Meta, Section, finish
-from recollect.folders.paragraphs import pack
-from recollect.folders.plain import keyed_by_words
+from recollect.interfaces.folders.chunk import Chunk, Meta, Section, finish
+from recollect.interfaces.folders.paragraphs import pack
+from recollect.interfaces.folders.plain import keyed_by_words
 
 CODE_CHARACTERS_MAX = 4_000
 _LINE_CHARACTERS_MAX = 1_000  # a longer line is data, or was made by a tool

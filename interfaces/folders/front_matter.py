@@ -11,12 +11,12 @@ import re
 from contextlib import suppress
 from datetime import UTC, date, datetime
 
+from recollect.engine.moments import micros
 from recollect.events.errors import InvalidInput
 from recollect.events.toml_file import parse_toml
-from recollect.files.pages import is_page
-from recollect.folders.chunk import EXPORTED, Meta, NoNote, Unreadable
-from recollect.when import micros
-from recollect.yaml_block import Refused, load_yaml
+from recollect.interfaces.common.yaml_block import Refused, load_yaml
+from recollect.interfaces.files.pages import is_page
+from recollect.interfaces.folders.chunk import EXPORTED, Meta, NoNote, Unreadable
 
 _YAML = re.compile(r"\A---[ \t]*\n(?:(.*?)\n)??(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _TOML = re.compile(r"\A\+\+\+[ \t]*\n(?:(.*?)\n)??\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from recollect.events.errors import RecollectError
 from recollect.events.private_files import make_private, open_private
-from recollect.folders.folder import Folder
+from recollect.interfaces.folders.folder import Folder
 
 WAIT_S = 60.0
 _LOOK_S = 0.05

@@ -12,9 +12,9 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from recollect.folders.links import Link
-from recollect.folders.manifest import Known, Manifest
-from recollect.folders.names import unescape
+from recollect.interfaces.folders.links import Link
+from recollect.interfaces.folders.manifest import Known, Manifest
+from recollect.interfaces.folders.names import unescape
 
 KIND = "links_to"
 

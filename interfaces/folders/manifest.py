@@ -13,15 +13,15 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from recollect.asking import content_of_row
-from recollect.folders.chunk import Print, body_of, digest, fingerprint
-from recollect.folders.links import Link, links_in
-from recollect.folders.names import parse_source, prefix_of
+from recollect.engine.recall import content_of_row
+from recollect.engine.store import Store
+from recollect.interfaces.folders.chunk import Print, body_of, digest, fingerprint
+from recollect.interfaces.folders.links import Link, links_in
+from recollect.interfaces.folders.names import parse_source, prefix_of
 from recollect.projections.columns import NEVER, IntArray
-from recollect.projections.condition import ERASED, VISIBILITIES
-from recollect.projections.traits import ALWAYS
+from recollect.projections.lifecycle.condition import ERASED, VISIBILITIES
+from recollect.projections.lifecycle.traits import ALWAYS
 from recollect.projections.view import View
-from recollect.store import Store
 
 REASON = "watch: "
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from recollect.folders import front_matter
-from recollect.folders.chunk import Chunk, Section, finish
-from recollect.folders.outline import Outline
+from recollect.interfaces.folders import front_matter
+from recollect.interfaces.folders.chunk import Chunk, Section, finish
+from recollect.interfaces.folders.outline import Outline
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")

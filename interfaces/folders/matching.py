@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Sequence
 
-from recollect.folders.chunk import Chunk, body_of, digest
-from recollect.folders.manifest import Known, TextOf
+from recollect.interfaces.folders.chunk import Chunk, body_of, digest
+from recollect.interfaces.folders.manifest import Known, TextOf
 
 SIMILAR = 0.5
 COMPARISONS_MAX = 40_000

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from recollect.folders.chunk import body_of, digest
-from recollect.folders.looks import Looks
-from recollect.folders.manifest import Manifest
-from recollect.folders.reconcile import Document
-from recollect.folders.scan import Seen, look_at
+from recollect.interfaces.folders.chunk import body_of, digest
+from recollect.interfaces.folders.file_cache import Looks
+from recollect.interfaces.folders.manifest import Manifest
+from recollect.interfaces.folders.reconcile import Document
+from recollect.interfaces.folders.scan import Seen, look_at
 
 REMOVED = "was removed"
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping, Sequence
 
-from recollect.folders.chunk import Chunk, body_of, digest
-from recollect.folders.manifest import Known, Manifest
-from recollect.folders.matching import SIMILAR, similarity, words_of
+from recollect.interfaces.folders.chunk import Chunk, body_of, digest
+from recollect.interfaces.folders.manifest import Known, Manifest
+from recollect.interfaces.folders.matching import SIMILAR, similarity, words_of
 
 _NO_BODY = digest("")
 

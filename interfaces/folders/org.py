@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from recollect.folders.chunk import Chunk, Meta, finish
-from recollect.folders.front_matter import labels, moment
-from recollect.folders.outline import Outline
+from recollect.interfaces.folders.chunk import Chunk, Meta, finish
+from recollect.interfaces.folders.front_matter import labels, moment
+from recollect.interfaces.folders.outline import Outline
 
 _HEADING = re.compile(r"(\*+)[ \t]+")
 _TAGS = re.compile(r":[\w@#%:]+:")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.folders.chunk import Section
+from recollect.interfaces.folders.chunk import Section
 
 
 class Outline:

@@ -8,7 +8,7 @@ import time
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from recollect.folders.chunk import Chunk, Meta, Section, Unreadable, finish
+from recollect.interfaces.folders.chunk import Chunk, Meta, Section, Unreadable, finish
 
 if TYPE_CHECKING:
     import pypdf

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from recollect.folders.chunk import CHUNK_CHARACTERS_MAX, Chunk, Meta, Section, finish
-from recollect.folders.paragraphs import pack
+from recollect.interfaces.folders.chunk import CHUNK_CHARACTERS_MAX, Chunk, Meta, Section, finish
+from recollect.interfaces.folders.paragraphs import pack
 
 _WORD = re.compile(r"\w+")
 _WORDS_IN_KEY = 6

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import msgspec
 
-from recollect.folders.chunk import Chunk, NoNote, Unreadable
-from recollect.folders.chunks import chunks_of
-from recollect.folders.scan import Look, look_at
-from recollect.regular_files import opened
-from recollect.store import Progress
+from recollect.engine.regular_files import opened
+from recollect.engine.store import Progress
+from recollect.interfaces.folders.chunk import Chunk, NoNote, Unreadable
+from recollect.interfaces.folders.chunks import chunks_of
+from recollect.interfaces.folders.scan import Look, look_at
 
 _READS = 3
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from recollect.folders.rules import Rules
+from recollect.interfaces.folders.rules import Rules
 
 
 class Look(msgspec.Struct, frozen=True):

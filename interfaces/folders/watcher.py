@@ -8,16 +8,16 @@ from functools import partial
 import msgspec
 
 from recollect.events.errors import InvalidInput
-from recollect.folders import telling
-from recollect.folders.folder import Folder
-from recollect.folders.hints import hints
-from recollect.folders.keeper import Bars, Keeper, Settings, Step
-from recollect.folders.lease import FolderBusy
-from recollect.folders.names import shown
-from recollect.folders.reading import Timing
-from recollect.folders.report import Happened, WatchReport, What, counted
-from recollect.folders.rules import IGNORE_FILES
-from recollect.folders.writing import Overtaken, Port
+from recollect.interfaces.folders import sync_report as telling
+from recollect.interfaces.folders.folder import Folder
+from recollect.interfaces.folders.folder_sync import Bars, Keeper, Settings, Step
+from recollect.interfaces.folders.fs_events import hints
+from recollect.interfaces.folders.lease import FolderBusy
+from recollect.interfaces.folders.names import shown
+from recollect.interfaces.folders.reading import Timing
+from recollect.interfaces.folders.report import Happened, WatchReport, What, counted
+from recollect.interfaces.folders.rules import IGNORE_FILES
+from recollect.interfaces.folders.writing import Overtaken, Port
 
 _ROUNDS = 5
 

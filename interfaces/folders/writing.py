@@ -13,16 +13,16 @@ from typing import Protocol
 
 import msgspec
 
+from recollect.engine.batches import portions
+from recollect.engine.store import Progress, Store
 from recollect.events.envelope import EventId
 from recollect.events.errors import EventIdReused, RecollectError
 from recollect.events.facts import AnyFact, Forgotten, Ingested, Linked, Restored, Revised, Unlinked
-from recollect.folders.chunk import CHUNKER, digest
-from recollect.folders.linking import KIND
-from recollect.folders.manifest import Manifest
-from recollect.folders.reading import Timing
-from recollect.folders.reconcile import FileChange, Forget, Ingest, Restore, Revise
-from recollect.portions import portions
-from recollect.store import Progress, Store
+from recollect.interfaces.folders.chunk import CHUNKER, digest
+from recollect.interfaces.folders.linking import KIND
+from recollect.interfaces.folders.manifest import Manifest
+from recollect.interfaces.folders.reading import Timing
+from recollect.interfaces.folders.reconcile import FileChange, Forget, Ingest, Restore, Revise
 
 _BATCH = 512
 _EMBEDDED_AT_ONCE = 64

@@ -22,11 +22,11 @@ except ModuleNotFoundError as missing:
     ) from None
 from pydantic import ConfigDict
 
-from recollect.answers import Answer
-from recollect.async_memory import AsyncMemory
+from recollect.engine.answers import Answer
 from recollect.events.facts import Filters
 from recollect.integrations.recalling import Options, arecall, metadata, recall
-from recollect.memory import Memory
+from recollect.interfaces.python.async_memory import AsyncMemory
+from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import Formula
 
 

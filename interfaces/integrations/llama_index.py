@@ -21,7 +21,7 @@ except ModuleNotFoundError as missing:
         name=missing.name,
     ) from None
 
-from recollect.answers import Answer
+from recollect.engine.answers import Answer
 from recollect.events.facts import Filters
 from recollect.integrations.recalling import AnyMemory, Options, arecall, metadata, recall
 from recollect.query.formula import Formula

@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
-from recollect.answers import Answer, Hit
-from recollect.async_memory import AsyncMemory
+from recollect.engine.answers import Answer, Hit
 from recollect.events.facts import Filters
-from recollect.memory import Memory
+from recollect.interfaces.python.async_memory import AsyncMemory
+from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import Formula
 
 AnyMemory = Memory | AsyncMemory

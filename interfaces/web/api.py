@@ -12,15 +12,16 @@ from typing import NamedTuple
 import msgspec
 from starlette.requests import Request
 
-from recollect import streaming
-from recollect.agents.embedding import loading
-from recollect.answers import Answer, Happening, Memo
-from recollect.async_memory import AsyncMemory
-from recollect.memory import Memory
+from recollect.engine import log_stream as streaming
+from recollect.engine.answers import Answer, Happening, Memo
+from recollect.engine.moments import iso
+from recollect.interfaces.mcp.embedding import loading
+from recollect.interfaces.python.async_memory import AsyncMemory
+from recollect.interfaces.python.memory import Memory
 from recollect.query import formula as formulas
 from recollect.query.explanation import Explanation
-from recollect.replay.changes import Change
-from recollect.replay.comparison import Comparison
+from recollect.replay.changes.why_changed import Change
+from recollect.replay.compare.comparison import Comparison
 from recollect.replay.verify import VerifyReport
 from recollect.web import recorded
 from recollect.web.forms import (
@@ -43,7 +44,6 @@ from recollect.web.forms import (
 from recollect.web.formulas import formula_named
 from recollect.web.recorded import RecallCheck, RecallPage, TimelinePage
 from recollect.web.requests import body, parameters
-from recollect.when import iso
 
 Handler = Callable[[AsyncMemory, Request], Awaitable[object]]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 from starlette.requests import Request
 
-from recollect.async_memory import AsyncMemory
 from recollect.events.errors import InvalidInput
+from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.web.api import Endpoint
 from recollect.web.requests import body, json_object
 

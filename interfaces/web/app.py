@@ -1,6 +1,6 @@
 """The application: the page at /, the JSON API under /api, and whatever else is mounted beside them.
 
-Errors are JSON with the message that the command line would print. It stands behind `recollect.web.guard`; without
+Errors are JSON with the message that the command line would print. It stands behind `recollect.interfaces.common.http.guard`; without
 that, nothing here checks who asks.
 """
 
@@ -15,8 +15,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Lifespan
 
-from recollect.async_memory import AsyncMemory
 from recollect.events.errors import RecollectError
+from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.web import api, api_tell, page
 from recollect.web.api import Endpoint
 from recollect.web.forms import Serving

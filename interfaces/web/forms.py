@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from recollect.answers import Happening, Memo, Status
+from recollect.engine.answers import Happening, Memo, Status
 
 K = Annotated[int, Meta(ge=1, le=1_000)]
 Limit = Annotated[int, Meta(ge=1, le=1_000)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 from recollect.query import formula as formulas
 from recollect.query.formula import Formula, InvalidFormula
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from starlette.applications import Starlette
 
-from recollect.agents.behind import Behind
-from recollect.agents.http import BODY_BYTES_MAX, PATH
-from recollect.agents.server import Agents
-from recollect.agents.tool import Scope
-from recollect.memory import Memory
+from recollect.interfaces.mcp.http import BODY_BYTES_MAX, PATH
+from recollect.interfaces.mcp.lazy_store import Behind
+from recollect.interfaces.mcp.server import Agents
+from recollect.interfaces.mcp.tool import Scope
+from recollect.interfaces.python.memory import Memory
 
 __all__ = ["BODY_BYTES_MAX", "PATH", "mcp_application"]
 

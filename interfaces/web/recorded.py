@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.answers import Happening
+from recollect.engine.answers import Happening
+from recollect.engine.log_stream import Selection, happening_of
+from recollect.engine.moments import iso
+from recollect.engine.store import Store
 from recollect.events.facts import Question, Recalled
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import from_canonical
 from recollect.replay.redaction import RedactedRecall, redaction
 from recollect.replay.verify import replay
-from recollect.store import Store
-from recollect.streaming import Selection, happening_of
 from recollect.web.requests import NotFound
-from recollect.when import iso
 
 _WINDOW = 1_024
 

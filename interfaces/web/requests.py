@@ -12,9 +12,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from recollect.agents.arguments import in_words
-from recollect.dreaming import DreamOvertaken
-from recollect.embedder import EmbedderMismatch
+from recollect.engine.dream import DreamOvertaken
+from recollect.engine.embedding.embedder import EmbedderMismatch
 from recollect.events.errors import (
     EventIdReused,
     HeadMoved,
@@ -26,6 +25,7 @@ from recollect.events.errors import (
     RecollectError,
     UnknownMemory,
 )
+from recollect.interfaces.mcp.arguments import in_words
 from recollect.replay.why import NothingLeftToExplain
 
 T = TypeVar("T", bound=msgspec.Struct)

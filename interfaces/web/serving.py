@@ -18,18 +18,18 @@ import msgspec
 import uvicorn
 from starlette.applications import Starlette
 
-from recollect.agents.http import BODY_BYTES_MAX, PATH
-from recollect.async_memory import AsyncMemory
 from recollect.dream.schedule import parse_interval
-from recollect.embedder import PROBE_TEXT
+from recollect.engine.dream_schedule import keep_dreaming_beside, schedule_of
+from recollect.engine.embedding.embedder import PROBE_TEXT
+from recollect.engine.scrubbing import scrubbing_beside
 from recollect.events.errors import InvalidInput, RecollectError
-from recollect.memory import Memory
-from recollect.scheduled import keep_dreaming_beside, schedule_of
-from recollect.scrubbing import scrubbing_beside
+from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, Limits, Server, protocol
+from recollect.interfaces.common.http.guard import guarded
+from recollect.interfaces.mcp.http import BODY_BYTES_MAX, PATH
+from recollect.interfaces.python.async_memory import AsyncMemory
+from recollect.interfaces.python.memory import Memory
 from recollect.web.app import application
-from recollect.web.connections import ACCEPTED_AT_ONCE, Limits, Server, protocol
 from recollect.web.forms import Serving
-from recollect.web.guard import guarded
 
 PORT = 8377
 _GRACE_SECONDS = 5

@@ -11,13 +11,13 @@ import numpy as np
 from recollect.events.errors import UnknownMemory
 from recollect.events.facts import Question
 from recollect.projections.rounding import round12
-from recollect.projections.shard_cache import ShardUnavailable
+from recollect.projections.vectors.shard_cache import ShardUnavailable
 from recollect.projections.view import View
-from recollect.query.exact import compared
 from recollect.query.explain.trace import Trace
 from recollect.query.formula import Formula
+from recollect.query.portable_math import compared
+from recollect.query.rank_context import Scene
 from recollect.query.ranking import rank, rank_around
-from recollect.query.scene import Scene
 from recollect.query.sheet import KEPT, Order
 
 DERIVATION = "derivation"

@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from recollect.events.grid import from_bytes
-from recollect.projections.lexical import TermDetail
-from recollect.projections.nearest import TAIL
+from recollect.projections.lexical.index import TermDetail
+from recollect.projections.vectors.nearest import TAIL
 from recollect.query.channels import CHANNELS
 from recollect.query.explain.case import Case
 from recollect.query.explain.trace import Given
 from recollect.query.explanation import ChannelPart
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.stages.retrieve import Retrieve
 
 

@@ -17,8 +17,8 @@ import msgspec
 from recollect.events.facts import Question
 from recollect.projections.rounding import round12
 from recollect.query.explain.case import Case
+from recollect.query.explain.flip_point import Knob, Turn, nearest
 from recollect.query.explain.ranges import UNBOUNDED, Range, range_of
-from recollect.query.explain.turning import Knob, Turn, nearest
 from recollect.query.explanation import Counterfactual
 from recollect.query.formula import Formula
 from recollect.query.ranking import rank

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import cast
 
 from recollect.projections.columns import Int32Array, IntArray
-from recollect.projections.lifecycle import Lifecycle, LifecycleColumns
+from recollect.projections.lifecycle.lifecycle import Lifecycle, LifecycleColumns
 from recollect.projections.view import View
 from recollect.query.explain.case import Case
 from recollect.query.formula_check import read_by
 from recollect.query.inputs import INPUTS
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.stages.exclude import Exclude
 from recollect.query.stages.look_up import LookUp
 from recollect.query.stages.overlap import Overlap

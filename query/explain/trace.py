@@ -13,7 +13,7 @@ import numpy as np
 from recollect.query.catalogue import inputs_of
 from recollect.query.formula import Formula
 from recollect.query.inputs import read
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.abstain import Abstain
 from recollect.query.stages.any_stage import AnyStage

@@ -4,7 +4,7 @@ import numpy as np
 
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import Count, NonNegative, Share
-from recollect.query.exact import Elementary
+from recollect.query.portable_math import Elementary
 
 
 def floored_decay(

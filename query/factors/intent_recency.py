@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from recollect.projections.columns import FloatArray
-from recollect.query.exact import Elementary
+from recollect.query.portable_math import Elementary
 
 
 def intent_recency(math: Elementary, /, age_hours: FloatArray, *, half_life_hours: float) -> FloatArray:

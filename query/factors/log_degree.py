@@ -4,7 +4,7 @@ import numpy as np
 
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import Positive
-from recollect.query.exact import Elementary
+from recollect.query.portable_math import Elementary
 
 
 def log_degree(math: Elementary, /, degree: FloatArray, *, scale: Positive = 5.0) -> FloatArray:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import NonNegative, Positive
-from recollect.query.exact import Elementary
+from recollect.query.portable_math import Elementary
 
 
 def recency_boost(

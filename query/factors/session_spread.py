@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from recollect.projections.columns import FloatArray
-from recollect.query.exact import Elementary
+from recollect.query.portable_math import Elementary
 
 
 def session_spread(math: Elementary, /, session_spread: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy as np
 from recollect.projections.columns import BoolArray, FloatArray
 from recollect.query.bounds import Count, NonNegative, Share
 from recollect.query.inputs import read
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 

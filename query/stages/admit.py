@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from recollect.projections.columns import distinct
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 

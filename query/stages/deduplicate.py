@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from recollect.query.bounds import Count, Share
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.ordering import best_first
 from recollect.query.stages.stage import Stage

@@ -9,7 +9,7 @@ import numpy as np
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import Count, NonNegative, Share
 from recollect.query.linked import admit_linked
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Reads, Sheet
 from recollect.query.stages.ordering import best_first
 from recollect.query.stages.stage import ScoringStage

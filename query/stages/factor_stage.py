@@ -5,7 +5,7 @@ from __future__ import annotations
 from recollect.projections.columns import FloatArray
 from recollect.query.catalogue import FACTORS, Parameter, dials_of, inputs_of
 from recollect.query.inputs import read
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import ScoringStage
 from recollect.query.versions import unversioned

@@ -8,7 +8,7 @@ from recollect.events.grid import cosine_of, from_bytes
 from recollect.projections.columns import FloatArray
 from recollect.projections.rounding import round12
 from recollect.query.bounds import Share
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Reads, Sheet
 from recollect.query.stages.stage import ScoringStage
 

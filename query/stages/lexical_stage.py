@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.projections.bm25 import DEFAULT_VARIANT, Bm25, Variant
+from recollect.projections.lexical.bm25 import DEFAULT_VARIANT, Bm25, Variant
 from recollect.query.bounds import NonNegative, Share
 from recollect.query.stages.stage import Stage
 

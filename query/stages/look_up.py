@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.query.bounds import Finite
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 

@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 
 from recollect.events.grid import from_bytes
-from recollect.projections.analyzers import ANALYZERS
 from recollect.projections.columns import FloatArray
-from recollect.query.scene import Scene
+from recollect.projections.lexical.analyzers import ANALYZERS
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.lexical_stage import LexicalStage
 from recollect.query.surroundings import names_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.projections.columns import FloatArray
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Reads, Sheet
 from recollect.query.stages.factor_stage import FactorStage
 

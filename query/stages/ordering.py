@@ -9,8 +9,8 @@ import numpy as np
 
 from recollect.projections.rounding import round12_array
 from recollect.query.derivation import below_sources
-from recollect.query.exact import compared
-from recollect.query.scene import Scene
+from recollect.query.portable_math import compared
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 
 

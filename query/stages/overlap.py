@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 from recollect.query.text.stems import family

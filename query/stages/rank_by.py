@@ -8,9 +8,9 @@ import numpy as np
 
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import Count
-from recollect.query.exact import compared
 from recollect.query.inputs import read
-from recollect.query.scene import Scene
+from recollect.query.portable_math import compared
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from recollect.projections.columns import FloatArray, Int32Array
 from recollect.query.bounds import NonNegative
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Reads, Sheet
 from recollect.query.stages.stage import ScoringStage
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from recollect.projections.analyzers import ANALYZERS
+from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.query.bounds import Count, Share
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 from recollect.query.words import normal_form

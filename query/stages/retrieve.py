@@ -12,7 +12,7 @@ from recollect.projections.columns import FloatArray, Int32Array
 from recollect.projections.rounding import round12
 from recollect.query.bounds import Count, Finite, Share
 from recollect.query.channels import CHANNELS
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.lexical_stage import LexicalStage
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import msgspec
 
 from recollect.projections.columns import FloatArray
-from recollect.query.scene import Scene
+from recollect.query.rank_context import Scene
 from recollect.query.sheet import Reads, Sheet
 
 

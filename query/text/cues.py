@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from recollect.projections.analyzers import ANALYZERS
+from recollect.projections.lexical.analyzers import ANALYZERS
 
 FIRST = "unicode61-cjk/1"  # what the classifiers of version 1 split by
 

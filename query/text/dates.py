@@ -17,7 +17,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 from recollect.events.facts import Micros
-from recollect.projections.frozen_unicode import as_unicode_14
+from recollect.projections.lexical.frozen_unicode import as_unicode_14
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from recollect.projections.frozen_unicode import as_unicode_14
+from recollect.projections.lexical.frozen_unicode import as_unicode_14
 from recollect.query.text.cues import FIRST, Cues
 
 NAVIGATIONAL, FACTUAL, CONCEPTUAL, NONE = "NAVIGATIONAL", "FACTUAL", "CONCEPTUAL", "NONE"

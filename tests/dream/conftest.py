@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from recollect.events.facts import AnyFact
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 
 START_US = 1_763_000_000_000_000
 HOUR_US = 3_600_000_000

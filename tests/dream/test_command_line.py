@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from recollect.cli import main
-from recollect.memory import Memory
+from recollect.interfaces.cli.app import main
+from recollect.interfaces.python.memory import Memory
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ import json
 import numpy as np
 import pytest
 
-from recollect.dream.imagined import Imagined
-from recollect.dreaming import DreamOvertaken
+from recollect.dream.what_if import Imagined
+from recollect.engine.dream import DreamOvertaken
 from recollect.events.envelope import encode
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import DreamBegan, DreamEnded, Ingested, Rated
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 
 QUESTION = "which service deploys"
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.events.facts import Ingested, Linked
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import names
 
 SOURCES = (

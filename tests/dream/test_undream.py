@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Linked, Rated
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 
 KINDS = ("note", "session", "decision", "bug", "reference")
 TEXTS = (

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from log_samples import note
+from simulated_disk import SimulatedDisk
 
 from recollect.events.clock import AHEAD_MAX, CLOCK_CORRECTED, ClockAhead
 from recollect.events.envelope import draft
 from recollect.events.facts import ClockCorrected
 from recollect.events.memory_log import MemoryLog
 from recollect.events.segment_log import SegmentLog
-from recollect.events.simulated_disk import SimulatedDisk
 from recollect.events.transfer import TransferableLog, export_lines, import_lines
 
 PATH = Path("/log")

@@ -14,13 +14,13 @@ from random import Random
 
 import pytest
 from log_samples import StepClock, all_numbers, notes, numbers
+from simulated_disk import PowerCut, SimulatedDisk
 
 from recollect.events.envelope import Recorded
 from recollect.events.errors import LogDamaged, LogFailed
 from recollect.events.log import Durability
 from recollect.events.recovery import QUARANTINE
 from recollect.events.segment_log import SegmentLog
-from recollect.events.simulated_disk import PowerCut, SimulatedDisk
 
 PATH = Path("/store/log")
 DURABILITIES: tuple[Durability, ...] = ("durable", "group", "unsafe")

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from log_samples import StepClock, note, notes
+from simulated_disk import PowerCut, SimulatedDisk
 
 from recollect.events.envelope import Recorded
 from recollect.events.erasure import Intent, plan
 from recollect.events.errors import LogDamaged
 from recollect.events.facts import Ingested, Redacted
 from recollect.events.segment_log import SegmentLog
-from recollect.events.simulated_disk import PowerCut, SimulatedDisk
 
 PATH = Path("/log")
 SECRET = "the plaintext nobody may find"

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 import pytest
 from log_samples import StepClock, all_numbers, note, notes
+from simulated_disk import SimulatedDisk
 
 from recollect.events import segment_log
 from recollect.events.errors import InvalidInput, LogDamaged, LogFailed
@@ -24,7 +25,6 @@ from recollect.events.facts import Recovered, Redacted
 from recollect.events.head import HeadFile
 from recollect.events.log import Durability
 from recollect.events.segment_log import SegmentLog
-from recollect.events.simulated_disk import SimulatedDisk
 
 PATH = Path("/store/log")
 T = TypeVar("T")

@@ -9,10 +9,10 @@ from pathlib import Path
 from types import FrameType
 
 from log_samples import StepClock, all_numbers, notes
+from simulated_disk import SimulatedDisk
 
 from recollect.events import segment, segment_index, segment_writer
 from recollect.events.segment_log import SegmentLog
-from recollect.events.simulated_disk import SimulatedDisk
 
 WATCHED = {module.__file__ for module in (segment, segment_index, segment_writer)}
 

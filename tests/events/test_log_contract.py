@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from log_contract import LogContract
 from log_samples import StepClock
+from simulated_disk import SimulatedDisk
 
 from recollect.events.memory_log import MemoryLog
 from recollect.events.segment_log import SegmentLog
-from recollect.events.simulated_disk import SimulatedDisk
 
 
 class TestMemoryLog(LogContract):

@@ -9,13 +9,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from log_samples import StepClock, note, numbers
+from simulated_disk import SimulatedDisk
 
 from recollect.events.errors import HeadMoved
 from recollect.events.facts import Redacted
 from recollect.events.log import Durability
 from recollect.events.memory_log import MemoryLog
 from recollect.events.segment_log import SegmentLog
-from recollect.events.simulated_disk import SimulatedDisk
 
 PATH = Path("/log")
 durabilities: st.SearchStrategy[Durability] = st.sampled_from(["durable", "group", "unsafe"])

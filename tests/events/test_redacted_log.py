@@ -22,7 +22,7 @@ from recollect.events.facts import (
 )
 from recollect.events.memory_log import MemoryLog
 from recollect.events.redacted_log import RedactedLog
-from recollect.events.remains import stripped, without
+from recollect.events.redaction import stripped, without
 
 TEA = Ingested(
     id="tea", content="green", at=5, vector=b"ab", embedder="x", tags=("t",), importance=0.7, session="s"

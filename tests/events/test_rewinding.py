@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from log_samples import notes
+from simulated_disk import SimulatedDisk
 
 from recollect.events.segment_log import SegmentLog
-from recollect.events.simulated_disk import SimulatedDisk
 
 PLACE = Path("/log")
 

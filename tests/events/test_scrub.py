@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from log_samples import StepClock, notes
+from simulated_disk import SimulatedDisk
 
 from recollect.events.erasure import Intent, Overwrite
 from recollect.events.scan import CHUNK_BYTES
 from recollect.events.scrub import scrub, sealed_segments
 from recollect.events.segment_format import HEADER_BYTES
 from recollect.events.segment_log import SegmentLog
-from recollect.events.simulated_disk import SimulatedDisk
 
 LOG = Path("/store/log")
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from log_samples import StepClock, all_numbers, note, notes
+from simulated_disk import SimulatedDisk
 
 from recollect.events.envelope import Draft, draft, new_event_id
 from recollect.events.errors import EventIdReused
 from recollect.events.facts import Forgotten
 from recollect.events.segment_index import Place, SegmentIndex
 from recollect.events.segment_log import SegmentLog
-from recollect.events.simulated_disk import SimulatedDisk
 
 PATH = Path("/log")
 

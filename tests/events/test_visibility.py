@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 from log_samples import StepClock, all_numbers, note, notes
+from simulated_disk import SimulatedDisk
 
 from recollect.events import segment_log
 from recollect.events.batch import prepare
 from recollect.events.errors import HeadMoved, InvalidInput, LogBusy, LogReadOnly
 from recollect.events.segment_log import SegmentLog
-from recollect.events.simulated_disk import SimulatedDisk
 
 PATH = Path("/log")
 WAIT_SECONDS = 120.0

@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 from recollect import Memory
-from recollect.doctor import doctor
-from recollect.embedder import EmbedderMismatch
+from recollect.engine.doctor import doctor
+from recollect.engine.embedding.embedder import EmbedderMismatch
 from recollect.events.errors import RecollectError
 
 from .scenes import QUESTIONS, Place, Scene, toy

@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-import recollect.cli
+import recollect.interfaces.cli.app
 from faults import aftermath
 from faults.scenes import SCENES, Place, Scene, make_store
 
@@ -64,7 +64,7 @@ def perform(scene: Scene, place: Place) -> int:
         return _call(scene.call, place)
     options = ["--store", str(place.store), "--no-daemon", "--embedder", scene.embedder]
     try:
-        recollect.cli.main(args=[*scene.argv(place), *options], prog_name="recollect")
+        recollect.interfaces.cli.app.main(args=[*scene.argv(place), *options], prog_name="recollect")
     except SystemExit as end:
         return int(end.code or 0)
     return 0

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from recollect import Memory
 from recollect.events.facts import Reembedded
-from recollect.projections.sealing import SealPolicy
-from recollect.projections.shard_names import Builder
+from recollect.projections.vectors.sealing import SealPolicy
+from recollect.projections.vectors.shard_names import Builder
 
 QUESTIONS = ("green tea", "postgres port")
 POLICY = SealPolicy(first=16, block=8, ratio=2.0, shard_max=64)

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from recollect.events.facts import Linked, Rated, Superseded
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import names
 
 WORDS = [

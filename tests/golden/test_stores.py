@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 
 STORES = sorted((Path(__file__).parent / "stores").iterdir())
 CHAINS = {"v1": "af49c0e3d7f91ca36b5db34154266a59d7d5c33bd472e56320874839a0fe0f2b"}

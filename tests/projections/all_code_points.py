@@ -15,12 +15,12 @@ _BLOCK = 1_024
 
 
 def main(root: Path) -> None:
-    for name, folder in (("recollect", "interfaces"), ("recollect.projections", "projections")):
+    for name, folder in (("recollect", "src/recollect"), ("recollect.projections", "projections")):
         package = types.ModuleType(name)
         package.__path__ = [str(root / folder)]
         sys.modules[name] = package
-    from recollect.projections.analyzers import ANALYZERS
-    from recollect.projections.frozen_unicode import as_unicode_14
+    from recollect.projections.lexical.analyzers import ANALYZERS
+    from recollect.projections.lexical.frozen_unicode import as_unicode_14
 
     digest, otherwise = hashlib.sha256(), 0
     for start in range(0, 0x110000, _BLOCK):

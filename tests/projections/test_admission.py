@@ -11,7 +11,7 @@ from strategies import DAY, IDS, log_of, logs, projects, sessions, shares, tag_s
 from recollect.events.envelope import Recorded
 from recollect.events.facts import Filters, Ingested, Revised
 from recollect.projections.documents import Documents
-from recollect.projections.lifecycle import Lifecycle
+from recollect.projections.lifecycle.lifecycle import Lifecycle
 
 MEMORY = Ingested(
     id="m", content="", at=10 * DAY, kind="note", importance=0.5, tags=("red", "blue"), entities=("Ann",),

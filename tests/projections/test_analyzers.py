@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from recollect.projections.analyzers import ANALYZERS
-from recollect.projections.stop_words import STOP_WORDS
+from recollect.projections.lexical.analyzers import ANALYZERS
+from recollect.projections.lexical.stop_words import STOP_WORDS
 
 terms_of = ANALYZERS["unicode61-cjk/1"]
 english = ANALYZERS["english/1"]

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from lexical_corpus import corpus, pairs
 
 from recollect.events.errors import InvalidInput
-from recollect.projections.bm25 import DEFAULTS, Bm25, Variant, average_okapi_idf
-from recollect.projections.lexical import Lexical
+from recollect.projections.lexical.bm25 import DEFAULTS, Bm25, Variant, average_okapi_idf
+from recollect.projections.lexical.index import Lexical
 from recollect.projections.rounding import round12
 
 # Few words and short texts: ties, idf floors and repeats are the rule.

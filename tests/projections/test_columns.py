@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.projections.columns import Column, Interner, Table, distinct, dump_strings, load_strings
-from recollect.projections.stringsets import StringSets
+from recollect.projections.string_sets import StringSets
 
 hard_text = st.text(st.sampled_from("ab01\x00\x1b\ud800\udc00é") | st.characters(codec=None), max_size=6)
 

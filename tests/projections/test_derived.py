@@ -6,9 +6,9 @@ import numpy as np
 from strategies import DAY, log_of
 
 from recollect.events.facts import Accessed, Ingested, Revised
-from recollect.projections.derived import DEFAULT_KIND, KINDS, kind_numbers, signal_at, staleness_at
 from recollect.projections.documents import Documents
-from recollect.projections.lifecycle import Lifecycle
+from recollect.projections.lifecycle.derived import DEFAULT_KIND, KINDS, kind_numbers, signal_at, staleness_at
+from recollect.projections.lifecycle.lifecycle import Lifecycle
 
 LOG = log_of(
     Ingested(id="bug", content="", at=0, kind="Bug"),

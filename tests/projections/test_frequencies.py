@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.projections.forward import ForwardIndex
-from recollect.projections.frequencies import DocumentFrequencies
+from recollect.projections.lexical.forward import ForwardIndex
+from recollect.projections.lexical.frequencies import DocumentFrequencies
 
 
 @given(st.lists(st.text("abcdef", max_size=5), max_size=20), st.data())

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.projections import analyzers, unicode_tables
-from recollect.projections.analyzers import ANALYZERS
-from recollect.projections.frozen_unicode import as_unicode_14
+from recollect.projections.lexical import analyzers, unicode_tables
+from recollect.projections.lexical.analyzers import ANALYZERS
+from recollect.projections.lexical.frozen_unicode import as_unicode_14
 
 ROOT = Path(__file__).parents[2]
 EVERY_CODE_POINT = "9c686ea7f0ac9027315282dda7c69c6ef0c4e2a8d48ae163f882192c14c09a1c"

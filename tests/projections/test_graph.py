@@ -11,7 +11,7 @@ from recollect.events.envelope import Recorded
 from recollect.events.facts import Cluster, Clustered, Ingested, Linked, Unlinked
 from recollect.projections.columns import State
 from recollect.projections.documents import Documents
-from recollect.projections.graph import Edge, Graph, Reached
+from recollect.projections.graph.graph import Edge, Graph, Reached
 
 NAMES = "abcde"
 MEMORIES = [Ingested(id=name, content="", at=0) for name in NAMES]

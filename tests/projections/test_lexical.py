@@ -15,10 +15,10 @@ from strategies import log_of, logs
 from recollect.events.envelope import Recorded
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import AnyFact, Forgotten, Ingested, Reembedded, Restored, Revised
-from recollect.projections.bm25 import DEFAULTS, Bm25
 from recollect.projections.columns import BoolArray, Int32Array
 from recollect.projections.documents import Documents
-from recollect.projections.lexical import Lexical, LexicalHits
+from recollect.projections.lexical.bm25 import DEFAULTS, Bm25
+from recollect.projections.lexical.index import Lexical, LexicalHits
 from recollect.projections.rounding import round12
 
 IDS = [f"m{number}" for number in range(12)]

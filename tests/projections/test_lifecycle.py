@@ -36,8 +36,8 @@ from recollect.events.facts import (
 )
 from recollect.projections.columns import State
 from recollect.projections.documents import Documents
-from recollect.projections.lifecycle import Lifecycle
-from recollect.projections.lifecycle_state import EVENTS_MAX, LifecycleState
+from recollect.projections.lifecycle.lifecycle import Lifecycle
+from recollect.projections.lifecycle.state import EVENTS_MAX, LifecycleState
 
 TEA = Ingested(id="tea", content="green tea", at=5 * DAY, session="s0")
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.events.facts import Accessed
-from recollect.projections.usage import Usage
+from recollect.projections.lifecycle.usage import Usage
 
 ACCESS = Accessed(ids=("x",), at=0)
 

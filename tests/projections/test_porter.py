@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from recollect.projections.porter import stem
+from recollect.projections.lexical.porter import stem
 
 # The examples of Porter's paper, step by step, each carried through all the steps.
 PAPER = {

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.projections.forward import ForwardIndex
-from recollect.projections.postings import Postings, TermPostings, count_terms
+from recollect.projections.lexical.forward import ForwardIndex
+from recollect.projections.lexical.postings import Postings, TermPostings, count_terms
 
 WORDS = "abcdef"
 

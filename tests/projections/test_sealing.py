@@ -15,9 +15,9 @@ from recollect.events.envelope import Recorded
 from recollect.events.facts import AnyFact, Forgotten, Ingested, ShardRetired, ShardSealed
 from recollect.events.grid import quantize, to_bytes
 from recollect.projections.documents import Documents
-from recollect.projections.sealing import Sealer, SealPlan, SealPolicy, plan, seal_event_id
-from recollect.projections.shard_names import Builder
-from recollect.projections.vectors import Vectors
+from recollect.projections.vectors.index import Vectors
+from recollect.projections.vectors.sealing import Sealer, SealPlan, SealPolicy, plan, seal_event_id
+from recollect.projections.vectors.shard_names import Builder
 
 POLICY = SealPolicy(block=10, ratio=2.0, shard_max=1_000)
 TINY = Builder(M=4, ef_construction=16, seed=1, ef_per_100=100, ef_min=2)
@@ -161,7 +161,7 @@ def test_the_thread_seals_what_is_due_when_it_is_woken(tmp_path):
 
 
 def test_stopping_gives_up_a_build_and_publishes_nothing(monkeypatch):
-    monkeypatch.setattr("recollect.projections.shards._SLICE_ROWS", 1)
+    monkeypatch.setattr("recollect.projections.vectors.shards._SLICE_ROWS", 1)
     log = Log()
     log.ingest(0, 200)
     begun, seen = threading.Event(), list[int]()

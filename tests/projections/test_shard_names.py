@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from recollect.projections.shard_names import Builder, Glance, UnknownBuilder
+from recollect.projections.vectors.shard_names import Builder, Glance, UnknownBuilder
 
 
 def test_a_builder_is_read_back_from_its_name():

@@ -13,10 +13,10 @@ import pytest
 from recollect.events.facts import ShardSealed
 from recollect.events.grid import GRID, quantize
 from recollect.projections.columns import Int32Array
-from recollect.projections.shard_cache import ShardCache, ShardMismatch, ShardUnavailable
-from recollect.projections.shard_names import Builder
-from recollect.projections.shards import BuildStopped, Shard, build_shard
-from recollect.projections.space import Float32Array
+from recollect.projections.vectors.shard_cache import ShardCache, ShardMismatch, ShardUnavailable
+from recollect.projections.vectors.shard_names import Builder
+from recollect.projections.vectors.shards import BuildStopped, Shard, build_shard
+from recollect.projections.vectors.space import Float32Array
 
 ROWS = 2_500
 DIMENSIONS = 24
@@ -83,7 +83,7 @@ def test_two_builds_of_the_same_rows_have_the_same_bytes(tmp_path, block, shard)
 
 
 def test_building_in_slices_changes_nothing(tmp_path, block, shard, monkeypatch):
-    monkeypatch.setattr("recollect.projections.shards._SLICE_ROWS", 7)
+    monkeypatch.setattr("recollect.projections.vectors.shards._SLICE_ROWS", 7)
     assert ShardCache(None).add(build_shard(block, BUILDER)) == ShardCache(tmp_path).add(shard)
 
 

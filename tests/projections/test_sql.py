@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from strategies import DAY, log_of, logs
 from travel_world import Hours, tell
 
-from recollect.cli import main
+from recollect.engine.moments import to_datetime
 from recollect.events.envelope import Recorded
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.facts import (
@@ -40,13 +40,13 @@ from recollect.events.facts import (
     Revised,
     Unlinked,
 )
-from recollect.memory import Memory
-from recollect.projections.lifecycle import LifecycleState
-from recollect.projections.sql import SqlFace, export_parquet
-from recollect.projections.sql_rows import json, spelled_out
-from recollect.projections.sql_schema import SHOWN_TABLES, STATE_COLUMNS
+from recollect.interfaces.cli.app import main
+from recollect.interfaces.python.memory import Memory
+from recollect.projections.lifecycle.lifecycle import LifecycleState
+from recollect.projections.sql.face import SqlFace, export_parquet
+from recollect.projections.sql.rows import json, spelled_out
+from recollect.projections.sql.schema import SHOWN_TABLES, STATE_COLUMNS
 from recollect.projections.view import Projections
-from recollect.when import to_datetime
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 
@@ -337,7 +337,7 @@ def test_a_query_without_end_is_ended_and_the_next_is_answered(query: str):
 
 
 def test_a_query_that_cannot_be_interrupted_is_left_to_itself_and_the_next_is_answered(monkeypatch):
-    monkeypatch.setattr("recollect.projections.sql_limits.GRACE_S", 0.0)
+    monkeypatch.setattr("recollect.projections.sql.limits.GRACE_S", 0.0)
     with Memory.open(":memory:", embedder="hash") as memory:
         memory.remember("tea", id="a")
         with pytest.raises(InvalidInput, match="longer than"):
@@ -357,7 +357,7 @@ def test_a_query_that_ctrl_c_does_not_end_is_left_to_itself_and_the_next_is_answ
         at_work = memory._sql
         monkeypatch.setattr(at_work, "_read", lambda *_: let_go.wait())
         with monkeypatch.context() as patched:
-            patched.setattr("recollect.projections.sql_limits.threading", Threading(Interrupted))
+            patched.setattr("recollect.projections.sql.limits.threading", Threading(Interrupted))
             with pytest.raises(KeyboardInterrupt):
                 memory.sql("SELECT 1")
         assert at_work.abandoned
@@ -381,7 +381,7 @@ def test_a_query_may_use_so_much_memory_and_the_next_is_answered(query: str, mon
 
 
 def test_an_answer_is_not_built_beyond_a_size(monkeypatch):
-    monkeypatch.setattr("recollect.projections.sql_limits.ANSWER_BYTES_MAX", 1_000_000)
+    monkeypatch.setattr("recollect.projections.sql.limits.ANSWER_BYTES_MAX", 1_000_000)
     with told(Ingested(id="a", content="x", at=0)) as world:
         for query in ("FROM range(1_000_000_000)", "SELECT repeat('x', 900_000) FROM range(3)"):
             with pytest.raises(InvalidInput, match="LIMIT"):

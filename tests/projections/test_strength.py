@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.events.facts import Downscaled
-from recollect.projections.strength import Downscales
+from recollect.projections.lifecycle.strength import Downscales
 
 factors = st.floats(0.0, 1.25) | st.sampled_from((0.95, 0.9, 1.0))
 floors = st.sampled_from((0.0, 0.01, 0.3))

@@ -29,11 +29,11 @@ from recollect.events.facts import (
 from recollect.events.grid import GRID, GridArray, quantize, to_bytes
 from recollect.projections.columns import BoolArray, Int32Array, State
 from recollect.projections.documents import Documents
-from recollect.projections.nearest import VectorHits, best
 from recollect.projections.rounding import round12
-from recollect.projections.sealing import Sealer, SealPolicy
-from recollect.projections.shard_names import Builder
-from recollect.projections.vectors import Vectors
+from recollect.projections.vectors.index import Vectors
+from recollect.projections.vectors.nearest import VectorHits, best
+from recollect.projections.vectors.sealing import Sealer, SealPolicy
+from recollect.projections.vectors.shard_names import Builder
 
 TINY = Builder(M=4, ef_construction=16, seed=1, ef_per_100=100, ef_min=2)
 
@@ -468,7 +468,7 @@ def test_a_checkpoint_is_taken_over_without_a_copy_of_the_matrix():
 
 
 def test_more_rows_than_one_chunk_are_found_and_dumped(monkeypatch):
-    monkeypatch.setattr("recollect.projections.space.CHUNK_SLOTS", 16)
+    monkeypatch.setattr("recollect.projections.vectors.space.CHUNK_SLOTS", 16)
     facts = [memory(f"m{n:03}", v) for n, v in enumerate(clustered(75, 5, seed=9))]
     whole, loaded = folded(facts), reopened(facts, 40, None)
     for at in (10, 50, 75):

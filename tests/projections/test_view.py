@@ -16,7 +16,7 @@ from recollect.events.envelope import Recorded
 from recollect.events.facts import EmbedderAdopted, Ingested, Question
 from recollect.events.grid import quantize, to_bytes
 from recollect.projections import checkpoints
-from recollect.projections.bm25 import Bm25
+from recollect.projections.lexical.bm25 import Bm25
 from recollect.projections.view import Projections
 from recollect.query.formula import built_in
 from recollect.query.ranking import rank

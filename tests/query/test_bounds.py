@@ -16,14 +16,14 @@ from formula_strategies import World, formulas, worlds
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
+from recollect.engine.validate import QUERY_CHARACTERS_MAX
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import FormulaAdopted, Recalled
-from recollect.memory import Memory
-from recollect.projections import matches, selection
+from recollect.interfaces.python.memory import Memory
+from recollect.projections.lexical import matches, selection
 from recollect.query.finite import NotFinite
 from recollect.query.formula import Formula, InvalidFormula, build, built_in, from_canonical, load, parse
 from recollect.query.ranking import rank
-from recollect.validate import QUERY_CHARACTERS_MAX
 
 RETRIEVE = {"op": "retrieve", "channel": "lexical"}
 WEIGH = {"op": "weigh", "weights": {"lexical": 1.0}}

@@ -22,7 +22,7 @@ from small_world import (
 )
 
 from recollect.events.facts import Accessed, Forgotten, Previous
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import Formula, InvalidFormula, built_in, parse
 
 K = 60

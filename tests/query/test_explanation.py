@@ -29,9 +29,9 @@ from recollect.events.facts import (
     Superseded,
 )
 from recollect.events.grid import quantize, to_bytes
-from recollect.projections.nearest import Search
 from recollect.projections.rounding import round12
-from recollect.projections.vectors import Vectors
+from recollect.projections.vectors.index import Vectors
+from recollect.projections.vectors.nearest import Search
 from recollect.query.explain.counterfactual import with_weight
 from recollect.query.explain.explaining import explain
 from recollect.query.explain.ranges import range_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 
 FORMULA = """
 name = "labelled"

@@ -20,7 +20,7 @@ from recollect.events.facts import (
     Recalled,
     Unlinked,
 )
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import built_in
 from recollect.query.stages.boost import Boost
 from recollect.query.stages.weigh import Weigh

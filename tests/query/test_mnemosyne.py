@@ -10,7 +10,7 @@ import pytest
 from small_world import HOUR, NOW, World, candidates, column, cosine, digits12, memory, vector
 
 from recollect.events.errors import InvalidInput
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import built_in
 
 QUERY = vector(3, 1, 0)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.memory import Memory
-from recollect.minilm import MiniLm
+from recollect.engine.embedding.minilm import MiniLm
+from recollect.interfaces.python.memory import Memory
 
 NOW = "2026-06-01T00:00:00Z"
 QUESTION = "where are auth sessions stored?"

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recollect.memory import Memory
-from recollect.projections.bm25 import DEFAULTS, VARIANTS, Bm25
+from recollect.interfaces.python.memory import Memory
+from recollect.projections.lexical.bm25 import DEFAULTS, VARIANTS, Bm25
 from recollect.query.catalogue import FACTORS, complete, dials_of, inputs_of
-from recollect.query.exact import LIBM, PORTABLE
 from recollect.query.formula import InvalidFormula, built_in, from_canonical, names, parse
+from recollect.query.portable_math import LIBM, PORTABLE
 from recollect.query.stages.factor_stage import FactorStage
 from recollect.query.stages.lexical_stage import LexicalStage
 

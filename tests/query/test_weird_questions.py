@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from recollect.memory import Memory
+from recollect.engine.validate import QUERY_CHARACTERS_MAX
+from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import names
-from recollect.validate import QUERY_CHARACTERS_MAX
 
 WEIRD = {
     "empty": "",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.msgpack import Decoder
 
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 from recollect.replay import parallel
 from recollect.replay.parallel import WORTHWHILE, each
 

@@ -23,11 +23,11 @@ from recollect.events.facts import (
     Revised,
     Superseded,
 )
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 from recollect.query import formula as formulas
-from recollect.replay.bisect import SAMPLES
-from recollect.replay.inquiry import Moment
-from recollect.replay.turns import TOUCHES_MAX
+from recollect.replay.changes.bisect import SAMPLES
+from recollect.replay.changes.bisect_probes import TOUCHES_MAX
+from recollect.replay.changes.inquiry import Moment
 
 CONTINUED = """
 name = "continued"

@@ -13,13 +13,13 @@ from travel_world import DAY, QUERY, START, Hours, histories, tell, world
 
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import Accessed, Consolidated, EmbedderAdopted, Linked, Reembedded, StrengthChange
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 from recollect.query import formula as formulas
 from recollect.query.ranking import rank
-from recollect.replay.changes import CAUSES, Change
-from recollect.replay.hybrid import HybridView, Mix
-from recollect.replay.inquiry import Moment
-from recollect.replay.shapley import shapley
+from recollect.replay.changes.hybrid import HybridView, Mix
+from recollect.replay.changes.inquiry import Moment
+from recollect.replay.changes.shapley import shapley
+from recollect.replay.changes.why_changed import CAUSES, Change
 
 BY_SCORE = """
 name = "by-score"
@@ -213,7 +213,7 @@ def test_the_embedder_is_named(memory: Memory):
     again = tell(memory, Reembedded(embedder="hash/2", vectors=(("a", far), ("b", near), ("c", near))))
     inquiry = memory._inquiry(QUERY, {}, now=START)
     inquiry._vectors["hash/2"] = near
-    from recollect.replay.changes import why_changed
+    from recollect.replay.changes.why_changed import why_changed
 
     log = memory._store.log
     change = why_changed(log, inquiry, "a", Moment(since, START), Moment(again, START))

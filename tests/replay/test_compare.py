@@ -14,17 +14,17 @@ from compared_stores import Hourly, contents, erased_from, live, written_formula
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.cli import main
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Rated, Recalled
-from recollect.memory import Memory
+from recollect.interfaces.cli.app import main
+from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import built_in, load, names
 from recollect.query.ranking import rank
 from recollect.query.ranking_metrics import churn_at, rbo
-from recollect.replay.compare import metric_names
-from recollect.replay.judgements import from_events, parse_qrels
-from recollect.replay.limits import parse_limit
-from recollect.replay.significance import bootstrap_interval, randomisation_p
+from recollect.replay.compare.compare import metric_names
+from recollect.replay.compare.judgements import from_events, parse_qrels
+from recollect.replay.compare.limits import parse_limit
+from recollect.replay.compare.significance import bootstrap_interval, randomisation_p
 
 
 @pytest.fixture(scope="module")

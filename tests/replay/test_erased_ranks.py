@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from travel_world import QUERY, Hours
 
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 from recollect.replay.why import NothingLeftToExplain
 
 EMBEDDER, A, B, C = 1, 2, 3, 4

@@ -13,16 +13,16 @@ from compared_stores import Hourly, contents, erased_from, live, written_formula
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.cli import main
 from recollect.events.envelope import Recorded
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Accessed, FormulaAdopted, Recalled
 from recollect.events.segment_log import SegmentLog
-from recollect.memory import Memory
+from recollect.interfaces.cli.app import main
+from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import load, names
-from recollect.replay.following import follow
-from recollect.replay.fork import fork
-from recollect.replay.fork_note import read_note
+from recollect.replay.fork.following import follow
+from recollect.replay.fork.fork import fork
+from recollect.replay.fork.note import read_note
 
 
 @pytest.fixture(scope="module")

@@ -10,14 +10,14 @@ import pytest
 from click.testing import CliRunner
 from compared_stores import LATER, Hourly, contents, live, scattered
 
-from recollect import reembedding
-from recollect.cli import main
-from recollect.embedder import PROBE_TEXT, EmbedderFailed, EmbedderMismatch
+from recollect.engine import reembed as reembedding
+from recollect.engine.embedding.embedder import PROBE_TEXT, EmbedderFailed, EmbedderMismatch
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Cluster, Clustered, EmbedderAdopted, Ingested, Recalled, Reembedded
 from recollect.events.grid import from_bytes, norm2, quantize, to_bytes
 from recollect.events.segment_log import SegmentLog
-from recollect.memory import Memory
+from recollect.interfaces.cli.app import main
+from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import names
 
 

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from travel_world import DAY, QUERY, START, Hours, histories, tell, texts, world
 
-from recollect.answers import Answer
+from recollect.engine.answers import Answer
+from recollect.engine.embedding.hash import HashEmbedder
+from recollect.engine.moments import to_datetime
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import EmbedderAdopted, Ingested, Reembedded
-from recollect.hash_embedder import HashEmbedder
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 from recollect.query import formula as formulas
-from recollect.when import to_datetime
 
 
 @contextmanager

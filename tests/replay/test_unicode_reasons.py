@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recollect.doctor import doctor
+from recollect.engine.doctor import doctor
 from recollect.events.facts import Recalled
-from recollect.memory import Memory
-from recollect.projections import lexical
+from recollect.interfaces.python.memory import Memory
+from recollect.projections.lexical import index as lexical
 from recollect.query.formula import Formula, parse
 
 PINK_HEART = "\U0001fa77"  # came with Unicode 15: no term on Python 3.11, one on 3.13

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.engine.store import Store
 from recollect.events.envelope import draft
 from recollect.events.errors import LogDamaged
 from recollect.events.facts import Accessed, Downscaled, DreamBegan, DreamEnded, Recalled, Superseded
-from recollect.memory import Memory
-from recollect.store import Store
+from recollect.interfaces.python.memory import Memory
 
 WORDS = ["auth", "session", "postgres", "redis", "deploy", "tuesday", "billing", "stripe", "cookie", "login"]
 
@@ -144,7 +144,7 @@ def test_rankings_replay_exactly_in_another_process(tmp_path: Path):
             player.forget(n)
     script = """
 import json, sys
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 with Memory.open(sys.argv[1], embedder=None) as memory:
     report = memory.verify()
     print(json.dumps([report.exact, report.checked]))

@@ -11,7 +11,7 @@ import pytest
 from recollect.events.envelope import draft
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import Recalled, Superseded
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 from recollect.query.explanation import reproduce
 from recollect.query.formula import built_in, from_canonical, names
 from recollect.replay.why import NothingLeftToExplain, why, why_not

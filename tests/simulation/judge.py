@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from recollect import Memory
-from recollect.doctor import examine
-from recollect.doctor_caches import _differs
+from recollect.engine.doctor import examine
+from recollect.engine.doctor_caches import _differs
+from recollect.engine.store import Store
 from recollect.events.errors import RecollectError
 from recollect.events.facts import Erased, Ingested, Question, Redacted, Revised
 from recollect.events.segment_log import SegmentLog
 from recollect.query.ranking import rank
 from recollect.replay.verify import verify
-from recollect.store import Store
 
 from .machine import Machine
 from .world import DIMENSIONS, FORMULA, WORDS, World, embedder_named, token_of

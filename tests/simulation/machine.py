@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from recollect.events.simulated_disk import PowerCut, SimulatedDisk
+from tests.simulated_disk import PowerCut, SimulatedDisk
 
 from .scheduler import Scheduler
 

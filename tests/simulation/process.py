@@ -8,11 +8,11 @@ from contextlib import suppress
 
 from recollect import Memory
 from recollect.dream.schedule import Schedule
-from recollect.dreaming import DreamOvertaken
-from recollect.embedder import EmbedderMismatch
+from recollect.engine.dream import DreamOvertaken
+from recollect.engine.dream_schedule import Dreams
+from recollect.engine.embedding.embedder import EmbedderMismatch
 from recollect.events.errors import InvalidInput, LogDamaged, RecollectError, UnknownMemory
 from recollect.events.facts import Clustered
-from recollect.scheduled import Dreams
 
 from . import judge
 from .machine import ERRORS, Accident, Incarnation, Machine, Stopped

@@ -13,11 +13,11 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from recollect import reembedding
+from recollect.engine import reembed as reembedding
 from recollect.events.envelope import Draft, encode
 from recollect.events.facts import Redacted
 from recollect.events.segment_log import SegmentLog
-from recollect.projections import sealing
+from recollect.projections.vectors import sealing
 
 from . import judge, seams
 from .machine import Incarnation, Machine

@@ -21,8 +21,8 @@ from unittest.mock import patch
 
 from recollect.events.disk import RealDisk
 from recollect.events.segment_log import SegmentLog
-from recollect.projections.sealing import Sealer
-from recollect.projections.shards import Shard
+from recollect.projections.vectors.sealing import Sealer
+from recollect.projections.vectors.shards import Shard
 from recollect.query import ranking
 
 from .machine import Incarnation, Machine

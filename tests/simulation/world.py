@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recollect.embedder import Embedder, Embeddings
+from recollect.engine.embedding.embedder import Embedder, Embeddings
 from recollect.events.grid import quantize, to_bytes
-from recollect.projections.sealing import SealPolicy
-from recollect.projections.shard_names import Builder
+from recollect.projections.vectors.sealing import SealPolicy
+from recollect.projections.vectors.shard_names import Builder
 from recollect.query.formula import parse
 
 WORDS = [

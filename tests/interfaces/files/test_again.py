@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.engine.store import system_clock
 from recollect.events.errors import HeadMoved
-from recollect.files import applying
-from recollect.memory import Memory
-from recollect.store import system_clock
+from recollect.interfaces.files import applying
+from recollect.interfaces.python.memory import Memory
 
 Open = Callable[..., Memory]
 SAMPLES = Path(__file__).parents[2] / "golden" / "foreign"
@@ -239,7 +239,7 @@ def test_killed_in_the_middle_and_run_again_is_one_clean_run(open_memory: Open, 
     path = rows(tmp_path / "rows.jsonl", 700)
     script = f"""
 import os, signal
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 memory = Memory.open({str(tmp_path / "store")!r}, embedder="hash")
 def die(done, total):
     if memory.store.log.head > {applying.BATCH}:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from recollect.cli import main
-from recollect.memory import Memory
+from recollect.interfaces.cli.app import main
+from recollect.interfaces.python.memory import Memory
 
 SAMPLES = Path(__file__).parents[2] / "golden" / "foreign"
 Run = Callable[..., Result]

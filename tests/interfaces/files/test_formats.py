@@ -15,7 +15,7 @@ import pytest
 
 from recollect.events.errors import InvalidInput
 from recollect.events.transfer import NotImportable
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 
 Open = Callable[..., Memory]
 SAMPLES = Path(__file__).parents[2] / "golden" / "foreign"

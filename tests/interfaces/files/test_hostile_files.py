@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from recollect import regular_files
+from recollect.engine import regular_files
 from recollect.events.errors import InvalidInput
-from recollect.files import csv_rows, sources
-from recollect.memory import Memory
-from recollect.yaml_block import Refused, load_yaml
+from recollect.interfaces.common.yaml_block import Refused, load_yaml
+from recollect.interfaces.files import csv_rows, sources
+from recollect.interfaces.python.memory import Memory
 
 BOMB = "\n".join(
     ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))]
@@ -81,7 +81,7 @@ def test_a_file_that_is_replaced_before_it_is_opened_is_not_waited_for(
         os.mkfifo(victim)
     elif swap == "link":
         victim.symlink_to("/etc/passwd")
-    monkeypatch.setattr("recollect.files.basic_memory.files_under", lambda *_, **__: found)
+    monkeypatch.setattr("recollect.interfaces.files.basic_memory.files_under", lambda *_, **__: found)
     done = memory.import_(tmp_path, format="basic-memory")
     assert done.remembered == 2
     assert [problem.where for problem in done.problems] == ["b.md"]

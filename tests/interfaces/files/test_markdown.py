@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recollect.events.errors import InvalidInput
-from recollect.files import markdown_export, pages
-from recollect.memory import Memory
+from recollect.interfaces.files import markdown_export, pages
+from recollect.interfaces.python.memory import Memory
 
 Open = Callable[..., Memory]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from recollect.events.errors import InvalidInput
-from recollect.files.moments import moment
-from recollect.files.rows import parse_mapping
-from recollect.memory import Memory
+from recollect.interfaces.files.foreign_times import moment
+from recollect.interfaces.files.rows import parse_mapping
+from recollect.interfaces.python.memory import Memory
 
 Open = Callable[..., Memory]
 TABLES = Path(__file__).parents[2] / "golden" / "foreign" / "tables"

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from recollect.events.facts import AnyFact
-from recollect.folders.chunks import chunks_of
-from recollect.folders.folder import Folder
-from recollect.folders.keeper import Keeper, Settings
-from recollect.folders.names import prefix_of
-from recollect.folders.reading import Timing
-from recollect.folders.report import WatchReport
-from recollect.memory import Memory
-from recollect.watching import _Port
+from recollect.interfaces.folders.chunks import chunks_of
+from recollect.interfaces.folders.folder import Folder
+from recollect.interfaces.folders.folder_sync import Keeper, Settings
+from recollect.interfaces.folders.names import prefix_of
+from recollect.interfaces.folders.reading import Timing
+from recollect.interfaces.folders.report import WatchReport
+from recollect.interfaces.python.memory import Memory
+from recollect.interfaces.python.watching import _Port
 
 AT_ONCE = Timing(settle_s=0, grace_s=0)
 

@@ -9,7 +9,7 @@ import pytest
 from kept_folder import ids_at, keep, write
 
 from recollect.events.errors import InvalidInput
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 
 SKIPPED = "written by export"
 
@@ -50,9 +50,9 @@ def test_pages_that_were_taken_for_notes_before_are_forgotten_though_they_look_a
     for path in notes.iterdir():
         os.utime(path, (1, 1))
     with monkeypatch.context() as older:
-        older.setattr("recollect.folders.front_matter.is_page", lambda _: False)
-        older.setattr("recollect.folders.looks.READER", 1)
-        older.setattr("recollect.folders.looks._TICK_NS", -1)
+        older.setattr("recollect.interfaces.folders.front_matter.is_page", lambda _: False)
+        older.setattr("recollect.interfaces.folders.file_cache.READER", 1)
+        older.setattr("recollect.interfaces.folders.file_cache._TICK_NS", -1)
         assert keep(memory, notes).ingested == 2
         assert keep(memory, notes).unchanged == 2
     (taken,) = ids_at(memory, notes, "acme.md")

@@ -10,11 +10,11 @@ import pytest
 from kept_folder import expected, facts_after, held, ids_at, keep, keeper_of, write
 
 from recollect.events.facts import Recalled
-from recollect.folders.folder import Folder
-from recollect.folders.lease import FolderBusy, lease
-from recollect.folders.reading import Timing, settle
-from recollect.folders.scan import look_at
-from recollect.memory import Memory
+from recollect.interfaces.folders.folder import Folder
+from recollect.interfaces.folders.lease import FolderBusy, lease
+from recollect.interfaces.folders.reading import Timing, settle
+from recollect.interfaces.folders.scan import look_at
+from recollect.interfaces.python.memory import Memory
 
 NOTES = {f"{n}.md": f"# N{n}\n\nText {n}.\n" for n in range(6)}
 
@@ -140,7 +140,9 @@ class TestTrouble:
         assert trouble.path == "b.md"
         assert "not YAML" in trouble.reason
         read = []
-        monkeypatch.setattr("recollect.folders.reading.chunks_of", lambda path, data: read.append(path) or ())
+        monkeypatch.setattr(
+            "recollect.interfaces.folders.reading.chunks_of", lambda path, data: read.append(path) or ()
+        )
         (again,) = keep(memory, notes).quarantined
         assert again == trouble
         assert "b.md" not in read
@@ -245,7 +247,7 @@ class TestOthers:
     def test_recalls_during_a_run_neither_stop_it_nor_make_it_write_twice(
         self, notes: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr("recollect.folders.writing._BATCH", 2)
+        monkeypatch.setattr("recollect.interfaces.folders.writing._BATCH", 2)
         write(notes, NOTES)
         embed = memory._with_vectors
 
@@ -263,8 +265,8 @@ class TestOthers:
     ):
         from contextlib import nullcontext
 
-        monkeypatch.setattr("recollect.folders.keeper.lease", lambda *_, **__: nullcontext())
-        monkeypatch.setattr("recollect.folders.writing._BATCH", 3)
+        monkeypatch.setattr("recollect.interfaces.folders.folder_sync.lease", lambda *_, **__: nullcontext())
+        monkeypatch.setattr("recollect.interfaces.folders.writing._BATCH", 3)
         write(notes, {f"{n}.md": f"# N{n}\n\nText {n % 7}. See [[{n + 1}]]\n" for n in range(40)})
         memories = [Memory.open(tmp_path / "store", embedder="hash") for _ in range(2)]
         threads = [threading.Thread(target=keep, args=(memory, notes)) for memory in memories]

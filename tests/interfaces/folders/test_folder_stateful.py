@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from kept_folder import expected, held, ids_at, keeper_of
 
-from recollect.folders import looks, writing
-from recollect.folders.keeper import Keeper
-from recollect.memory import Memory
-from recollect.store import Store
+from recollect.engine.store import Store
+from recollect.interfaces.folders import file_cache as looks
+from recollect.interfaces.folders import writing
+from recollect.interfaces.folders.folder_sync import Keeper
+from recollect.interfaces.python.memory import Memory
 
 NAMES = ("a.md", "b.md", "d/a.md", "d/e/c.txt", "é è.md", "d/x.png", ".hidden.md")
 TAKEN = {".md", ".txt"}

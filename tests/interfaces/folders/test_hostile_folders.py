@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from test_chunks import pdf_of
 
-from recollect.folders import pdf, reading
-from recollect.folders.chunk import Unreadable
-from recollect.folders.chunks import chunks_of
-from recollect.folders.scan import look_of
-from recollect.memory import Memory
+from recollect.interfaces.folders import pdf, reading
+from recollect.interfaces.folders.chunk import Unreadable
+from recollect.interfaces.folders.chunks import chunks_of
+from recollect.interfaces.folders.scan import look_of
+from recollect.interfaces.python.memory import Memory
 
 
 def test_links_pipes_and_sockets_are_skipped_and_counted(memory: Memory, tmp_path: Path):

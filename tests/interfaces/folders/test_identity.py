@@ -11,7 +11,7 @@ import pytest
 from kept_folder import facts_after, held, ids_at, keep, keeper_of, write
 
 from recollect.events.facts import Forgotten, Ingested, Linked, Restored, Revised, Unlinked
-from recollect.memory import Memory
+from recollect.interfaces.python.memory import Memory
 
 AUTH = "# Auth\n\nIntro.\n\n## Sessions\n\nIn Postgres.\n\n## Keys\n\nRotated monthly.\n"
 
@@ -143,7 +143,7 @@ class TestRenames:
     def test_a_file_edited_and_renamed_at_once_is_known_by_its_inode(
         self, memory: Memory, notes: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr("recollect.folders.looks._TICK_NS", 0)
+        monkeypatch.setattr("recollect.interfaces.folders.file_cache._TICK_NS", 0)
         write(notes, {"a.txt": "one two three four five six seven"})
         keep(memory, notes)
         ids = ids_at(memory, notes, "a.txt")

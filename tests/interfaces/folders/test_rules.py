@@ -9,11 +9,11 @@ import pytest
 from kept_folder import held, keep, write
 
 from recollect.events.errors import InvalidInput
-from recollect.folders.links import Link, links_in
-from recollect.folders.names import parse_source, shown, source_of
-from recollect.folders.rules import Rules
-from recollect.folders.scan import scan
-from recollect.memory import Memory
+from recollect.interfaces.folders.links import Link, links_in
+from recollect.interfaces.folders.names import parse_source, shown, source_of
+from recollect.interfaces.folders.rules import Rules
+from recollect.interfaces.folders.scan import scan
+from recollect.interfaces.python.memory import Memory
 
 
 def taken(folder: Path, **options: object) -> set[str]:

@@ -17,8 +17,8 @@ import pytest
 from click.testing import CliRunner
 from kept_folder import AT_ONCE, expected, held, keep, write
 
-from recollect.cli import main
-from recollect.memory import Memory
+from recollect.interfaces.cli.app import main
+from recollect.interfaces.python.memory import Memory
 
 BURST = 5_000
 WAIT_S = 120.0
@@ -184,7 +184,7 @@ def test_the_last_report_counts_the_files_that_came_and_went_meanwhile(
         write(notes, {"bad.md": "mended", "worse.md": "---\n[\n---\n"})
         yield {str(root / "bad.md"), str(root / "worse.md")}
 
-    monkeypatch.setattr("recollect.folders.watcher.hints", hints)
+    monkeypatch.setattr("recollect.interfaces.folders.watcher.hints", hints)
     report = memory.watch(notes, timing=AT_ONCE)
     present = {"renamed.md", "b.md", "c.md", "new.md", "bad.md", "worse.md"}
     assert {path.name for path in notes.glob("*.md")} == present

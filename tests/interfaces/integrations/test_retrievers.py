@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from recollect.async_memory import AsyncMemory
 from recollect.events.errors import InvalidInput
-from recollect.memory import Memory
+from recollect.interfaces.python.async_memory import AsyncMemory
+from recollect.interfaces.python.memory import Memory
 
 QUESTION = "where are auth sessions stored?"
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from recollect.async_memory import AsyncMemory
-from recollect.memory import Memory
+from recollect.interfaces.python.async_memory import AsyncMemory
+from recollect.interfaces.python.memory import Memory
 from recollect.web.app import application
 from recollect.web.forms import Serving
 

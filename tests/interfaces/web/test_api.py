@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.async_memory import AsyncMemory
-from recollect.cli import main
-from recollect.memory import Memory
+from recollect.interfaces.cli.app import main
+from recollect.interfaces.python.async_memory import AsyncMemory
+from recollect.interfaces.python.memory import Memory
 from recollect.web import recorded
 from recollect.web.app import application
 from recollect.web.forms import Serving

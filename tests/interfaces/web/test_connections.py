@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 
-from recollect.web.connections import ACCEPTED_AT_ONCE, Limits, Server, protocol
+from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, Limits, Server, protocol
 
 GENEROUS_S = 60
 """How long a test waits for what must happen; it happens after the tiny limits below."""

@@ -15,8 +15,8 @@ from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
 from recollect.events.errors import InvalidInput
-from recollect.web.bucket import Buckets
-from recollect.web.guard import guarded, is_loopback
+from recollect.interfaces.common.http.bucket import Buckets
+from recollect.interfaces.common.http.guard import guarded, is_loopback
 
 HERE = "http://127.0.0.1:8377"
 

@@ -1,0 +1,186 @@
+"""What people name when they compare, as the engine takes it: sides, questions, judgements, another embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from recollect.engine.embedding.embedder import Embedder, EmbedFunction, choose
+from recollect.engine.embedding.past import embedding_at
+from recollect.engine.embedding.store_embedder import Embedding
+from recollect.engine.formula_lookup import formula_named
+from recollect.engine.moments import When, parse_time
+from recollect.engine.question_files import NamedQuestion, parse_questions
+from recollect.engine.recall import check_weights, pose
+from recollect.engine.regular_files import read_whole
+from recollect.engine.store import Store
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import AnyFact, DreamBegan, GridVector, Question
+from recollect.events.log import Log
+from recollect.projections.view import Projections
+from recollect.query import formula as formulas
+from recollect.query.formula import Formula
+from recollect.replay.compare.judgements import Judgements, given_qrels, parse_qrels
+from recollect.replay.compare.recorded_questions import Asked
+from recollect.replay.compare.sides import RecordedSide, Side
+from recollect.replay.fork.fork import fork_side
+from recollect.replay.fork.note import read_note
+from recollect.replay.fork.reembedding import NewEmbedder
+from recollect.replay.fork.rules import Dreaming
+
+Recipe = str | Path | Formula
+Queries = str | Path | Iterable[str | Mapping[str, object]]
+AnyEmbedder = str | Embedder | EmbedFunction
+DreamSettings = str | Path | Mapping[str, object]
+
+RECORDED = "recorded"
+
+_FILE_BYTES_MAX = 256 * 1024 * 1024
+
+
+def side(store: Store, given: Recipe) -> Formula | Side:
+    """A formula, "recorded", or the directory of a fork."""
+    if given == RECORDED:
+        return RecordedSide()
+    if not isinstance(given, Formula) and _is_fork(given):
+        return fork_side(store.log, Path(given).expanduser())
+    return formula_named(store.projections.engine, given)
+
+
+def to_embed(store: Store, named: Recipe | None, in_force: Formula, *, given: bool) -> Formula | None:
+    """The formula that ranks with another embedder; None if each recall is to keep its own.
+
+    `named` is b where it was `given`, else a.
+    """
+    if named is None:
+        return in_force
+    if named == RECORDED and not given:
+        return None
+    if named == RECORDED:
+        raise InvalidInput(
+            f"{RECORDED!r} is what was answered with the store's own embedder; with another one, b is a formula"
+        )
+    return _formula_not_fork(store, named, "another embedder is tried with a formula; name one as b")
+
+
+def to_drill(store: Store, named: Recipe, asked: Asked) -> Formula:
+    """The formula that explains a recorded question; "recorded" is the one that it was answered with."""
+    if named == RECORDED and asked.recorded is not None:
+        known = store.projections.engine.formulas
+        if asked.recorded.formula not in known:
+            raise InvalidInput(
+                f"{asked.name} used the formula {asked.recorded.formula}, which the log does not hold"
+            )
+        return formulas.from_canonical(known[asked.recorded.formula])
+    return _formula_not_fork(
+        store, named, "one question is explained by formulas; `why` explains it in the fork"
+    )
+
+
+def _formula_not_fork(store: Store, named: Recipe, instead: str) -> Formula:
+    if not isinstance(named, Formula) and _is_fork(named):
+        raise InvalidInput(f"{named} is a fork, whose answers are known but not ranked here: {instead}")
+    return formula_named(store.projections.engine, named)
+
+
+def _is_fork(named: str | Path) -> bool:
+    folder = Path(named).expanduser()
+    return folder.is_dir() and read_note(folder) is not None
+
+
+def questions(
+    store: Store, embedding: Embedding, queries: Queries, at: When | None, *, formulas: Sequence[Formula]
+) -> list[Asked]:
+    """The questions of a file or a list, as they are asked of these formulas at the head or at a moment."""
+    lines, origin = _lines(queries)
+    seq, now = (store.catch_up(), store.clock()) if at is None else store.resolve(at)
+    seq = store.view(seq).seq
+    own = _own_embedding(store, embedding, seq)
+    return [
+        Asked(question.name, _posed(question, own, now, formulas), seq)
+        for question in parse_questions(lines, origin=origin)
+    ]
+
+
+def _lines(queries: Queries) -> tuple[Iterable[str | Mapping[str, object]], str]:
+    if isinstance(queries, str | Path):
+        return read_text(queries).splitlines(), str(queries)
+    if isinstance(queries, Mapping) or not isinstance(queries, Iterable):
+        raise InvalidInput(f"queries must be a file or a list of questions, not {queries!r}")
+    return queries, "the list of questions"
+
+
+def _own_embedding(store: Store, embedding: Embedding, seq: int) -> Embedding:
+    """What embedded the store's vectors at `seq`, also where the store was opened without an embedder."""
+    adopted = store.projections.engine.embedder(seq)
+    if embedding.embedder is None and adopted is not None:
+        return Embedding(choose(adopted.label), adopted)
+    return embedding_at(store, embedding, seq)
+
+
+def _posed(named: NamedQuestion, embedding: Embedding, now: int, formulas: Sequence[Formula]) -> Question:
+    line = named.line
+    try:
+        question, _ = pose(
+            line.query,
+            now=now if line.now is None else parse_time(line.now, now=now, what="now"),
+            k=line.k,
+            embedding=embedding,
+            session=line.session,
+            context=line.context,
+            filters=line.filters,
+            wait=True,
+        )
+        for formula in formulas:
+            check_weights(question.context.weights, formula)
+    except InvalidInput as error:
+        raise InvalidInput(f"{named.where}: {error}") from None
+    return question
+
+
+def judgements(given: str | Path | Judgements | None) -> Judgements | None:
+    """Judgements as they are, or from a file."""
+    if isinstance(given, str | Path):
+        return parse_qrels(read_text(given), origin=str(given))
+    return None if given is None else given_qrels(given)
+
+
+def read_text(path: str | Path) -> str:
+    try:
+        return read_whole(Path(path).expanduser(), bytes_max=_FILE_BYTES_MAX, follow=True).decode()
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{path} is not text in UTF-8") from None
+
+
+def new_embedder(given: AnyEmbedder) -> NewEmbedder:
+    """An embedder that is not the store's, and the fact that would adopt it."""
+    chosen = choose(given)
+    if chosen is None:
+        raise InvalidInput(
+            "there is nothing to compare without an embedder; name one, such as 'minilm' or 'hash'"
+        )
+    embedding = Embedding(chosen, None)
+
+    def embed(texts: Sequence[str]) -> list[GridVector]:
+        return [vector for vector in embedding.vectors(texts) if vector is not None]
+
+    return NewEmbedder(embedding.adoption(), embed)
+
+
+def dreaming(settings: DreamSettings) -> Dreaming:
+    """Nights dreamt again with other settings: a TOML file, or tables of what differs from the defaults."""
+    from recollect.dream.cycle import chosen_phases, dream  # noqa: PLC0415 (DuckDB waits until it is needed)
+    from recollect.dream.settings import load_settings, settings_from  # noqa: PLC0415
+    from recollect.dream.what_if import Imagined  # noqa: PLC0415
+
+    numbers = settings_from(settings) if isinstance(settings, Mapping) else load_settings(settings)
+
+    def night(projections: Projections, log: Log, began: DreamBegan) -> Sequence[AnyFact]:
+        if numbers.scan.analyzer not in projections.lexicals:
+            projections.index(numbers.scan.analyzer, log.read(0, projections.position))
+        imagined = Imagined(projections, began.now)
+        return dream(imagined, settings=numbers, now=began.now, phases=chosen_phases(None)).facts
+
+    return Dreaming(numbers.text, night)

@@ -1,0 +1,190 @@
+"""What was copied out of a store, and how a copy is made that holds nothing erased.
+
+    <store>/copies    a JSON line per copy: its path, what it is, how far it goes, when it was made
+
+A copy is recorded before it holds anything, as unfinished, at the path where it is being made: one whose making was
+killed is known too. It is recorded anew when it is whole.
+
+Copying takes its time, and another process may erase meanwhile. So the log is looked at again when the copy is
+whole, with every other writer kept out: if something was erased since the copy was begun, it is made again. An erasure
+therefore comes before the copy is finished, which then does not hold what went, or after it, and then finds the copy
+recorded here: `erase` lists it. A path whose folder is there and which itself is not is left out; one whose folder is
+not there may lie on a disk that is not mounted, and is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import msgspec
+
+from recollect.engine.moments import iso
+from recollect.engine.store import Store
+from recollect.engine.unfinished_files import unfinished_file
+from recollect.events.errors import LogFailed, RecollectError
+
+Kind = Literal["jsonl", "parquet", "markdown", "fork", "salvage", "comparison"]
+T = TypeVar("T")
+
+_NAME = "copies"
+_ATTEMPTS = 4
+
+
+class Copy(msgspec.Struct, frozen=True, kw_only=True):
+    """`upto` is the last event that it holds something of, `checked` the head when it was compared with the log.
+
+    One that is not `finished` is in the making, or its making was interrupted: it may hold later events as well.
+    """
+
+    path: str
+    kind: Kind
+    at: str
+    upto: int
+    checked: int
+    finished: bool = True
+
+
+_line = msgspec.json.Decoder(Copy)
+
+
+# --- the record ------------------------------------------------------------------------------------
+
+
+def known_copies(folder: Path | None) -> list[Copy]:
+    """The copies of the store in this directory that may still exist, oldest first."""
+    if folder is None or not (folder / _NAME).is_file():
+        return []
+    found = []
+    for line in (folder / _NAME).read_bytes().splitlines():
+        with suppress(msgspec.MsgspecError):  # a line of a newer program
+            copy = _line.decode(line)
+            if _may_exist(Path(copy.path)):
+                found.append(copy)
+    return found
+
+
+def _may_exist(path: Path) -> bool:
+    """Whether a copy is there, or may be there."""
+    try:
+        return path.exists() or not path.parent.is_dir()
+    except OSError:  # a folder that may not be entered, a network disk that is gone
+        return True
+
+
+def copies_holding(
+    folder: Path | None, seqs: Iterable[int], *, before: int | None = None
+) -> tuple[Copy, ...]:
+    """The copies that may hold one of these events: those that go so far, or are not finished.
+
+    With `before` only those that were last compared with the log before this seq.
+    """
+    first = min(seqs, default=None)
+    if first is None:
+        return ()
+    copies = known_copies(folder)
+    reach = (one for one in copies if one.upto >= first or not one.finished)
+    return tuple(one for one in reach if before is None or one.checked < before)
+
+
+def record(folder: Path, copy: Copy) -> None:
+    """Note a copy, durably; the caller keeps other writers out."""
+    known = known_copies(folder)
+    if not copy.finished:  # until it is, what an earlier copy left at this path may still be there
+        checked = min([copy.checked, *(one.checked for one in known if one.path == copy.path)])
+        copy = msgspec.structs.replace(copy, checked=checked)
+    _write(folder, [*(one for one in known if one.path != copy.path), copy])
+
+
+def forget(folder: Path, path: Path) -> None:
+    """Drop what was noted of a path where nothing is being made any more; the caller keeps other writers out."""
+    with suppress(OSError):  # a line too many, for a path that is not there
+        _write(folder, [one for one in known_copies(folder) if one.path != str(path.absolute())])
+
+
+def _write(folder: Path, copies: Iterable[Copy]) -> None:
+    with unfinished_file(folder / _NAME) as file:
+        file.write(msgspec.json.encode(one) + b"\n" for one in copies)
+        file.put(folder / _NAME, overwrite=True)
+
+
+def note_unfinished(store: Store, path: Path, kind: Kind) -> None:
+    """Record a copy that is about to be made at this path; if that fails, `note_copy` says so at its end."""
+    with exclusive(store):
+        note_copy(store, path, kind, upto=store.log.head, finished=False)
+
+
+def note_moved(store: Store, unfinished: Path) -> None:
+    """A copy that was noted where it was made stands in its place now, noted there; the caller is `exclusive`."""
+    if store.folder is not None and not store.read_only:
+        forget(store.folder, unfinished)
+
+
+def note_copy(store: Store, path: Path, kind: Kind, *, upto: int, finished: bool = True) -> str | None:
+    """Record a copy of this store as of now; why not, if that cannot be done. The caller is `exclusive`."""
+    if store.folder is None:
+        return None
+    reason = "it is read-only"
+    if not store.read_only:
+        at, head = iso(store.clock()), store.log.head
+        copy = Copy(
+            path=str(path.absolute()), kind=kind, at=at, upto=upto, checked=head, finished=finished
+        )  # fmt: skip
+        try:
+            record(store.folder, copy)
+        except OSError as error:
+            reason = error.strerror or str(error)
+        else:
+            return None
+    return f"the store could not note this copy ({reason}): `erase` will not list it; it has to be deleted by hand"
+
+
+# --- copying ----------------------------------------------------------------------------------------
+
+
+def without_erased(store: Store, what: str, make: Callable[[], T], finish: Callable[[T], None]) -> T:
+    """Copy with `make`, as often as something is erased meanwhile; then `finish`, before anything can be erased.
+
+    The last attempt keeps other writers out from its beginning.
+    """
+    for attempts_left in reversed(range(_ATTEMPTS)):
+        with nullcontext() if attempts_left else exclusive(store):
+            require_erased(store, what)
+            erasures = store.log.erasures[-1:]
+            try:
+                made = make()
+            except Exception:
+                store.catch_up()
+                if attempts_left and store.log.erasures[-1:] != erasures:
+                    continue  # it met a log that was changing under it
+                raise
+            with exclusive(store):
+                if store.log.erasures[-1:] == erasures:
+                    finish(made)
+                    return made
+    raise RecollectError(  # where the log cannot be locked
+        f"{what} gave up: other processes erased something during each of {_ATTEMPTS} attempts; try again later"
+    )
+
+
+def require_erased(store: Store, what: str) -> None:
+    """Refuse to copy a log that still holds what was erased."""
+    try:
+        store.finish_erasures()
+    except RecollectError as error:
+        raise RecollectError(
+            f"{what} refused, because the log still holds what was erased: {error}"
+        ) from None
+
+
+@contextmanager
+def exclusive(store: Store) -> Iterator[None]:
+    """Keep other writers out, with all that they wrote taken in. A log that cannot be written is only looked at."""
+    with store.lock, store.whole, ExitStack() as held:
+        if not store.read_only:
+            with suppress(LogFailed):
+                held.enter_context(store.log.exclusive())
+        store.catch_up()
+        yield

@@ -1,0 +1,407 @@
+"""doctor: a store examined end to end, what is wrong in it, and how to put each thing right.
+
+Looking changes nothing: the log is opened for reading, and nothing is recovered, finished or rebuilt. `fix` does
+what is safe: it deletes caches that are wrong, finishes an erasure, removes what interrupted work left behind, and
+appends events where those heal: a shard that cannot be used is retired, a text with another text's vector is embedded
+again, recorded time that ran ahead of this machine's clock is corrected.
+Damage to acknowledged data is never cut or changed; `salvage` copies what can be read before the first damaged
+event into a new store, event for event with the same chain.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from recollect.engine.copies import Copy, forget, record
+from recollect.engine.doctor_caches import Caches, Problem, folded
+from recollect.engine.doctor_vectors import VectorCheck, check_vectors, mend_vectors
+from recollect.engine.embedding.embedder import Embedder
+from recollect.engine.moments import clock_ahead_max, iso
+from recollect.engine.store import Progress, Store
+from recollect.engine.unfinished_files import unfinished_folder
+from recollect.events import scrub as scrubbing
+from recollect.events.clock import CLOCK_CORRECTED, ClockAhead, span
+from recollect.events.disk import RealDisk
+from recollect.events.envelope import draft
+from recollect.events.erasure import INTENT
+from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
+from recollect.events.facts import ClockCorrected, Erased, Redacted
+from recollect.events.head import HEAD, HeadFile
+from recollect.events.log import Clock, Finding, Log
+from recollect.events.private_files import exposed, sync_directory
+from recollect.events.recovery import QUARANTINE
+from recollect.events.redacted_log import RedactedLog
+from recollect.events.segment_log import SegmentLog, wall_clock
+from recollect.events.transfer import export_lines, import_lines
+from recollect.events.writer_lock import WriterLock
+from recollect.projections import checkpoints
+from recollect.replay.fork.note import GO_ON, read_note
+
+_UNFINISHED_S = 600
+
+
+class Salvage(msgspec.Struct, frozen=True, kw_only=True):
+    """A new store with the events up to `head`; `lost` events of the old one are not in it."""
+
+    path: str
+    head: int
+    lost: int
+    degraded: tuple[str, ...] = ()
+
+
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
+    """What an examination found. `notes` are worth knowing and no problem; `fixed` was wrong and is not any more."""
+
+    store: str
+    head: int
+    healthy: bool
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...] = ()
+    fixed: tuple[Problem, ...] = ()
+    salvaged: Salvage | None = None
+    scrubbed: scrubbing.Scrubbed | None = None
+
+
+def doctor(
+    path: str | Path,
+    *,
+    fix: bool = False,
+    salvage: str | Path | None = None,
+    scrub: bool = False,
+    progress: Progress | None = None,
+    embedder: Embedder | None = None,
+    clock: Clock = wall_clock,
+) -> Diagnosis:
+    """Examine the store in a directory; with `fix` repair what is safe, with `salvage` copy what can be read.
+
+    With `scrub` sealed segments are read from the medium as well, without their indexes (`events/scrub`).
+    """
+    folder = Path(path).expanduser()
+    if not (folder / "log").is_dir():
+        raise InvalidInput(f"there is no store at {folder}; a store is a directory with a log in it")
+    found = examine(folder, progress, clock, embedder)
+    before = {problem.where: problem for problem in found.problems}
+    if fix and before:
+        _fix(folder, found.problems, clock, embedder)
+        found = examine(folder, progress, clock, embedder)
+        left = {problem.where for problem in found.problems}
+        fixed = tuple(problem for where, problem in before.items() if where not in left)
+        found = msgspec.structs.replace(found, fixed=fixed)
+    if scrub:
+        found = _with_scrub(found, folder, progress)
+    if salvage is not None:
+        found = msgspec.structs.replace(
+            found, salvaged=_salvage(folder, Path(salvage).expanduser(), progress)
+        )
+    return found
+
+
+def examine(
+    folder: Path,
+    progress: Progress | None = None,
+    clock: Clock = wall_clock,
+    embedder: Embedder | None = None,
+) -> Diagnosis:
+    """Look at everything and change nothing."""
+    with _opened(folder, clock, read_only=True) as base:
+        log = RedactedLog(base)
+        log.learn()
+        damage = _damage(base)
+        problems = [_damaged(finding) for finding in damage]
+        problems += _unfinished_erasures(folder, log)
+        notes = list(_notes(folder, base, damaged=bool(damage)))
+        problems += _clock_ahead(base)
+        if not damage:
+            problems += _unnamed_erasures(log)
+            projections = folded(log, [], log.head, progress, folder / "cache" / "shards")
+            problems += Caches(folder / "cache", log, projections, progress).problems()
+            check = check_vectors(log, projections, embedder)
+            problems += _wrong_vectors(check)
+            notes += _unchecked_vectors(check)
+        problems += _leftovers(folder)
+        problems += _unfinished_fork(folder)
+        return Diagnosis(
+            store=str(folder),
+            head=log.head,
+            healthy=not problems,
+            problems=tuple(problems),
+            notes=tuple(notes),
+        )
+
+
+def _opened(folder: Path, clock: Clock, *, read_only: bool) -> SegmentLog:
+    return SegmentLog.open(folder / "log", clock=clock, ahead_max=clock_ahead_max(), read_only=read_only)
+
+
+# --- the log -----------------------------------------------------------------------------------------
+
+
+def _damage(log: SegmentLog) -> list[Finding]:
+    return sorted(log.verify_chain(), key=lambda finding: finding.seq)
+
+
+def _with_scrub(found: Diagnosis, folder: Path, progress: Progress | None) -> Diagnosis:
+    """The same diagnosis with what scrubbing finds beyond it."""
+    paths, scrubbed = scrubbing.sealed_segments(folder / "log"), scrubbing.Scrubbed()
+    for done, path in enumerate(paths, 1):
+        scrubbed += scrubbing.scrub(path)
+        if progress:
+            progress(done, len(paths))
+    known = {problem.where for problem in found.problems}
+    fresh = [one for one in map(_damaged, scrubbed.findings) if one.where not in known]
+    problems = (*found.problems, *fresh)
+    return msgspec.structs.replace(found, problems=problems, healthy=not problems, scrubbed=scrubbed)
+
+
+def _damaged(finding: Finding) -> Problem:
+    return Problem(
+        severity="damage",
+        where=f"{finding.path}, byte {finding.offset}, @{finding.seq}",
+        what=f"acknowledged data is damaged: {finding.problem}",
+        remedy="restore the file from a copy, or copy what can be read: `recollect doctor --salvage NEW_DIR`",
+    )
+
+
+def _unfinished_erasures(folder: Path, log: RedactedLog) -> Iterator[Problem]:
+    remedy = "`recollect doctor --fix`, or any command that opens the store, finishes it"
+    if (folder / "log" / INTENT).exists():
+        yield Problem(
+            severity="erasure",
+            where=str(folder / "log" / INTENT),
+            what="an erasure was interrupted while payloads were overwritten",
+            remedy=remedy,
+        )
+    for erasure in log.erasures:
+        try:
+            left = [seq for seq in log.remains_of(erasure) if not log.overwritten(seq)]
+        except LogDamaged:
+            return
+        if left:
+            yield Problem(
+                severity="erasure",
+                where=f"@{erasure}",
+                what=f"{len(left)} payloads that it erased are still in the log",
+                remedy=remedy,
+            )
+
+
+def _unnamed_erasures(log: RedactedLog) -> Iterator[Problem]:
+    """Payloads that are gone although no erasure names them: a memory's version is missing from every view."""
+    named = set(log.read_all_erasures())
+    named |= {seq for at in log.erasures if isinstance(fact := log.get(at).fact, Erased) for seq in fact.seqs}
+    gone = [recorded.seq for recorded in log.base.read() if isinstance(recorded.fact, Redacted)]
+    unnamed = [seq for seq in gone if seq not in named]
+    if unnamed:
+        yield Problem(
+            severity="damage",
+            where=f"@{unnamed[0]}",
+            what=f"{len(unnamed)} payloads were overwritten and no erasure names them",
+            remedy="restore the store from a copy",
+        )
+
+
+def _wrong_vectors(check: VectorCheck) -> Iterator[Problem]:
+    if check.wrong:
+        shown = ", ".join(one.id for one in check.wrong[:5]) + (", …" if len(check.wrong) > 5 else "")
+        yield Problem(
+            severity="vectors",
+            where=f"{len(check.wrong)} memories: {shown}",
+            what="their vectors are not those of their texts",
+            remedy="`recollect doctor --fix` embeds these texts again",
+        )
+
+
+def _unchecked_vectors(check: VectorCheck) -> Iterator[str]:
+    if check.missing_embedder is not None:
+        yield (
+            f"some vectors may belong to an older text and could not be compared: the embedder "
+            f"{check.missing_embedder!r} is not here"
+        )
+
+
+def _clock_ahead(log: Log) -> Iterator[Problem]:
+    ahead = log.clock_ahead()
+    if ahead is not None:
+        first = _first_ahead(log, ahead)
+        yield Problem(
+            severity="clock",
+            where=f"@{first}",
+            what=(
+                f"recorded time ran ahead from @{first} on: the last event was recorded at {iso(ahead.at)}, "
+                f"{span(ahead.at - ahead.now)} ahead of this machine's clock, and nothing can be written"
+            ),
+            remedy=(
+                f"correct this machine's clock ({iso(ahead.now)}); if it is right, `recollect doctor --fix` records "
+                f"a correction: new events get the true time again, old ones keep theirs"
+            ),
+        )
+
+
+def _first_ahead(log: Log, ahead: ClockAhead) -> int:
+    """The first event of those at the end that were recorded ahead of the clock."""
+    start = max([1, *log.positions(CLOCK_CORRECTED)])
+    return start + bisect_right(range(start, ahead.seq + 1), ahead.now, key=log.time_of)
+
+
+def _notes(folder: Path, log: SegmentLog, *, damaged: bool) -> Iterator[str]:
+    if damaged:
+        yield "the caches were not examined: they can only be compared with a log that is whole"
+    flaw = HeadFile(RealDisk(), folder / "log" / HEAD).flaw() if log.head else None
+    if flaw:
+        yield (
+            f"{folder / 'log' / HEAD}: {flaw}; it bears witness to what was acknowledged, so events missing at the end "
+            f"of the log might not be noticed now. Whoever writes next writes it anew"
+        )
+    note = exposed(folder)
+    if note:
+        yield note
+    status = log.status()
+    for name in status.recovered:
+        yield (
+            f"an unfinished write was set aside as {folder / 'log' / QUARANTINE / name}; it was never acknowledged: "
+            f"delete it when you have no use for it"
+        )
+    for type_, count in status.unknown_types.items():
+        yield f"{count} events of the type {type_} were written by a newer program; upgrade to use them"
+
+
+def _unfinished_fork(folder: Path) -> Iterator[Problem]:
+    try:
+        note = read_note(folder)
+    except InvalidInput as error:
+        yield Problem(severity="fork", where=str(folder), what=str(error), remedy="make the fork again")
+        return
+    if note is not None and note.unfinished:
+        yield Problem(severity="fork", where=str(folder), what=note.unfinished, remedy=GO_ON)
+
+
+# --- leftovers --------------------------------------------------------------------------------------
+
+
+def _leftovers(folder: Path) -> Iterator[Problem]:
+    """What interrupted work left behind; a file that is not old may still be in the making."""
+    patterns = ("cache/checkpoints/*.tmp", "cache/shards/*.building", "log/*.new")
+    for path in sorted(path for pattern in patterns for path in folder.glob(pattern)):
+        if time.time() - path.stat().st_mtime > _UNFINISHED_S:
+            yield Problem(
+                severity="leftover",
+                where=str(path),
+                what="the work that wrote this file was interrupted",
+                remedy="delete the file, or let `recollect doctor --fix` do it",
+            )
+
+
+# --- repair ------------------------------------------------------------------------------------------
+
+
+def _fix(folder: Path, problems: Sequence[Problem], clock: Clock, embedder: Embedder | None) -> None:
+    """Only what is safe. Files of caches and leftovers are deleted; all else is mended by opening the store and
+    appending events, and nothing is appended to a log that is damaged."""
+    kinds = {problem.severity for problem in problems}
+    for problem in problems:
+        if problem.severity in ("cache", "leftover"):
+            with suppress(OSError):  # what cannot be deleted is found again, and stays a problem
+                Path(problem.where).unlink(missing_ok=True)
+    if "damage" in kinds:
+        return
+    if "clock" in kinds:
+        with suppress(RecollectError), _opened(folder, clock, read_only=False) as log:
+            correct_clock(log)  # where nothing can be written it stays a problem
+    if "erasure" in kinds:
+        for path in checkpoints.paths(folder / "cache" / "checkpoints"):
+            path.unlink(missing_ok=True)  # so that every erasure is looked at again
+    if kinds & {"erasure", "vectors", "shard"}:
+        store = Store.open(folder, clock=clock)  # opening finishes erasures
+        try:
+            _append_repairs(store, problems, embedder)
+        finally:
+            store.close()
+
+
+def _append_repairs(store: Store, problems: Sequence[Problem], embedder: Embedder | None) -> None:
+    if store.read_only:
+        return
+    for problem in problems:
+        if problem.severity == "shard":
+            store.retire_shard(problem.shard, f"doctor: {problem.what}")
+    if any(problem.severity == "vectors" for problem in problems):
+        mend_vectors(store, check_vectors(store.log, store.projections, embedder).wrong, embedder)
+
+
+def correct_clock(log: Log) -> None:
+    """Append that recorded time ran ahead, unless it did not, or another process has done so."""
+    with log.exclusive():
+        if ahead := log.clock_ahead():
+            fact = ClockCorrected(first=_first_ahead(log, ahead), at=ahead.now, was=ahead.at)
+            log.append([draft(fact, actor="recollect")], expect=ahead.seq)
+    log.refresh()
+
+
+def _salvage(folder: Path, target: Path, progress: Progress | None) -> Salvage:
+    """The events before the first damaged one, up to the end of a whole batch, in a new store."""
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InvalidInput(f"{target} exists already; name a directory for the new store that does not")
+    with (
+        SegmentLog.open(folder / "log", read_only=True) as log,
+        unfinished_folder(target) as made,
+        SegmentLog.open(made / "log") as copy,
+    ):
+        redacted = RedactedLog(log)
+        with _writers_kept_out(folder):
+            _note_salvage(folder, made, upto=log.head, head=log.head, finished=False)
+        while True:
+            redacted.learn()
+            damage, head = _damage(log), log.head
+            upto = _whole_batches(log, min(head, damage[0].seq - 1 if damage else head))
+            import_lines(copy, export_lines(log, upto=upto), progress=progress)
+            copy.erase([seq for one in redacted.erasures for seq in redacted.remains_of(one) if seq <= upto])
+            with _writers_kept_out(folder):
+                log.refresh()
+                if not redacted.learn():  # nothing was erased meanwhile, and nothing can be now
+                    copy.close()
+                    notes = _note_salvage(folder, target, upto=upto, head=log.head)
+                    made.rename(target)
+                    sync_directory(target.parent)
+                    forget(folder, made)
+                    break
+        lost = max([head, *(finding.seq for finding in damage)]) - upto
+        return Salvage(path=str(target), head=upto, lost=lost, degraded=notes)
+
+
+def _whole_batches(log: SegmentLog, upto: int) -> int:
+    while upto and (last := next(log.frames(upto - 1, upto)).header).position < last.batch - 1:
+        upto -= 1
+    return upto
+
+
+@contextmanager
+def _writers_kept_out(folder: Path) -> Iterator[None]:
+    """Where the lock cannot be taken, on a disk that is read-only, nothing is erased here either."""
+    lock = WriterLock(RealDisk(), folder / "log" / "writer.lock", timeout_s=10)
+    try:
+        with ExitStack() as held:
+            with suppress(OSError):
+                held.enter_context(lock.held())
+            yield
+    finally:
+        lock.close()
+
+
+def _note_salvage(
+    folder: Path, target: Path, *, upto: int, head: int, finished: bool = True
+) -> tuple[str, ...]:
+    at = iso(time.time_ns() // 1_000)
+    copy = Copy(
+        path=str(target.absolute()), kind="salvage", at=at, upto=upto, checked=head, finished=finished
+    )  # fmt: skip
+    try:
+        record(folder, copy)
+    except OSError as error:
+        return (f"{folder} could not note this copy ({error.strerror}): `erase` will not list it",)
+    return ()

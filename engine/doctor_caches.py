@@ -1,0 +1,168 @@
+"""What `doctor` finds in the caches beside a log that is whole: checkpoints and shards compared with the log.
+
+A checkpoint must be readable, of this log, younger than the last erasure, and equal to what folding the log gives; a
+shard's file must have the digest that it is named by, and an event must speak of it. Every shard that the log uses at
+some seq must be had: its file holds the rows and vectors of the log, or building it gives its digest again. One that
+is bad is retired by `--fix`, with an event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import numpy.typing as npt
+
+from recollect.engine.store import Progress
+from recollect.events.facts import ShardSealed
+from recollect.events.redacted_log import RedactedLog
+from recollect.projections import checkpoints
+from recollect.projections.columns import State
+from recollect.projections.lexical.index import Lexical
+from recollect.projections.vectors.index import Vectors
+from recollect.projections.vectors.shard_cache import file_digest
+from recollect.projections.vectors.shard_names import UnknownBuilder
+from recollect.projections.view import LEXICAL, Projections
+
+Severity = Literal["damage", "erasure", "clock", "vectors", "shard", "cache", "leftover", "fork", "unknown"]
+
+# How postings are grouped depends on when they came; what they say follows from the tokens.
+_GROUPED = "block"
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is wrong, where, and what to do; `fix` handles all but damage, forks and what
+    could not be examined."""
+
+    severity: Severity
+    where: str
+    what: str
+    remedy: str
+    shard: str = ""
+
+
+class Caches:
+    """Checkpoints and shards beside a log that is whole, compared with what the log says."""
+
+    def __init__(
+        self, cache: Path, log: RedactedLog, projections: Projections, progress: Progress | None
+    ) -> None:
+        """`projections` are what the log gives at its head."""
+        self._cache = cache
+        self._log = log
+        self._projections = projections
+        self._progress = progress
+
+    def problems(self) -> Iterator[Problem]:
+        yield from self._checkpoints()
+        yield from self._shards()
+
+    def _checkpoints(self) -> Iterator[Problem]:
+        key = checkpoints.key_of(Projections().versions())
+        for path in checkpoints.paths(self._cache / "checkpoints"):
+            found = checkpoints.load(path, key=key)
+            wrong = "it cannot be read, or another version wrote it" if found is None else self._wrong(found)
+            if wrong:
+                yield _bad_cache(path, f"the checkpoint is of no use: {wrong}")
+
+    def _wrong(self, found: checkpoints.Checkpoint) -> str | None:
+        if found.seq > self._log.head or self._log.chain_at(found.seq) != found.chain:
+            return "it belongs to another log"
+        if self._log.erasures and found.seq < self._log.erasures[-1]:
+            return "it is older than the last erasure and may hold what was erased"
+        analyzers = _analyzers(found.state)
+        again = folded(self._log, analyzers, found.seq, self._progress).dump()
+        kept = {key: value for key, value in found.state.items() if _is_read(key, analyzers)}
+        differing = sorted(key for key in again.keys() | kept.keys() if _differs(key, again, kept))
+        return f"it is not what the log gives ({', '.join(differing)})" if differing else None
+
+    def _shards(self) -> Iterator[Problem]:
+        paths = sorted((self._cache / "shards").glob("*.hnsw"))
+        vectors = self._projections.vectors
+        known = vectors.digests
+        for sealed in vectors.seals.values():
+            yield from self._shard(vectors, sealed.fact)
+        for path in paths:
+            if file_digest(path) != path.stem:
+                yield _bad_cache(path, "the shard is damaged: its bytes are not those of its name")
+            elif path.stem not in known:
+                yield _bad_cache(path, "no event speaks of this shard, or it holds a vector that was erased")
+
+    def _shard(self, vectors: Vectors, sealed: ShardSealed) -> Iterator[Problem]:
+        try:
+            wrong = vectors.shards.examine(sealed, vectors.block_of(sealed), self._progress)
+        except (OSError, RuntimeError, MemoryError, UnknownBuilder) as error:
+            yield Problem(
+                severity="unknown",
+                where=f"shard {sealed.digest}",
+                what=f"the shard could not be examined: {error}",
+                remedy="see to it that there is room in the temporary directory and in memory, and examine again",
+            )
+        else:
+            if wrong is not None:
+                yield _bad_shard(sealed.digest, wrong.reason)
+
+
+def _bad_shard(digest: str, what: str) -> Problem:
+    return Problem(
+        severity="shard",
+        where=f"shard {digest}",
+        what=f"the log uses a shard that cannot be used: {what}",
+        remedy="let `recollect doctor --fix` retire it with an event; its rows are then compared one by one until they "
+        "are sealed again",
+        shard=digest,
+    )
+
+
+def folded(
+    log: RedactedLog,
+    analyzers: list[str],
+    upto: int,
+    progress: Progress | None,
+    shard_dir: Path | None = None,
+) -> Projections:
+    """The projections that the log gives, without any checkpoint."""
+    projections = Projections(analyzers, shard_dir=shard_dir)
+    for position in projections.apply_all(log.read(0, upto)):
+        if progress:
+            progress(position, upto)
+    return projections
+
+
+def _bad_cache(path: Path, what: str) -> Problem:
+    return Problem(
+        severity="cache",
+        where=str(path),
+        what=what,
+        remedy="delete the file, or let `recollect doctor --fix` do it; it is made again from the log",
+    )
+
+
+def _analyzers(state: State) -> list[str]:
+    """The analyzers whose indexes are read: not those that were made under another Unicode version."""
+    parts: dict[str, State] = {}
+    for label, value in state.items():
+        part, _, key = label.partition("|")
+        if part.startswith(LEXICAL):
+            parts.setdefault(part.removeprefix(LEXICAL), {})[key] = value
+    return sorted(name for name, part_state in parts.items() if Lexical.usable(name, part_state))
+
+
+def _is_read(key: str, analyzers: list[str]) -> bool:
+    part = key.partition("|")[0]
+    return not part.startswith(LEXICAL) or part.removeprefix(LEXICAL) in analyzers
+
+
+def _differs(key: str, one: State, other: State) -> bool:
+    if key.startswith(LEXICAL) and key.partition("|")[2].startswith(_GROUPED):
+        return False
+    a, b = one.get(key), other.get(key)
+    if a is None or b is None:
+        return True
+    return _bytes(a) != _bytes(b)
+
+
+def _bytes(value: npt.NDArray[Any] | bytes) -> tuple[bytes, tuple[int, ...]]:
+    return (value, ()) if isinstance(value, bytes) else (value.tobytes(), value.shape)

@@ -1,0 +1,176 @@
+"""What turns texts into vectors, seen from the engine: a name, dimensions, and `embed`.
+
+A store remembers its embedder by name, dimensions and the vector of a probe text, so that vectors of two
+embedders never meet in one ranking. The probe is compared by cosine: the same weights on another CPU differ
+in the last bits, other weights differ by far more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from recollect.engine.embedding.names import is_built_in, require_embedder
+from recollect.engine.validate import identifier
+from recollect.events.errors import InvalidInput, RecollectError
+
+__all__ = [
+    "DIMENSIONS_MAX", "PROBE_COSINE_MIN", "PROBE_TEXT", "Elsewhere", "EmbedFunction", "Embedder", "EmbedderFailed",
+    "EmbedderMismatch", "Embeddings", "FunctionEmbedder", "checked_rows", "choose", "is_built_in",
+]  # fmt: skip
+
+Embeddings = npt.NDArray[np.float32]
+EmbedFunction = Callable[[list[str]], npt.ArrayLike]
+
+PROBE_TEXT = "The quick brown fox jumps over the lazy dog."
+PROBE_COSINE_MIN = 0.999
+DIMENSIONS_MAX = 65_536
+
+
+class EmbedderFailed(InvalidInput):
+    """An embedder raised, or gave something else than one vector of finite numbers per text."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        self.embedder = name
+        super().__init__(
+            f"the embedder {name!r} {problem}; it must return one vector of finite numbers per text"
+        )
+
+
+class EmbedderMismatch(RecollectError):
+    """The store's vectors come from another embedder."""
+
+    def __init__(self, *, store: str, given: str, detail: str = "") -> None:
+        self.store = store
+        self.given = given
+        super().__init__(
+            f"this store's vectors come from the embedder {store!r}, but it was opened with {given!r}{detail}; "
+            f"open it with {store!r}, with embedder=None (`--embedder none`, words only), or re-embed it with `recollect reembed`"
+        )
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """A source of vectors."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def ready(self) -> bool:
+        """Whether `embed` answers at once."""
+        ...
+
+    def warm(self) -> None:
+        """Start getting ready in the background."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Embeddings:
+        """One vector per text; waits until ready."""
+        ...
+
+
+class FunctionEmbedder:
+    """Any callable from a list of texts to a matrix of vectors, as an embedder."""
+
+    def __init__(self, function: EmbedFunction) -> None:
+        self._function = function
+        self.name = str(getattr(function, "name", getattr(function, "__qualname__", type(function).__name__)))
+        self._dimensions = 0
+
+    @property
+    def ready(self) -> bool:
+        return True
+
+    @property
+    def dimensions(self) -> int:
+        if not self._dimensions:
+            self._dimensions = self.embed([PROBE_TEXT]).shape[1]
+        return self._dimensions
+
+    def warm(self) -> None:
+        """A function is always ready."""
+
+    def embed(self, texts: Sequence[str]) -> Embeddings:
+        try:
+            given = self._function(list(texts))
+        except RecollectError:
+            raise
+        except Exception as error:
+            raise EmbedderFailed(self.name, f"failed ({type(error).__name__}: {error})") from error
+        return checked_rows(self.name, given, texts).astype(np.float32)
+
+
+def checked_rows(name: str, given: object, texts: Sequence[str]) -> npt.NDArray[np.floating | np.integer]:
+    """What an embedder gave, as one row of finite numbers per text; EmbedderFailed says what it is instead."""
+    try:
+        rows = np.asarray(given)
+    except Exception as error:  # noqa: BLE001 (ragged lists, or whatever another library's array raises)
+        raise EmbedderFailed(name, f"gave no matrix for {len(texts)} texts ({error})") from None
+    if rows.ndim != 2 or len(rows) != len(texts):
+        what = f"an array of shape {rows.shape}" if rows.ndim else f"a {type(given).__name__}"
+        raise EmbedderFailed(name, f"gave {what} for {len(texts)} texts")
+    if rows.dtype.kind not in "iuf":
+        raise EmbedderFailed(name, f"gave {rows.dtype} instead of numbers")
+    if not 0 < rows.shape[1] <= DIMENSIONS_MAX:
+        raise EmbedderFailed(
+            name, f"gave {rows.shape[1]:,} dimensions, which are not 1 to {DIMENSIONS_MAX:,}"
+        )
+    with np.errstate(over="ignore"):
+        whole = np.isfinite(rows.astype(np.float32)).all(axis=1) & rows.any(axis=1)
+    for place in np.flatnonzero(~whole)[:1].tolist():
+        what = "only zeros" if not rows[place].any() else "a number that is not finite"
+        raise EmbedderFailed(name, f"gave {what} for text {place + 1} of {len(texts)} ({texts[place]!r:.60})")
+    return rows
+
+
+class Elsewhere:
+    """A store's embedder that this program does not have: whatever needs a vector of it is refused."""
+
+    dimensions = 0
+    ready = False
+    state = "not here"
+
+    def __init__(self, mismatch: EmbedderMismatch) -> None:
+        self.name = mismatch.store
+        self.failure = str(mismatch)
+        self._mismatch = mismatch
+
+    def warm(self) -> None:
+        """Nothing will bring it here."""
+
+    def embed(self, texts: Sequence[str]) -> Embeddings:  # noqa: ARG002 (the protocol's name)
+        raise self._mismatch
+
+
+def choose(embedder: str | Embedder | EmbedFunction | None) -> Embedder | None:
+    """The embedder behind a name, a callable or an object."""
+    if embedder is None or embedder == "none":
+        return None
+    if isinstance(embedder, str):
+        return _named(embedder)
+    if isinstance(embedder, Embedder):
+        identifier(embedder.name, "the embedder's name")
+        return embedder
+    if callable(embedder):
+        return FunctionEmbedder(embedder)
+    raise InvalidInput(
+        f"embedder {embedder!r} is neither a name, nor None, nor a callable from texts to vectors"
+    )
+
+
+def _named(name: str) -> Embedder:
+    require_embedder(name)
+    if name.partition("/")[0] == "hash":
+        from recollect.engine.embedding.hash import HashEmbedder  # noqa: PLC0415 (each embedder loads only when asked for)
+
+        return HashEmbedder()
+    from recollect.engine.embedding.minilm import MiniLm  # noqa: PLC0415
+
+    return MiniLm()

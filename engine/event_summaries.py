@@ -1,0 +1,124 @@
+"""Events in words, one line each."""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from recollect.engine.moments import iso
+from recollect.engine.safe_text import inline
+from recollect.events.facts import (
+    Accessed,
+    AnyFact,
+    ClockCorrected,
+    Clustered,
+    Consolidated,
+    Downscaled,
+    DreamBegan,
+    DreamEnded,
+    EmbedderAdopted,
+    Erased,
+    Forgotten,
+    FormulaAdopted,
+    Ingested,
+    Linked,
+    Placed,
+    Promoted,
+    Pruned,
+    Rated,
+    Recalled,
+    Recovered,
+    Redacted,
+    Reembedded,
+    Restored,
+    Revised,
+    ShardRetired,
+    ShardSealed,
+    Stabilized,
+    Superseded,
+    Unknown,
+    Unlinked,
+)
+
+_TEXT_MAX = 72
+
+
+def shorten(text: str, characters: int = _TEXT_MAX) -> str:
+    """The beginning of a text on one line."""
+    line = inline(" ".join(text.split()))
+    return line if len(line) <= characters else line[: characters - 1] + "…"
+
+
+def summarize(fact: AnyFact | Unknown | Redacted) -> str:  # noqa: PLR0911, PLR0912 (one line per kind of event)
+    """What happened, in one line."""
+    match fact:
+        case Ingested(id=id_, content=content):
+            return f"remembered {id_}: {shorten(content)}"
+        case Revised(id=id_):
+            return f"revised {id_}: {', '.join(_changed(fact))}"
+        case Reembedded(embedder=embedder, vectors=vectors):
+            return f"embedded {len(vectors)} memories again with {embedder}"
+        case Forgotten(id=id_, reason=reason):
+            return f"forgot {id_}" + (f": {reason}" if reason else "")
+        case Restored(id=id_, reason=reason):
+            return f"restored {id_}" + (f": {reason}" if reason else "")
+        case Superseded(old=old, new=new):
+            return f"{new} superseded {old}"
+        case Erased(id=id_, seqs=seqs):
+            return f"erased {id_} ({len(seqs)} payloads)"
+        case Accessed(ids=ids, how=how, session=session):
+            return f"{how}: {', '.join(ids)}" + (f" in session {session}" if session else "")
+        case Recalled(question=question, ids=ids, basis=basis):
+            return f"asked {shorten(question.text)!r} at @{basis}: {len(ids)} hits"
+        case Rated(id=id_, verdict=verdict):
+            return f"rated {id_} {verdict}"
+        case Linked(a=a, b=b, kind=kind, weight=weight):
+            return f"linked {a} -{kind}-> {b} ({weight:g})"
+        case Unlinked(a=a, b=b, kind=kind):
+            return f"unlinked {a} -{kind or '*'}-> {b}"
+        case Clustered(method=method, clusters=clusters):
+            return f"{len(clusters)} clusters by {method}"
+        case FormulaAdopted(name=name, digest=digest, in_force=in_force):
+            return f"formula {name}@{digest[:12]}" + (" in force" if in_force else " known")
+        case EmbedderAdopted(name=name, dimensions=dimensions):
+            return f"embedder {name}, {dimensions} dimensions"
+        case ShardSealed(first_row=first, end_row=end, count=count):
+            return f"rows {first} to {end - 1} sealed in one index of {count}"
+        case ShardRetired(digest=digest, reason=reason):
+            return f"the index {digest[:12]} is no longer used: {reason}"
+        case Recovered(segment=segment, length=length):
+            return f"{length} unacknowledged bytes of {segment} moved aside"
+        case ClockCorrected(first=first, at=at, was=was):
+            return f"recorded time set back from {iso(was)} to {iso(at)}: a clock ran ahead from @{first} on"
+        case Unknown(type=type_, version=version):
+            return f"an event of a newer program: {type_} v{version}"
+        case Redacted(erased_at=erased_at):
+            return "erased" if erased_at is None else f"erased at @{erased_at}"
+        case _:
+            return _summarize_dream(fact)
+
+
+def _summarize_dream(
+    fact: DreamBegan | Consolidated | Downscaled | Stabilized | Pruned | Placed | Promoted | DreamEnded,
+) -> str:
+    match fact:
+        case DreamBegan(dream=dream, undoes=undoes):
+            return f"dream {dream} began" + (f", undoing {undoes}" if undoes else "")
+        case Downscaled(factor=factor, floor=floor, undoes=undoes):
+            return (
+                f"the downscale of @{undoes} undone"
+                if undoes
+                else f"all strengths × {factor:g}, floor {floor:g}"
+            )
+        case Pruned(items=items):
+            return f"pruned {len(items)} memories"
+        case Consolidated() | Stabilized() | Placed() | Promoted():
+            return f"{type(fact).__name__.lower()} {len(fact.changes)} memories"
+        case DreamEnded(dream=dream):
+            return f"dream {dream} ended"
+
+
+def _changed(fact: Revised) -> list[str]:
+    ignored = {"id", "at", "vector", "embedder"}
+    return [
+        name for name in fact.__struct_fields__ if name not in ignored and getattr(fact, name) is not UNSET
+    ]

@@ -1,0 +1,48 @@
+"""A fork of an open store that holds nothing erased, is known to the store, and says whether it is finished."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from recollect.engine.copies import note_copy, note_unfinished, require_erased, without_erased
+from recollect.engine.store import Store
+from recollect.replay.fork.fork import ForkReport, discard_fork, fork
+from recollect.replay.fork.fork_replay import DreamtOfErased
+from recollect.replay.fork.note import finish_fork, read_note
+
+
+def make_fork(store: Store, target: Path, *, passing: Path | None = None, **rules: Any) -> ForkReport:
+    """Live the log again in a directory of its own (`fork`, with its arguments).
+
+    What is erased meanwhile is erased in the fork too. One that dreamt of it is made anew if it was begun here. One
+    that is `passing`, in a temporary folder that the caller deletes, is only noted as long as that folder is there.
+    """
+    require_erased(store, "fork")
+    begun_here = not target.is_dir() or read_note(target) is None
+    notes: list[str] = []
+
+    def begun() -> None:
+        note_unfinished(store, passing or target, "fork")
+
+    def live() -> ForkReport:
+        return fork(store.log, target, folder=store.folder, begun=begun, finish=False, **rules)
+
+    def make() -> ForkReport:
+        try:
+            return live()
+        except DreamtOfErased:
+            if not begun_here:
+                raise
+            discard_fork(target)
+            return live()
+
+    def finish(made: ForkReport) -> None:
+        if passing is None:
+            notes.extend(filter(None, [note_copy(store, target, "fork", upto=made.source_head)]))
+        finish_fork(target, upto=made.source_head)
+
+    made = without_erased(store, "fork", make, finish)
+    return msgspec.structs.replace(made, degraded=tuple(notes))

@@ -1,0 +1,84 @@
+"""Looking at memories without ranking them: one memory's state, its history, all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+import numpy as np
+
+from recollect.engine.answers import Happening, Memo
+from recollect.engine.event_summaries import summarize
+from recollect.engine.moments import iso
+from recollect.engine.recall import content_of_row, options
+from recollect.engine.store import Store
+from recollect.events.errors import UnknownMemory
+from recollect.events.facts import Filters, Redacted
+from recollect.projections.view import View
+
+
+def memo(store: Store, view: View, memory_id: str) -> Memo:
+    """A memory at a view, visible or not; it must have been born by then."""
+    with store.lock, store.whole:
+        memory = view.documents.ids.find(memory_id)
+        row = -1 if memory < 0 else view.documents.newest_row(memory, view.seq)
+        if row < 0:
+            raise UnknownMemory(memory_id, at=view.seq, damage=store.damage)
+        return _memo(store, view, memory, row)
+
+
+def _memo(store: Store, view: View, memory: int, row: int) -> Memo:
+    state = view.lifecycle.state(memory, view.seq)
+    visible = bool(view.documents.alive(np.array([row]), view.seq)[0])
+    erased_at = erasure_of(store, view, row)
+    if erased_at is not None:
+        state = msgspec.structs.replace(state, visibility="erased")
+    return Memo(
+        id=view.documents.ids.values[memory],
+        at=view.seq,
+        content=content_of_row(store, row),
+        state=state,
+        visible=visible,
+        hidden_because=None if visible else f"erased at @{erased_at}" if erased_at else state.hidden,
+        erased_at=erased_at,
+    )
+
+
+def erasure_of(store: Store, view: View, row: int) -> int | None:
+    """The seq at which the text of a row was erased; None if it is there."""
+    fact = store.event(view.documents.source(row)).fact
+    return fact.erased_at if isinstance(fact, Redacted) else None
+
+
+def memos(
+    store: Store, view: View, filters: Filters | Mapping[str, object] | None, *, now: int
+) -> list[Memo]:
+    """All visible memories that pass the filters, in order of birth."""
+    scope = options(Filters, filters, now=now)
+    with store.lock, store.whole:
+        documents = view.documents
+        rows = np.arange(documents.rows_born(view.seq), dtype=np.int32)
+        rows = rows[documents.alive(rows, view.seq)]
+        memories = documents.memory_of[rows]
+        wanted = view.lifecycle.admissible(memories, seq=view.seq, now=now, filters=scope)
+        return [_memo(store, view, int(documents.memory_of[row]), int(row)) for row in rows[wanted]]
+
+
+def happenings(store: Store, view: View, memory_id: str) -> list[Happening]:
+    """Every event that touched a memory, oldest first."""
+    memory = view.documents.ids.find(memory_id)
+    if memory < 0 or view.documents.newest_row(memory, view.seq) < 0:
+        raise UnknownMemory(memory_id, at=view.seq, damage=store.damage)
+    seqs = {*view.lifecycle.history(memory), *view.graph.history(memory)}
+    return [happening(store, seq) for seq in sorted(seqs) if seq <= view.seq]
+
+
+def happening(store: Store, seq: int) -> Happening:
+    recorded = store.event(seq)
+    return Happening(
+        seq=seq,
+        at=iso(recorded.at),
+        type=recorded.type,
+        actor=recorded.actor,
+        summary=summarize(recorded.fact),
+    )

@@ -1,0 +1,190 @@
+"""reembed: every memory gets a vector of another embedder, as events, batch by batch.
+
+`EmbedderAdopted` comes first, so that the vectors that follow are the new embedder's; rankings of the past keep
+theirs. Until the last batch, questions find by meaning only what is embedded already. What is missing can be read
+off the projections, so an interrupted run is taken up by the next one.
+
+Texts are embedded without a lock. Whether a vector is still wanted is decided inside the append, memory by memory: one
+that was revised, erased or embedded meanwhile is left out, and what is missing then is looked for once more at the
+end. `Reembedded.sources` says which text each vector was made from, so that `doctor` can hold one to the other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from recollect.engine.embedding.embedder import PROBE_COSINE_MIN, Embedder
+from recollect.engine.embedding.store_embedder import Embedding
+from recollect.engine.store import Progress, Store
+from recollect.events.envelope import EventId
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import Clustered, EmbedderAdopted, Ingested, Redacted, Reembedded, Revised
+from recollect.events.grid import cosine_of, from_bytes
+from recollect.projections.adoptions import Adoption
+from recollect.replay.fork.reembedding import recentred
+
+_BATCH = 256
+
+
+class ReembedReport(msgspec.Struct, frozen=True, kw_only=True):
+    """`adopted` is the seq from which the embedder is the store's; `embedded` counts the memories of this run."""
+
+    embedder: str
+    adopted: int
+    embedded: int
+    head: int
+
+
+class TextSource(NamedTuple):
+    """The text of a memory, and the seq of the event that holds it."""
+
+    source: int
+    id: str
+    text: str
+
+
+def reembed(
+    store: Store, embedder: Embedder, *, actor: str = "", progress: Progress | None = None
+) -> ReembedReport:
+    adopted = _adopt(store, embedder, actor)
+    run = _Run(store, Embedding(embedder, adopted), adopted, actor)
+    tried: set[int] = set()
+    while waiting := [source for source in run.look() if source not in tried]:
+        for start in range(0, len(waiting), _BATCH):
+            run.embed(waiting[start : start + _BATCH])
+            if progress:
+                progress(run.embedded, run.embedded + max(0, len(waiting) - start - _BATCH))
+        tried.update(waiting)
+    _recentre(store, adopted, actor)
+    store.sealer.start()
+    return ReembedReport(
+        embedder=embedder.name, adopted=adopted.seq, embedded=run.embedded, head=store.log.head
+    )
+
+
+class _Run:
+    """What one run of `reembed` has written."""
+
+    def __init__(self, store: Store, embedding: Embedding, adopted: Adoption, actor: str) -> None:
+        self.embedded = 0
+        self._store = store
+        self._embedding = embedding
+        self._adopted = adopted
+        self._actor = actor
+
+    def look(self) -> list[int]:
+        """The seqs of the texts that have no vector of the embedder, which must be in force still."""
+        with self._store.lock, self._store.whole:
+            self._store.catch_up()
+            self._require_in_force()
+            return missing_vectors(self._store)
+
+    def embed(self, sources: Sequence[int]) -> None:
+        """Write the vectors of these texts, without those that are no longer wanted when it comes to it."""
+        texts = _texts(self._store, sources)
+        made = self._embedding.vectors([one.text for one in texts]) if texts else []
+        with self._store.deciding():
+            self._require_in_force()
+            wanted = still_missing(self._store, texts)
+            pairs = [
+                (one, vector) for one, vector in zip(texts, made, strict=True) if vector and one in wanted
+            ]
+            if not pairs:
+                return
+            fact = Reembedded(
+                embedder=self._adopted.label,
+                vectors=tuple((one.id, vector) for one, vector in pairs),
+                sources=tuple(one.source for one, _ in pairs),
+            )
+            self._store.append([fact], actor=self._actor)
+            self._store.catch_up()
+        self.embedded += len(pairs)
+
+    def _require_in_force(self) -> None:
+        current = self._store.projections.engine.embedder(self._store.projections.position)
+        if current is None or current.seq != self._adopted.seq:
+            raise InvalidInput(
+                f"another process gave the store another embedder while it was embedded with "
+                f"{self._adopted.label!r}; what was embedded stays. Run reembed again for the one that is wanted"
+            )
+
+
+def _adopt(store: Store, embedder: Embedder, actor: str) -> Adoption:
+    """Make the embedder the store's own, unless it is already."""
+    fact = Embedding(embedder, None).adoption()
+    with store.deciding() as view:
+        current = view.engine.embedder(view.seq)
+        if current is None or not _same(current, fact):
+            store.append([fact], actor=actor, ids=[_adoption_id(fact, current)])
+            current = store.projections.engine.embedder(store.catch_up())
+    assert current is not None
+    return current
+
+
+def _same(adopted: Adoption, fact: EmbedderAdopted) -> bool:
+    """By name, dimensions and the vector of the probe text, which may differ in its last bits."""
+    if (adopted.label, adopted.dimensions) != (fact.name, fact.dimensions):
+        return False
+    return cosine_of(from_bytes(adopted.probe), from_bytes(fact.probe)) >= PROBE_COSINE_MIN
+
+
+def _adoption_id(fact: EmbedderAdopted, current: Adoption | None) -> EventId:
+    """One event for the same switch by two processes, another one for switching back later."""
+    after = current.seq if current else 0
+    label = f"embedder.adopted {fact.name} {fact.dimensions} after {after}"
+    return hashlib.sha256(label.encode() + fact.probe).digest()[:16]
+
+
+def missing_vectors(store: Store) -> list[int]:
+    """The seq of the newest text of every memory, hidden or not, that has no vector of the embedder in force."""
+    documents = store.projections.documents
+    newest = np.zeros(documents.memories, dtype=np.int64)
+    np.maximum.at(newest, documents.memory_of, np.arange(documents.rows))
+    able = store.projections.vectors.comparable(newest, at=store.projections.position)
+    return [documents.source(int(row)) for row in newest[~able]]
+
+
+def still_missing(store: Store, texts: Sequence[TextSource]) -> set[TextSource]:
+    """Those of the texts that are their memory's newest and have no vector of the embedder in force."""
+    newest = still_newest(store, texts)
+    rows = np.array(list(newest.values()), dtype=np.int64)
+    able = store.projections.vectors.comparable(rows, at=store.projections.position)
+    return {one for one, has in zip(newest, able.tolist(), strict=True) if not has}
+
+
+def still_newest(store: Store, texts: Sequence[TextSource]) -> dict[TextSource, int]:
+    """Those of the texts that are their memory's newest and were not erased, with their rows."""
+    documents, seq = store.projections.documents, store.projections.position
+    rows = {one: documents.newest_row(documents.ids.find(one.id), seq) for one in texts}
+    return {
+        one: row
+        for one, row in rows.items()
+        if row >= 0
+        and documents.source(row) == one.source
+        and not isinstance(store.event(one.source).fact, Redacted)
+    }
+
+
+def _texts(store: Store, sources: Sequence[int]) -> list[TextSource]:
+    """The texts that these events hold; one that was erased is left out."""
+    facts = ((source, store.event(source).fact) for source in sources)
+    return [
+        TextSource(source, fact.id, fact.content)
+        for source, fact in facts
+        if isinstance(fact, Ingested | Revised) and isinstance(fact.content, str)
+    ]
+
+
+def _recentre(store: Store, adopted: Adoption, actor: str) -> None:
+    """Clusters of before the switch do not count after it: assign them again, around the new vectors."""
+    with store.deciding() as view:
+        clustered = view.graph.clustered(view.seq)
+        fact = store.event(clustered).fact if 0 < clustered < adopted.seq else None
+        if isinstance(fact, Clustered):
+            store.append([recentred(fact, store.projections)], actor=actor)
+            store.catch_up()

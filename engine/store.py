@@ -1,0 +1,520 @@
+"""A store: one log, the projections over it, and the caches beside it.
+
+    <store>/log/                  the only thing that is written for good
+    <store>/cache/checkpoints/    the projections' arrays; may be deleted at any time
+    <store>/cache/shards/         built HNSW indexes; may be deleted at any time
+
+Every read first catches up with what other processes appended. Facts go in through `append` and come back
+through the fold, so what this process shows is what any process would show. A fold, or a reading, that was
+interrupted may leave the projections torn: they are then neither read nor saved, but folded again (`wholeness`).
+
+A store that cannot be written to, on a disk that is mounted for reading, full or failing, or without permission, is
+read as it is; each write looks whether that is over.
+
+An erasure is an `Erased` event first. Every process that catches up with one finishes it: the payloads that it names
+are overwritten, checkpoints from before it and shards with erased vectors are deleted, and the projections are folded
+again from the start, so that no trace stays in memory either. An erasure that was interrupted anywhere is finished by
+the next opening; the events that it names read as erased from the first step on. One that could not be finished,
+because the log was busy, is tried again when this process next finds something new. An erasure by another process in
+the middle of a fold ends that fold, and a new one begins with the erasure known. Erased bytes that a restored backup
+brought back are overwritten again by the next opening (`erased_bytes`).
+
+Decisions are taken inside the append: what a write depends on is read under the writer's lock (`deciding`), or the
+write is conditional on the head it was decided at and decided again when that moved, the last time under the lock
+(`decide`). So every operation succeeds beside any number of other writers, and none acts on what no longer holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from recollect.engine.checkpointing import Checkpointer
+from recollect.engine.erased_bytes import ErasedBytes
+from recollect.engine.moments import When, clock_ahead_max, parse_seq, parse_time
+from recollect.engine.torn_state import Wholeness, interrupted
+from recollect.events.envelope import EventId, Recorded, draft
+from recollect.events.errors import (
+    EventIdReused,
+    HeadMoved,
+    InvalidInput,
+    LogDamaged,
+    LogFailed,
+    LogReadOnly,
+    RecollectError,
+)
+from recollect.events.facts import AnyFact, ShardRetired, ShardSealed
+from recollect.events.log import Clock, Durability
+from recollect.events.memory_log import MemoryLog
+from recollect.events.process_forks import renewed_in_children
+from recollect.events.redacted_log import ErasedMeanwhile, RedactedLog
+from recollect.events.segment_log import SegmentLog
+from recollect.events.transfer import TransferableLog
+from recollect.projections import checkpoints
+from recollect.projections.vectors import background
+from recollect.projections.vectors.sealing import Sealer, retirement_event_id, seal_event_id
+from recollect.projections.view import Projections, View
+from recollect.query.formula import Formula
+
+Progress = Callable[[int, int], None]
+Decided = TypeVar("Decided")
+
+_ATTEMPTS = 3
+_CHECKPOINT_EVERY = 2_000
+_PROGRESS_EVERY = 5_000
+
+
+def system_clock() -> int:
+    return time.time_ns() // 1_000
+
+
+@contextmanager
+def _no_collection(events: int) -> Iterator[None]:
+    """A long fold makes millions of objects and no cycles: looking for cycles would cost a third of it."""
+    pause = events >= _PROGRESS_EVERY and gc.isenabled()
+    if pause:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if pause:
+            gc.enable()
+
+
+def _warn(warning: str) -> None:
+    """Where nobody is left to be told but the program's log, which is stderr unless it says otherwise."""
+    import logging  # noqa: PLC0415 (imports wait until needed)
+
+    logging.getLogger("recollect").warning("recollect: %s", warning)
+
+
+def _opened(path: Path, clock: Clock) -> tuple[SegmentLog, bool]:
+    """The log, and whether it can only be read: a disk that takes no writes, for whatever reason, is no error."""
+    try:
+        return SegmentLog.open(path, clock=clock, ahead_max=clock_ahead_max()), False
+    except LogFailed as error:
+        if not path.is_dir():
+            raise
+        try:
+            return SegmentLog.open(path, clock=clock, ahead_max=clock_ahead_max(), read_only=True), True
+        except (RecollectError, OSError):
+            raise error from None
+
+
+class Store:
+    """The engine room behind `Memory`."""
+
+    def __init__(
+        self,
+        log: TransferableLog,
+        *,
+        folder: Path | None,
+        clock: Clock,
+        analyzers: Sequence[str],
+        progress: Progress | None = None,
+        ahead: bool = False,
+        read_only: bool = False,
+    ) -> None:
+        self.log = RedactedLog(log)
+        self.folder = folder
+        self.clock = clock
+        self.read_only = read_only
+        self._replaced: list[TransferableLog] = []
+        self.lock = threading.RLock()
+        self.whole = Wholeness()
+        self._fold_damage: LogDamaged | None = None
+        self._erased_bytes = ErasedBytes(self.log, folder)
+        self._unpurged: RecollectError | None = None
+        self._deciding = 0
+        self.scrub_problems: list[str] = []
+        self._analyzers = list(analyzers)
+        self.projections = self._new_projections()
+        self.sealer = Sealer(self.projections.vectors, publish=self._publish_shard)
+        self._closing = threading.Event()
+        self._checkpoint_seq = 0
+        self.checkpointer = Checkpointer(
+            self.checkpoint, lambda: self.projections.position, lambda: self.checkpoint_age_events
+        )
+        self._load_checkpoint()
+        if ahead:
+            background.start(self._load_shards, name="recollect-shards")
+        self.catch_up(progress)
+        if self.damage is None:
+            self._erased_bytes.overwrite_restored(keep_stamps=not read_only)
+        self.purge_caches()
+        renewed_in_children(self)
+
+    def renew_locks(self) -> None:
+        """In a forked child what another thread of the parent was doing is never finished."""
+        self.lock = threading.RLock()
+        self.whole.torn = True
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        clock: Clock = system_clock,
+        analyzers: Sequence[str] = (),
+        progress: Progress | None = None,
+        ahead: bool = False,
+    ) -> Store:
+        """The store in a directory, made if it is not there; ":memory:" keeps nothing.
+
+        One that is there and cannot be written to is opened for reading (`read_only`).
+        With `ahead` the shards that the first question needs are loaded in a thread while the log is folded.
+        """
+        if str(path) == ":memory:":
+            log = MemoryLog(clock=clock, ahead_max=clock_ahead_max())
+            return cls(log, folder=None, clock=clock, analyzers=analyzers)
+        folder = Path(path).expanduser()
+        if folder.exists() and not folder.is_dir():
+            raise InvalidInput(f"{folder} is a file; a store is a directory")
+        opened, read_only = _opened(folder / "log", clock)
+        return cls(
+            opened, folder=folder, clock=clock, analyzers=analyzers, progress=progress, ahead=ahead, read_only=read_only
+        )  # fmt: skip
+
+    def _load_shards(self) -> None:
+        """Whatever goes wrong here goes wrong again where it is said."""
+        with contextlib.suppress(Exception):
+            self.projections.vectors.warm(self._closing)
+
+    # --- writing ---------------------------------------------------------------------------------
+
+    def append(
+        self,
+        facts: Sequence[AnyFact],
+        *,
+        actor: str = "",
+        expect: int | None = None,
+        durability: Durability = "durable",
+        ids: Sequence[EventId | None] | None = None,
+    ) -> list[int]:
+        """One atomic batch; its seqs."""
+        if self.damage is not None:
+            raise self.damage
+        self.require_writable()
+        drafts = [
+            draft(fact, actor=actor, event_id=event_id)
+            for fact, event_id in zip(facts, ids or [None] * len(facts), strict=True)
+        ]
+        return self.log.append(drafts, expect=expect, durability=durability)
+
+    @contextmanager
+    def deciding(self) -> Iterator[View]:
+        """Keep other writers out; yields the view at the head. What is read inside holds when it is appended inside."""
+        with self.lock, self.whole, self.exclusive():
+            self._deciding += 1
+            try:
+                yield self.view()
+            finally:
+                self._deciding -= 1
+
+    @property
+    def is_deciding(self) -> bool:
+        """Whether other writers are kept out just now: nothing that may take long should be begun."""
+        return self._deciding > 0
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Keep other writers out, and let readers of this process go on."""
+        if self.damage is not None:
+            raise self.damage
+        self.require_writable()
+        with self.log.exclusive():
+            yield
+
+    def decide(self, attempt: Callable[[], Decided], *, attempts: int = _ATTEMPTS) -> Decided:
+        """The result of `attempt`, which reads, decides and appends with `expect`; again when others wrote meanwhile.
+
+        The last attempt, after these, holds the writer's lock, so it succeeds however much the others write.
+        """
+        for _ in range(attempts):
+            try:
+                return attempt()
+            except HeadMoved:
+                continue
+        with self.deciding():
+            return attempt()
+
+    def require_writable(self) -> None:
+        if self.read_only and not self._writable_again():
+            raise LogReadOnly(f"the store is read-only: {self.folder}")
+
+    def _writable_again(self) -> bool:
+        """Open the log for writing if the disk takes that by now; who reads in the one before goes on there."""
+        assert self.folder is not None
+        with self.lock, self.whole:
+            try:
+                log = SegmentLog.open(self.folder / "log", clock=self.clock, ahead_max=clock_ahead_max())
+            except LogFailed:
+                return False
+            self._replaced.append(self.log.base)
+            self.log.base = log
+            self.read_only = False
+            return True
+
+    def _publish_shard(self, fact: ShardSealed) -> None:
+        with self.lock, self.whole:
+            if self.whole.torn:  # the shard may have been built from what is torn
+                return
+            retired = self.projections.vectors.retired_at(fact.digest)
+            self.append([fact], actor="recollect", ids=[seal_event_id(fact, retired=retired)])
+            self.catch_up()
+            self.purge_caches()
+
+    def retire_shard(self, digest: str, reason: str) -> None:
+        """Do without a shard from here on; nothing is appended if the log does not use it, or says so already."""
+        with self.lock, self.whole:
+            self.catch_up()
+            sealed = self.projections.vectors.seals.get(digest)
+            if sealed is None:
+                return
+            with contextlib.suppress(EventIdReused):  # another process retired it for another reason
+                event_id = retirement_event_id(digest, sealed.seq)
+                self.append([ShardRetired(digest=digest, reason=reason)], actor="recollect", ids=[event_id])
+            self.catch_up()
+
+    # --- damage ----------------------------------------------------------------------------------
+
+    @property
+    def damage(self) -> LogDamaged | None:
+        """Acknowledged events that cannot be read: found when the log was opened, or by the fold."""
+        return self._fold_damage or self.log.damage
+
+    @property
+    def damage_note(self) -> str | None:
+        """For an answer: how far the events go that it was made from, if that is not all of them."""
+        damage = self.damage
+        if damage is None:
+            return None
+        return (
+            f"the log is damaged: only the events up to @{self.projections.position} were read, @{damage.seq} was "
+            f"acknowledged but {damage.reason} ({damage.path}, byte {damage.offset}); see `recollect doctor`"
+        )
+
+    def require_whole(self, action: str) -> None:
+        """Refuse what must not be done with a part of the log, such as replacing a good backup by a shorter one."""
+        self.catch_up()
+        if self.damage is not None:
+            raise RecollectError(
+                f"{action} refused, nothing was written: only the events up to @{self.projections.position} can be "
+                f"read. Copy them with `recollect doctor --salvage NEW_DIR` and {action} that store. {self.damage}"
+            )
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def catch_up(self, progress: Progress | None = None) -> int:
+        """Fold what the log holds beyond the projections' position; returns the head.
+
+        Where acknowledged data is damaged the fold ends: what came before can be read, nothing can be written.
+        """
+        with self.lock, self.whole:
+            if self.whole.torn:
+                self._start_anew()
+            while (head := self.log.refresh()) > self.projections.position and self._fold_damage is None:
+                self.whole.torn = True
+                try:
+                    self._take_in(head, progress)
+                except LogDamaged as damage:
+                    self._fold_damage = damage
+                except ErasedMeanwhile:
+                    self._start_anew()
+                    continue
+                break
+            self._index_all()
+            self.whole.torn = False
+            return self.projections.position
+
+    def _start_anew(self) -> None:
+        """New projections in place of torn ones, from the newest checkpoint; erasures are looked up again, too."""
+        self.projections = self._new_projections()
+        self._fold_damage = None
+        self._checkpoint_seq = 0
+        self.log.resume([], 0)
+        self._load_checkpoint()
+        self.sealer.follow(self.projections.vectors)
+
+    def _take_in(self, head: int, progress: Progress | None) -> None:
+        erasures = self.log.learn()
+        if erasures or self.unfinished_erasure is not None:
+            self._finish_erasures(erasures)
+        start = self.projections.position
+        with _no_collection(head - start):
+            self._fold(start, head, progress)
+        if erasures or self._unpurged is not None:
+            self.purge_caches()
+
+    def _finish_erasures(self, erasures: Sequence[int]) -> None:
+        """Overwrite what these `Erased` events name, and start anew if any of it is in the projections."""
+        seqs = [seq for erasure in erasures for seq in self.log.remains_of(erasure)]
+        self._erased_bytes.overwrite(seqs)
+        if min(seqs, default=self.projections.position + 1) <= self.projections.position:
+            self.projections = self._new_projections()
+            self.sealer.follow(self.projections.vectors)
+
+    @property
+    def unfinished_erasure(self) -> RecollectError | None:
+        """Why something that was erased may still be in a file of this store; None if it is gone."""
+        return self._erased_bytes.unfinished or self._unpurged
+
+    def finish_erasures(self) -> None:
+        """Try once more what could not be overwritten or deleted; raises if it still cannot be."""
+        with self.lock, self.whole:
+            self.catch_up()
+            self._erased_bytes.overwrite()
+            self._erased_bytes.overwrite_restored(keep_stamps=not self.read_only)
+            self.purge_caches()
+            if self.unfinished_erasure is not None:
+                raise self.unfinished_erasure
+
+    def _fold(self, start: int, head: int, progress: Progress | None) -> None:
+        shown = start
+        for position in self.projections.apply_all(self.log.steady(start, head)):
+            if progress and position - shown >= _PROGRESS_EVERY:
+                shown = position
+                progress(position - start, head - start)
+
+    def require(self, formula: Formula) -> None:
+        """Make sure that the indexes which a formula reads exist."""
+        self.require_analyzers(formula.analyzers)
+
+    def require_analyzers(self, analyzers: Iterable[str]) -> None:
+        """Make sure that there is a lexical index for each of these analyzers."""
+        with self.lock, self.whole:
+            missing = [name for name in analyzers if name not in self.projections.lexicals]
+            if missing:
+                self._analyzers += missing
+                self.catch_up()
+
+    def _index_all(self) -> None:
+        """Index what is asked for and missing; an erasure meanwhile makes all projections anew."""
+        while missing := [name for name in self._analyzers if name not in self.projections.lexicals]:
+            try:
+                for analyzer in missing:
+                    self.projections.index(analyzer, self.log.steady(0, self.projections.position))
+            except ErasedMeanwhile:
+                self._start_anew()
+                self.catch_up()
+
+    def view(self, at: int | None = None) -> View:
+        """The view at a seq (default: the head after catching up); in the middle of a dream, the one before it."""
+        head = self.catch_up()
+        if at is not None and not 0 <= at <= head:
+            raise InvalidInput(f"@{at} is not in this log, which ends at @{head}")
+        seq = head if at is None else self.projections.engine.whole(at)
+        return self.projections.at(seq, self.log.time_of(seq))
+
+    def resolve(self, when: When) -> tuple[int, int]:
+        """The seq that a moment means, and the clock to ask with there."""
+        seq = parse_seq(when)
+        if seq is not None:
+            return seq, self.log.effective_time(self.view(seq).seq)
+        assert not isinstance(when, int)
+        moment = parse_time(when, now=self.clock())
+        self.catch_up()
+        return self.log.seq_at(moment), moment
+
+    def event(self, seq: int) -> Recorded:
+        return self.log.get(seq)
+
+    # --- caches ----------------------------------------------------------------------------------
+
+    @property
+    def cache(self) -> Path | None:
+        return None if self.folder is None else self.folder / "cache"
+
+    def _new_projections(self) -> Projections:
+        return Projections(self._analyzers, shard_dir=None if self.cache is None else self.cache / "shards")
+
+    def _load_checkpoint(self) -> None:
+        """Start from the newest checkpoint that belongs to this log and these projections."""
+        if self.cache is None:
+            return
+        key = checkpoints.key_of(self.projections.versions())
+        for path in checkpoints.paths(self.cache / "checkpoints"):
+            found = checkpoints.load(path, key=key)
+            if found and found.seq <= self.log.head and self.log.chain_at(found.seq) == found.chain:
+                self.projections.load(found.state, position=found.seq)
+                self._analyzers = list(dict.fromkeys([*self._analyzers, *self.projections.lexicals]))
+                erasures = self.projections.documents.erasures
+                self.log.resume(sorted({erasure.seq for erasure in erasures}), found.seq)
+                self._checkpoint_seq = found.seq
+                return
+
+    def purge_caches(self) -> list[str]:
+        """Delete the cached files that may hold something that was erased; their names."""
+        with self.lock, self.whole:
+            if self.cache is None or self.read_only or not self.log.erasures:
+                return []
+            if self._checkpoint_seq < self.log.erasures[-1]:
+                self._checkpoint_seq = 0
+            try:
+                gone = checkpoints.purge(self.cache / "checkpoints", before=self.log.erasures[-1])
+                gone += self.projections.vectors.purge()
+            except OSError as error:
+                self._unpurged = RecollectError(
+                    f"an erasure is not finished: {error}; a file under {self.cache} may still hold what was erased. "
+                    f"Delete it, or open the store again"
+                )
+                return []
+            self._unpurged = None
+            return gone
+
+    def checkpoint(self) -> Path | None:
+        """Save the projections; None for a store in memory or read-only, or if an erasure came in between.
+
+        An erasure by another process may purge the checkpoints before this one is in place; looking at the log
+        again afterwards makes sure that one of the two processes deletes it.
+        """
+        with self.lock, self.whole:
+            self.catch_up()
+            if self.cache is None or self.read_only or self.unfinished_erasure is not None:
+                return None
+            self.log.sync()  # a checkpoint must not outlive events that a power cut takes
+            seq = self.projections.position
+            key = checkpoints.key_of(self.projections.versions())
+            try:
+                path = checkpoints.save(
+                    self.cache / "checkpoints",
+                    key=key,
+                    seq=seq,
+                    chain=self.log.chain_at(seq),
+                    state=self.projections.dump(),
+                )
+            except FileNotFoundError:
+                return None
+            self._checkpoint_seq = seq
+            self.catch_up()
+            return path if path.exists() else None
+
+    @property
+    def checkpoint_age_events(self) -> int:
+        return self.projections.position - self._checkpoint_seq
+
+    def close(self) -> None:
+        """Every event is in the log by now: what goes wrong beside them is said, and is no error."""
+        self._closing.set()
+        self.sealer.stop()
+        self.checkpointer.stop()
+        if self.checkpoint_age_events >= _CHECKPOINT_EVERY and not (self.whole.torn or interrupted()):
+            try:
+                self.checkpoint()
+            except (OSError, RecollectError) as error:
+                _warn(f"no checkpoint was written: {error}; the next opening takes longer")
+        try:
+            self.log.close()
+        except LogFailed as error:
+            _warn(str(error))
+        finally:
+            for log in self._replaced:
+                log.close()
+            for warning in self.log.warnings:
+                _warn(warning)

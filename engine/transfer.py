@@ -1,0 +1,180 @@
+"""A store to a file and back: the log itself as JSON lines, its tables as Parquet, its memories as Markdown.
+
+Other programs' files come in through `files`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from recollect.engine.copies import note_copy, note_moved, note_unfinished, require_erased, without_erased
+from recollect.engine.store import Progress, Store
+from recollect.engine.unfinished_files import (
+    put_in_place,
+    refuse_existing,
+    remove_debris,
+    unfinished_file,
+    unfinished_folder,
+)
+from recollect.events.errors import InvalidInput
+from recollect.events.memory_log import MemoryLog
+from recollect.events.private_files import make_private, sync_directory
+from recollect.events.segment_log import SegmentLog
+from recollect.events.transfer import NotImportable, TransferableLog, export_lines, import_lines
+
+Format = Literal["jsonl", "parquet", "markdown"]
+
+
+class Transfer(msgspec.Struct, frozen=True, kw_only=True):
+    """What was written: `events` of the log (imported: those that were new), its head and the chain value there.
+
+    `degraded` says what could not be done beside.
+    """
+
+    path: str
+    format: str
+    events: int
+    head: int
+    chain: str
+    degraded: tuple[str, ...] = ()
+
+
+def format_of(path: Path, given: str | None) -> Format:
+    """By name if given, else by the path: *.jsonl is the log, a directory or *.parquet the tables."""
+    wanted = given or {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", "": "parquet"}.get(
+        path.suffix
+    )
+    if wanted == "jsonl":
+        return "jsonl"
+    if wanted == "parquet":
+        return "parquet"
+    if wanted == "markdown":
+        return "markdown"
+    raise InvalidInput(
+        f"cannot tell the format of {path}; name it *.jsonl (the log) or a directory (Parquet tables), or say "
+        f"format jsonl, parquet or markdown"
+    )
+
+
+def target_of(store: Store, path: str | Path) -> Path:
+    """Where to write: behind a symbolic link what it leads to, and never into the store."""
+    if not str(path).strip() or str(path) == "-":
+        raise InvalidInput(
+            f"{str(path)!r} is no place; name a file (*.jsonl: the log) or a directory (its tables)"
+        )
+    target = Path(path).expanduser()
+    if store.folder is not None and target.resolve().is_relative_to(store.folder.resolve()):
+        raise InvalidInput(f"{path} lies in the store itself, {store.folder}; name another place")
+    return target.resolve() if target.is_symlink() else target
+
+
+def export(
+    store: Store,
+    path: Path,
+    *,
+    format_: str | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Transfer:
+    """Write the log, or its tables; a file that exists is replaced only on request, and when the new one is whole."""
+    if format_of(path, format_) == "parquet":
+        return _export_tables(store, path, overwrite=overwrite, progress=progress)
+    refuse_existing(path, overwrite=overwrite)
+    store.require_whole("export")
+    require_erased(store, "export")
+    notes: list[str] = []
+    with unfinished_file(path) as file:
+        note_unfinished(store, file.path, "jsonl")
+
+        def make() -> Transfer:
+            head = store.catch_up()
+            file.write(export_lines(_transferable(store), upto=head, progress=progress))
+            return _transfer(store, path, "jsonl", head)
+
+        def finish(made: Transfer) -> None:
+            notes.extend(filter(None, [note_copy(store, path, "jsonl", upto=made.head)]))
+            file.put(path, overwrite=overwrite)
+            note_moved(store, file.path)
+
+        made = without_erased(store, "export", make, finish)
+    return msgspec.structs.replace(made, degraded=tuple(notes))
+
+
+def _export_tables(store: Store, path: Path, *, overwrite: bool, progress: Progress | None) -> Transfer:
+    """Each table goes to its place when all of them are whole."""
+    from recollect.projections.sql.face import export_parquet  # noqa: PLC0415 (DuckDB waits until it is needed)
+    from recollect.projections.sql.limits import allowed_bytes  # noqa: PLC0415
+    from recollect.projections.sql.schema import SHOWN_TABLES  # noqa: PLC0415
+
+    if path.exists() and not path.is_dir():
+        raise InvalidInput(f"{path} is not a directory, which the tables need; name another place")
+    names = [f"{table}.parquet" for table in SHOWN_TABLES]
+    for name in names:
+        if (path / name).exists() and not (path / name).is_file():
+            raise InvalidInput(
+                f"{path / name} is no regular file, as a table needs; remove it or name another place"
+            )
+        refuse_existing(path / name, overwrite=overwrite)
+    store.require_whole("export")
+    require_erased(store, "export")
+    notes: list[str] = []
+    make_private(path.parent)
+    remove_debris(path)
+    with unfinished_folder(path / "tables" if path.is_dir() else path) as folder:
+        note_unfinished(store, folder, "parquet")
+
+        def make() -> Transfer:
+            head = store.catch_up()
+            with store.lock, store.whole:
+                allowed = allowed_bytes(store.log.status().bytes)
+                export_parquet(
+                    store.log, store.projections, folder, clock=store.clock, memory_bytes=allowed, progress=progress
+                )  # fmt: skip
+            sync_directory(folder)
+            return _transfer(store, path, "parquet", head)
+
+        def finish(made: Transfer) -> None:
+            notes.extend(filter(None, [note_copy(store, path, "parquet", upto=made.head)]))
+            make_private(path)
+            for name in names:
+                put_in_place(folder / name, path / name, overwrite=overwrite)
+            sync_directory(path)
+            sync_directory(path.parent)
+            note_moved(store, folder)
+
+        made = without_erased(store, "export", make, finish)
+    return msgspec.structs.replace(made, degraded=tuple(notes))
+
+
+def _transfer(store: Store, path: Path, kind: Format, head: int) -> Transfer:
+    return Transfer(path=str(path), format=kind, events=head, head=head, chain=store.log.chain_at(head).hex())
+
+
+def import_log(store: Store, path: Path, *, progress: Progress | None = None, write: bool = True) -> Transfer:
+    """Write what the store lacks of an exported log; the head hash is then that of the file."""
+    if not path.is_file():
+        raise InvalidInput(
+            f"there is no file {path}; import takes a JSONL file that `recollect export` wrote"
+        )
+    if write:
+        store.require_writable()
+    try:
+        with path.open("rb") as file:
+            written = import_lines(_transferable(store), file, progress=progress, write=write)
+    except NotImportable as error:
+        raise NotImportable(f"{path}: {error}") from None
+    finally:
+        head = store.catch_up()
+    return Transfer(
+        path=str(path), format="jsonl", events=written, head=head, chain=store.log.chain_at(head).hex()
+    )
+
+
+def _transferable(store: Store) -> TransferableLog:
+    log = store.log.base
+    if isinstance(log, (SegmentLog, MemoryLog)):
+        return log
+    raise InvalidInput(f"a log of kind {log.status().kind!r} cannot be copied frame by frame")

@@ -1,8 +1,0 @@
-"""`python -m recollect` is the command line."""
-
-from __future__ import annotations
-
-from recollect.entry import main
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,237 @@
+"""The command line: the group, and what every command shares; commands live in `cli_<topic>.py`.
+
+A command joins through the table in `commands.py`, so that calling one imports no other. Each parses, calls its
+Python twin, and renders. Exit status: 0 done, 1 the answer is "no", 2 a usage or input error with one clear line
+on stderr, 130 interrupted with one line saying what stays. Heavy imports wait until a command needs them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from recollect import __version__
+from recollect.interfaces.cli import completions as completing
+from recollect.interfaces.cli.commands import Commands, Failure
+
+if TYPE_CHECKING:
+    from recollect.engine.embedding.embedder import Embedder
+    from recollect.engine.store import Progress
+    from recollect.interfaces.model_server.client import WarmEmbedder
+    from recollect.interfaces.python.memory import Memory
+
+__all__ = ["Command", "Failure", "embedder_named", "main", "no_daemon", "progress_bar", "was_named"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Command = Callable[..., Any]
+NO_DAEMON = "recollect.no_daemon"
+
+
+def _note_no_daemon(context: click.Context, _: click.Parameter, value: bool) -> None:
+    context.meta[NO_DAEMON] = value
+
+
+no_daemon = click.option(
+    "--no-daemon",
+    is_flag=True,
+    envvar="RECOLLECT_NO_DAEMON",
+    expose_value=False,
+    callback=_note_no_daemon,
+    help="Load the model in this process; start no background helper.",
+)
+
+
+def _directory(_: click.Context, __: click.Parameter, value: str) -> str:
+    if not value.strip():
+        raise click.BadParameter(f"{value!r} names no directory")
+    return value
+
+
+def _common(function: Command) -> Command:
+    """The options that every command takes."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
+        no_daemon,
+        click.option(
+            "--embedder",
+            envvar="RECOLLECT_EMBEDDER",
+            default="minilm",
+            show_default=True,
+            shell_complete=completing.embedders,
+            help="minilm, hash or none; unless told, a store keeps the one that it has.",
+        ),
+        click.option(
+            "--store",
+            envvar="RECOLLECT_STORE",
+            default="~/.recollect",
+            show_default=True,
+            type=click.Path(file_okay=False),
+            callback=_directory,
+            help="The store's directory.",
+        ),
+    ):
+        function = option(function)
+    return _clear_errors(function)
+
+
+def _unembedded(function: Callable[..., None]) -> Callable[..., None]:
+    """The options that every command takes, for one that embeds nothing."""
+
+    @wraps(function)
+    def run(*, embedder: str, **options: Any) -> None:
+        del embedder
+        function(**options)
+
+    return _common(run)
+
+
+def _clear_errors(function: Callable[P, R]) -> Callable[P, R]:
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        from recollect.events.errors import RecollectError  # noqa: PLC0415 (imports wait until needed)
+
+        try:
+            return function(*args, **kwargs)
+        except RecollectError as error:
+            raise Failure(str(error)) from None
+        except PermissionError as error:
+            raise Failure(f"no permission for {error.filename}") from None
+        except OSError as error:
+            if error.errno is None or isinstance(error, BrokenPipeError):
+                raise  # a mistake of ours; a reader that has gone, which click takes as the end
+            where = "" if error.filename is None else f"{error.filename}: "
+            raise Failure(f"{where}{error.strerror}") from None
+
+    return run
+
+
+def embedder_named(name: str) -> str | WarmEmbedder | None:
+    """What `Memory.open` gets for an --embedder: the model through its warm helper, unless that is not wanted."""
+    if name == "none":
+        return None
+    context = click.get_current_context(silent=True)
+    in_process = (
+        context.meta.get(NO_DAEMON, False) if context else bool(os.environ.get("RECOLLECT_NO_DAEMON"))
+    )
+    if in_process or not (name == "minilm" or name.startswith("minilm/")):
+        return name
+    from recollect.interfaces.model_server.client import WarmEmbedder  # noqa: PLC0415 (imports wait until needed)
+
+    return WarmEmbedder(tell=_say, starting=_say if sys.stderr.isatty() else _say_nothing)
+
+
+def was_named(option: str) -> bool:
+    """Whether the command was told this, by an option or by the environment."""
+    context = click.get_current_context(silent=True)
+    source = context.get_parameter_source(option) if context else None
+    return source not in (None, ParameterSource.DEFAULT)
+
+
+def _say(note: str) -> None:
+    from recollect.engine.safe_text import block  # noqa: PLC0415 (imports wait until needed)
+
+    click.echo(f"recollect: {block(note)}", err=True)
+
+
+def _say_nothing(_: str) -> None:
+    """A script does not care that the first answer takes longer."""
+
+
+@contextmanager
+def _memory(
+    store: str,
+    embedder: str | Embedder = "none",
+    *,
+    asked: str | None = None,
+    make: bool = False,
+    **options: Any,
+) -> Iterator[Memory]:
+    """An open store, which is made only if the command tells it something: a mistyped path is no empty store.
+
+    That its log is damaged is said beside an answer; an error stands alone. What is going to be asked of it is embedded by the warm helper in the meantime.
+    """
+    if not make and not (Path(store).expanduser() / "log").is_dir():
+        raise Failure(f"there is no store at {store}; `recollect remember` makes one")
+    chosen = embedder_named(embedder) if isinstance(embedder, str) else embedder
+    begin = getattr(chosen, "begin", None)
+    with begin(asked) if asked and begin else nullcontext():
+        from recollect.interfaces.python.memory import Memory  # noqa: PLC0415
+
+        with progress_bar("opening") as progress:
+            memory = Memory.open(
+                store,
+                embedder=chosen,
+                progress=progress,
+                ahead=asked is not None and chosen is not None,
+                yielding=not was_named("embedder"),
+                **options,
+            )
+        with memory:
+            note = memory.store.damage_note
+            if note and make:  # it may run for long
+                _say(note)
+            try:
+                yield memory
+                if note and not make:
+                    _say(note)
+            except KeyboardInterrupt as stop:
+                head = f"the store is whole, its head is @{memory.store.log.head}"
+                raise KeyboardInterrupt(*stop.args, head) from None
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Progress]:
+    """A bar on stderr that appears only if the work takes longer than a moment, and only on a terminal.
+
+    An interruption tells how far the work had come.
+    """
+    from recollect.interfaces.cli.progress import progress  # noqa: PLC0415
+
+    done, total = 0, 0
+    with progress(label) as show:
+
+        def report(now_done: int, now_total: int) -> None:
+            nonlocal done, total
+            done, total = now_done, now_total
+            show(done, total)
+
+        try:
+            yield report
+        except KeyboardInterrupt as stop:
+            so_far = f"{label}: {done:,} of {total:,}" if total else f"{label}: not yet begun"
+            raise KeyboardInterrupt(so_far, *stop.args) from None
+
+
+def _show(value: object, as_json: bool, render: str) -> None:
+    from recollect.interfaces.cli.render import common as renderers  # noqa: PLC0415
+
+    if as_json:
+        click.echo(renderers.to_json(value))
+    else:
+        getattr(renderers, render)(value)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="recollect")
+def main() -> None:
+    """An event-sourced memory for AI agents: any past ranking can be replayed exactly.
+
+    \b
+    Example:
+      recollect remember "Auth sessions live in Postgres, not Redis" --kind decision
+      recollect recall "where are auth sessions stored?"
+      recollect verify
+    """
+
+
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value not in (None, ())}

@@ -1,0 +1,140 @@
+"""The table of commands: which module holds each, and its line in `recollect --help`.
+
+Importing every command takes longer than most of them run, so a command's module is imported when the command is
+called. To add one, write it in `cli/<topic>.py` with `@main.command()` and put its name, module and the first
+sentence of its help here; a test fails if a command is missing or its line differs from its help.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from importlib import import_module
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+INTERRUPTED = 130
+_LONG = frozenset({"bisect", "compare", "dream", "fork", "mcp", "reembed", "serve", "verify", "watch"})
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "access": ("tell", "Say that memories were read."),
+    "bisect": (
+        "time_travel",
+        "The first event after which a memory left, or entered, the first places for QUERY; exit 1 if none.",
+    ),
+    "compare": (
+        "compare",
+        "Rank every recorded question under two formulas, each at its own past moment.",
+    ),
+    "completion": (
+        "completion",
+        "Print the script that completes commands, options, formulas and memories with Tab.",
+    ),
+    "doctor": ("doctor", "Examine a store end to end and say what is wrong; exit 1 if anything is."),
+    "dream": (
+        "dream",
+        "Replay, downscale, stabilise, prune, place and promote: one cycle, written as one batch.",
+    ),
+    "erase": ("erase", "Erase memories for good, by ID or by filter; nothing brings them back."),
+    "export": (
+        "files",
+        "Write the log as JSON lines, its tables as Parquet, or the memories as Markdown.",
+    ),
+    "forget": ("tell", "Forget a memory softly; `restore` brings it back."),
+    "fork": (
+        "compare",
+        "Live the log again from a point on, in a store of its own; `compare` takes it as a side.",
+    ),
+    "formulas": ("explain", "The built-in formulas; `show` prints one, `check` reads one of yours."),
+    "get": ("ask", "Show one memory: content and whole state."),
+    "history": ("ask", "Every event that touched a memory, or its rank over time."),
+    "hook": ("hook", "Memories for a prompt, as Claude Code's UserPromptSubmit hook wants them."),
+    "import": ("files", "Take memories from a file or folder of another program, or an exported log."),
+    "link": ("relate", "Link memory A to memory B."),
+    "log": ("time_travel", "The log in words, oldest first."),
+    "mcp": ("mcp", "Serve the store to agents over the Model Context Protocol."),
+    "memories": ("time_travel", "All memories that would answer, now or as of a moment."),
+    "rate": ("relate", "Judge a memory."),
+    "recall": ("ask", "Rank the memories for QUERY, now or as of a moment."),
+    "reembed": ("compare", "Give every memory a vector of another embedder; the past keeps its own."),
+    "remember": ("tell", "Keep TEXT (or standard input for -)."),
+    "restore": ("tell", "Bring a forgotten memory back."),
+    "revise": ("tell", "Give a memory a new version."),
+    "serve": ("serve", "A page and a JSON API over the store, until interrupted."),
+    "sql": ("time_travel", "Ask the store in SQL (DuckDB, read only)."),
+    "status": ("ask", "The store's health and sizes on one screen."),
+    "supersede": ("relate", "Let memory NEW take the place of memory OLD."),
+    "undream": ("dream", "Take a dream back; what has changed since is named and left alone."),
+    "unlink": ("relate", "Take the edges from A to B away."),
+    "verify": ("ask", "Rank every recorded recall again and compare bit for bit; exit 1 if one differs."),
+    "watch": ("watch", "Keep the store equal to folders of notes, until interrupted or --once."),
+    "why": ("explain", "Why a memory ranked where it did in a recorded recall, replayed."),
+    "why-changed": (
+        "time_travel",
+        "Why a memory's rank and score for QUERY differ between two moments, cause by cause.",
+    ),
+    "why-not": (
+        "explain",
+        "Why a memory was not in a recorded answer: where it was lost, what it had and what it needed.",
+    ),
+}
+
+
+class Failure(click.ClickException):
+    """One clear line on stderr."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:  # noqa: ARG002 (click's signature)
+        from recollect.engine.safe_text import block  # noqa: PLC0415 (only what goes wrong needs it)
+
+        click.echo(f"recollect: {block(self.message)}", err=True)
+
+
+class Interrupted(Failure):
+    """Ctrl-C: the line says what was done and what stays."""
+
+    exit_code = INTERRUPTED
+
+
+class AtOnce(SystemExit):
+    """The end of a command that left a thread at work: the process ends without waiting for it."""
+
+
+class Commands(click.Group):
+    """A group whose commands are imported one at a time, when called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*COMMANDS, *super().list_commands(ctx)})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in COMMANDS:
+            if cmd_name not in _LONG:
+                os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # starting its threads takes 60 ms
+                gc.set_threshold(
+                    100_000
+                )  # a short life leaves little garbage, and looking for it takes 25 ms
+            import_module(f"recollect.interfaces.cli.{COMMANDS[cmd_name][0]}")
+        return super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The lines of the table; nothing is imported for them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self._line(name)) for name in self.list_commands(ctx)])
+
+    def _line(self, name: str) -> str:
+        return COMMANDS[name][1] if name in COMMANDS else self.commands[name].get_short_help_str(100)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands with the lines of the table, and the options of the group."""
+        offered = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        commands = [CompletionItem(name, help=self._line(name)) for name in offered]
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            raise Interrupted("; ".join(("interrupted", *map(str, stop.args)))) from None

@@ -1,0 +1,182 @@
+"""The commands of what-if: compare, fork and reembed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from recollect.interfaces.cli import completions as completing
+from recollect.interfaces.cli.app import (
+    Failure,
+    _clear_errors,
+    _memory,
+    embedder_named,
+    main,
+    no_daemon,
+    progress_bar,
+)
+
+if TYPE_CHECKING:
+    from recollect.replay.compare.comparison import Comparison
+    from recollect.replay.compare.limits import Limit
+
+_STORE = click.option(
+    "--store",
+    envvar="RECOLLECT_STORE",
+    default="~/.recollect",
+    show_default=True,
+    help="The store's directory.",
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+def _show(value: object, as_json: bool, how: str) -> None:
+    from recollect.interfaces.cli.render import common as render  # noqa: PLC0415 (imports wait until needed)
+    from recollect.interfaces.cli.render import compare as render_compare  # noqa: PLC0415 (imports wait until needed)
+
+    if as_json:
+        click.echo(render.to_json(value))
+    else:
+        getattr(render_compare, how)(value)
+
+
+@main.command()
+@click.argument("a", required=False, shell_complete=completing.formulas)
+@click.argument("b", required=False, shell_complete=completing.formulas)
+@click.option("--last", type=click.IntRange(min=1), help="Only the last so many recorded questions.")
+@click.option("--queries", help="Questions of a file, one per line or JSON lines, instead of recorded ones.")
+@click.option("--at", "when", help="Ask the file's questions as of a seq (@1234) or a time.")
+@click.option("--qrels", help="Judgements of a file, in TREC's form or tab-separated.")
+@click.option("-k", "--k", default=10, show_default=True, help="Depth of the judged metrics.")
+@click.option(
+    "--fail-if", "limits", multiple=True, help="Exit 1 if this holds: 'churn@5>0.2'. May be repeated."
+)
+@click.option("--html", "report", help="Write a report with slope charts to this file.")
+@click.option("--overwrite", is_flag=True, help="--html may replace a file that exists.")
+@click.option("--question", help="Both explanations of one recorded question, side by side.")
+@click.option("--embedder", help="Rank b as if the store had been embedded with this one.")
+@click.option("--work", help="Keep the fork of --embedder here, to go on where it stopped.")
+@no_daemon
+@_STORE
+@_JSON
+@_clear_errors
+def compare(
+    a: str | None, b: str | None, last: int | None, queries: str | None, when: str | None, qrels: str | None,
+    k: int, limits: tuple[str, ...], report: str | None, overwrite: bool, question: str | None, embedder: str | None,
+    work: str | None, store: str, as_json: bool,
+) -> None:  # fmt: skip
+    """Rank every recorded question under two formulas, each at its own past moment.
+
+    A and B are built-in names, TOML files, name@digest of formulas in the log, forks, or `recorded`.
+
+    \b
+    Example:
+      recollect compare reverie mine.toml --fail-if 'churn@5>0.2' --html report.html
+      recollect compare reverie mine.toml --question r42
+      recollect compare --embedder minilm
+    """
+    if b is None and embedder is None:
+        raise Failure("name two formulas to compare, such as `recollect compare reverie mine.toml`")
+    if question is not None:
+        _refuse_beside_question(
+            fail_if=limits,
+            html=report,
+            last=last,
+            queries=queries,
+            at=when,
+            qrels=qrels,
+            embedder=embedder,
+            work=work,
+        )
+    parsed = _limits(limits, k)
+    with _memory(store) as memory:
+        if question is not None:
+            _show(memory.drill(question, a or "", b or ""), as_json, "drilldown")
+            return
+        with progress_bar("comparing") as progress:
+            result = memory.compare(
+                a, b, last=last, queries=queries, at=when, qrels=qrels, k=k,
+                embedder=embedder and (embedder_named(embedder) or embedder), work=work, html=report,
+                overwrite=overwrite, progress=progress,
+            )  # fmt: skip
+        passed = [limit for limit in parsed if limit.passed(result.metrics)]
+    _show(result, as_json, "comparison")
+    _refuse(passed, result)
+
+
+def _refuse_beside_question(**given: object) -> None:
+    """One question is explained, not measured: what only concerns a comparison would be ignored."""
+    for name, value in given.items():
+        if value not in (None, ()):
+            option = name.replace("_", "-")
+            raise Failure(f"--question explains one question and compares nothing; leave out --{option}")
+
+
+def _limits(texts: Sequence[str], k: int) -> list[Limit]:
+    """The limits, whose metrics are known before anything is ranked."""
+    from recollect.replay.compare.compare import metric_names  # noqa: PLC0415 (imports wait until needed)
+    from recollect.replay.compare.limits import parse_limit  # noqa: PLC0415
+
+    parsed = [parse_limit(text) for text in texts]
+    for limit in parsed:
+        limit.check(metric_names(k))
+    return parsed
+
+
+def _refuse(passed: Sequence[Limit], result: Comparison) -> None:
+    for limit in passed:
+        click.echo(f"recollect: {limit}: it is {result.metrics[limit.metric]:.6g}", err=True)
+    if passed:
+        raise SystemExit(1)
+
+
+@main.command()
+@click.option("--to", "target", required=True, help="The directory of the new store.")
+@click.option(
+    "--formula",
+    shell_complete=completing.formulas,
+    help="Rank under this one; each recall under its own if not given.",
+)
+@click.option("--closed-loop", is_flag=True, help="Accesses follow what the formula returned.")
+@click.option("--since", default="@0", show_default=True, help="Live again what came after this seq or time.")
+@click.option("--dream", "settings", help="Dream again with the settings of this TOML file.")
+@_STORE
+@_JSON
+@_clear_errors
+def fork(
+    target: str, formula: str | None, closed_loop: bool, since: str, settings: str | None, store: str,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Live the log again from a point on, in a store of its own; `compare` takes it as a side.
+
+    \b
+    Example:
+      recollect fork --formula mine.toml --closed-loop --since @1200 --to ./what-if
+      recollect compare recorded ./what-if
+    """
+    with _memory(store) as memory, progress_bar("living again") as progress:
+        result = memory.fork(
+            target, formula=formula, closed_loop=closed_loop, since=since, dream=settings, progress=progress
+        )
+    _show(result, as_json, "fork")
+
+
+@main.command()
+@click.option("--embedder", required=True, shell_complete=completing.embedders, help="minilm or hash.")
+@no_daemon
+@_STORE
+@_JSON
+@_clear_errors
+def reembed(embedder: str, store: str, as_json: bool) -> None:
+    """Give every memory a vector of another embedder; the past keeps its own.
+
+    \b
+    Example:
+      recollect compare --embedder minilm
+      recollect reembed --embedder minilm
+    """
+    with _memory(store) as memory, progress_bar("embedding") as progress:
+        result = memory.reembed(embedder_named(embedder) or embedder, progress=progress)
+    _show(result, as_json, "reembedding")

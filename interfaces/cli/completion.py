@@ -1,0 +1,50 @@
+"""The command that prints the script for a shell's Tab key: completion."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from recollect.interfaces.cli.app import main
+
+VARIABLE = "_RECOLLECT_COMPLETE"
+_ENDS = {
+    "bash": 'eval "$(recollect completion bash)"      # in ~/.bashrc',
+    "zsh": 'eval "$(recollect completion zsh)"       # in ~/.zshrc',
+    "fish": "recollect completion fish | source       # in ~/.config/fish/config.fish",
+}
+
+
+@main.command()
+@click.argument("shell", type=click.Choice(sorted(_ENDS)), required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def completion(shell: str | None, as_json: bool) -> None:
+    """Print the script that completes commands, options, formulas and memories with Tab.
+
+    SHELL is the one you are in if it is not given.
+
+    \b
+    Example:
+      eval "$(recollect completion bash)"      # in ~/.bashrc
+      eval "$(recollect completion zsh)"       # in ~/.zshrc
+      recollect completion fish | source       # in ~/.config/fish/config.fish
+    """
+    from click.shell_completion import get_completion_class  # noqa: PLC0415 (imports wait until needed)
+
+    chosen = shell or Path(os.environ.get("SHELL", "")).name
+    found = get_completion_class(chosen) if chosen in _ENDS else None
+    if found is None:
+        raise click.UsageError(f"name a shell: {', '.join(sorted(_ENDS))}")
+    script = found(main, {}, "recollect", VARIABLE).source_template % {
+        "complete_func": "_recollect_completion",
+        "complete_var": VARIABLE,
+        "prog_name": "recollect",
+    }
+    if as_json:
+        from recollect.interfaces.cli.render.common import to_json  # noqa: PLC0415
+
+        click.echo(to_json({"shell": chosen, "enable": _ENDS[chosen], "script": script}))
+    else:
+        click.echo(script)

@@ -1,0 +1,105 @@
+"""The command that erases memories for good: erase."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from recollect.engine import validate
+from recollect.engine.safe_text import identifier
+from recollect.interfaces.cli.app import Failure, _common, _memory, main, progress_bar
+
+_LISTS = {"kind": "kinds", "tag": "tags", "entity": "entities", "source": "sources"}
+_SINGLE = ("project", "session", "since", "until", "valid_at", "min_importance")
+
+
+@main.command()
+@click.argument("memory_ids", metavar="[ID]…", nargs=-1)
+@click.option(
+    "--where",
+    "conditions",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Every memory with this project, session, kind, tag, entity or source, of this time (since, until); "
+    "conditions add up.",
+)
+@click.option("--reason", default="", help="Why; it stays in the log.")
+@click.option("--dry-run", is_flag=True, help="Say what would be erased; write nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_common
+def erase(
+    memory_ids: tuple[str, ...], conditions: tuple[str, ...], reason: str, dry_run: bool, yes: bool, store: str,
+    embedder: str, as_json: bool,
+) -> None:  # fmt: skip
+    """Erase memories for good, by ID or by filter; nothing brings them back.
+
+    Texts, words and vectors are overwritten in the log and deleted from every cache; ids and numbers stay.
+    Asks first on a terminal; elsewhere --yes is needed. Exit 1 if the filter matches nothing.
+
+    \b
+    Example:
+      recollect erase 01m7hchceagz6kyj4amp
+      recollect erase --where project=acme --where tag=personal --dry-run
+    """
+    from recollect.interfaces.cli.render import erase as render_erase  # noqa: PLC0415 (imports wait until needed)
+    from recollect.interfaces.cli.render.common import to_json  # noqa: PLC0415
+
+    del embedder
+    if bool(memory_ids) == bool(conditions):
+        raise Failure("name the memories to erase by id, or by --where KEY=VALUE; one of the two")
+    wanted = list(memory_ids) if memory_ids else _filter(conditions)
+    with _memory(store, "none") as memory, progress_bar("erasing") as progress:
+        report = memory.erase(wanted, reason=reason, dry_run=True, progress=progress)
+        if not dry_run and report.ids:
+            _confirm(report.ids, yes)
+            report = memory.erase(wanted, reason=reason, progress=progress)
+        if as_json:
+            click.echo(to_json(report))
+        else:
+            render_erase.erasure(report)
+    if not report.ids:
+        raise click.exceptions.Exit(1)
+
+
+def _filter(conditions: tuple[str, ...]) -> dict[str, object]:
+    """`tag=a`, `tag=b` as {"tags": ["a", "b"]}."""
+    lists: dict[str, list[str]] = {}
+    single: dict[str, object] = {}
+    for condition in conditions:
+        key, equals, value = condition.partition("=")
+        if not equals or not value:
+            raise Failure(f"{condition!r} is not a condition; write KEY=VALUE, such as project=acme")
+        if key in _LISTS:
+            lists.setdefault(_LISTS[key], []).append(value)
+        elif key in single:
+            raise Failure(f"{key} is given twice; a memory has one")
+        elif key in _SINGLE:
+            single[key] = _importance(value) if key == "min_importance" else value
+        else:
+            raise Failure(f"there is no condition {key!r}; there are {', '.join((*_LISTS, *_SINGLE))}")
+    return {**single, **lists}
+
+
+def _importance(value: str) -> float:
+    try:
+        return validate.number(float(value), "min_importance", low=0.0, high=1.0)
+    except ValueError:
+        raise Failure(f"min_importance {value!r} is not a number from 0 to 1") from None
+
+
+def _confirm(ids: tuple[str, ...], yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise Failure(
+            f"this would erase {_count(ids)} for good and nobody can be asked here; "
+            f"say --yes to do it, or --dry-run to look first"
+        )
+    shown = ", ".join(map(identifier, ids[:5])) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
+    if not click.confirm(f"Erase {_count(ids)} for good ({shown})?"):
+        raise Failure("nothing was erased")
+
+
+def _count(ids: tuple[str, ...]) -> str:
+    return "1 memory" if len(ids) == 1 else f"{len(ids)} memories"

@@ -1,0 +1,109 @@
+"""The commands that carry memories in and out: import, export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from recollect.engine.safe_text import inline
+from recollect.interfaces.cli.app import Failure, _common, _memory, _unembedded, main, progress_bar
+
+_EXPORTS = ("jsonl", "parquet", "markdown")
+_IMPORTING = {"log": "importing", "mem0": "importing rows"}
+
+
+def _show(value: object, as_json: bool, render: str) -> None:
+    from recollect.interfaces.cli.render import common  # noqa: PLC0415 (imports wait until needed)
+    from recollect.interfaces.cli.render import files as render_files  # noqa: PLC0415
+
+    if as_json:
+        click.echo(common.to_json(value))
+    else:
+        getattr(render_files, render)(value)
+
+
+@main.command("export")
+@click.argument("path", type=click.Path())
+@click.option("--format", "format_", type=click.Choice(_EXPORTS), help="By the path if not given.")
+@click.option("--at", "when", help="Markdown as of a seq (@1234), a time, or '2 days ago'.")
+@click.option(
+    "--overwrite",
+    is_flag=True,
+    help="Replace what exists; of Markdown pages also those that somebody edited.",
+)
+@_unembedded
+def export_(
+    path: str, format_: str | None, when: str | None, overwrite: bool, store: str, as_json: bool
+) -> None:
+    """Write the log as JSON lines, its tables as Parquet, or the memories as Markdown.
+
+    PATH.jsonl is the log, a directory its tables; --format markdown makes a directory of pages, one per memory.
+
+    \b
+    Example:
+      recollect export backup.jsonl
+      recollect export tables/
+      recollect export pages/ --format markdown --at "2 days ago"
+    """
+    with _memory(store, "none") as memory, progress_bar("exporting") as progress:
+        result = memory.export(path, format=format_, at=when, overwrite=overwrite, progress=progress)
+    _show(result, as_json, "exported")
+
+
+@main.command("import")
+@click.argument("path", type=click.Path())
+@click.option("--from", "format_", metavar="FORMAT", help="By the content if not given; one of those above.")
+@click.option(
+    "--map", "mapping", default="", metavar="FIELD=COLUMN,…", help="Columns of plain JSONL and CSV."
+)
+@click.option("--namespace", help="What ids begin with; the format, or the name of a table.")
+@click.option(
+    "--include", multiple=True, metavar="WHAT", help="claude-code: thinking, tools or sidechains as well."
+)
+@click.option("--strict", is_flag=True, help="Stop at the first entry that cannot be read.")
+@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+@_common
+def import_(
+    path: str, format_: str | None, mapping: str, namespace: str | None, include: tuple[str, ...], strict: bool,
+    dry_run: bool, store: str, embedder: str, as_json: bool,
+) -> None:  # fmt: skip
+    """Take memories from a file or folder of another program, or an exported log.
+
+    FORMAT is log (what `export` wrote), jsonl, csv, claude-code, claude, chatgpt, mem0, basic-memory or
+    recollect-markdown. Importing again writes only what is new or changed.
+
+    \b
+    Example:
+      recollect import backup.jsonl --store ./copy
+      recollect import ~/.claude/projects
+      recollect import conversations.zip --dry-run
+      recollect import notes.csv --map content=body,at=written,id=number
+    """
+    from recollect.events.errors import RecollectError  # noqa: PLC0415 (imports wait until needed)
+    from recollect.interfaces.files.detecting import LOG, format_of  # noqa: PLC0415
+
+    try:
+        kind = format_of(Path(path).expanduser(), format_)
+    except RecollectError as error:
+        raise Failure(str(error)) from None
+    if format_ is None and kind != LOG and not as_json:
+        click.echo(f"{inline(path)} looks like {kind}", err=True)
+    if dry_run and not Path(store).expanduser().is_dir():
+        store = ":memory:"
+    used = "none" if kind == LOG or dry_run else embedder
+    with (
+        _memory(store, used, make=True) as memory,
+        progress_bar(_IMPORTING.get(kind, "importing bytes")) as progress,
+    ):
+        result = memory.import_(
+            path, format=kind, mapping=mapping, namespace=namespace, include=include, strict=strict,
+            dry_run=dry_run, progress=progress,
+        )  # fmt: skip
+    _show(result, as_json, "imported")
+    if result.nothing_could_be_read:
+        click.echo(
+            f"recollect: nothing of {inline(path)} could be read as {kind}; is it another format (--from)?",
+            err=True,
+        )
+        raise SystemExit(1)

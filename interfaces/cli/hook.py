@@ -1,0 +1,129 @@
+"""The command that Claude Code runs before each prompt: hook."""
+
+from __future__ import annotations
+
+import math
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recollect.engine.safe_text import inline
+from recollect.events.errors import InvalidInput
+from recollect.interfaces.cli.app import _common, embedder_named, main, was_named
+from recollect.interfaces.cli.commands import AtOnce
+
+if TYPE_CHECKING:
+    from recollect.engine.embedding.embedder import Embedder
+    from recollect.interfaces.python.memory import Memory
+
+_SECONDS_MAX = 3_600.0
+
+
+class _Mistyped(click.UsageError):
+    exit_code = 1
+
+
+class _NeverBlocking(click.Command):
+    """Claude Code shows what a hook says and goes on, unless its exit status is 2: then the prompt is lost."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            raise _Mistyped(error.format_message(), error.ctx) from None
+
+
+def _seconds(_: click.Context, __: click.Parameter, value: float) -> float:
+    if not math.isfinite(value) or not 0.0 < value <= _SECONDS_MAX:
+        raise click.BadParameter(
+            f"{value:g} is not a time to wait; give seconds above 0, at most {_SECONDS_MAX:g}"
+        )
+    return value
+
+
+def _share(_: click.Context, __: click.Parameter, value: float) -> float:
+    if not 0.0 <= value <= 1.0:
+        raise click.BadParameter(f"{value:g} is not a share; give a number from 0 to 1")
+    return value
+
+
+@main.command(cls=_NeverBlocking)
+@click.option("--prompt", help="Try it with this prompt instead of reading a hook's JSON.")
+@click.option(
+    "-k", type=click.IntRange(min=1), default=5, show_default=True, help="How many memories at most."
+)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(min=1),
+    default=1_500,
+    show_default=True,
+    help="Budget of the memories, 4 characters a token.",
+)
+@click.option(
+    "--min-share",
+    default=0.3,
+    show_default=True,
+    callback=_share,
+    help="Leave out what scores below this share of the best; 0 leaves in all.",
+)
+@click.option(
+    "--timeout",
+    "seconds",
+    default=2.0,
+    show_default=True,
+    callback=_seconds,
+    help="Give up after so many seconds.",
+)
+@click.option("--project", help="Only memories of this project.")
+@_common
+def hook(
+    prompt: str | None, k: int, max_tokens: int, min_share: float, seconds: float, project: str | None, store: str,
+    embedder: str, as_json: bool,
+) -> None:  # fmt: skip
+    """Memories for a prompt, as Claude Code's UserPromptSubmit hook wants them.
+
+    Reads the hook's JSON on standard input and prints JSON. Whatever goes wrong is a note on standard error; the
+    exit status is 0, and 1 for a wrong option: a prompt is never blocked. A command such as /clear is passed over.
+
+    \b
+    Example:
+      recollect hook --prompt "where are auth sessions stored?"
+    """
+    del as_json  # the output is JSON either way
+    from recollect.engine.validate import QUERY_CHARACTERS_MAX, optional_identifier  # noqa: PLC0415
+    from recollect.interfaces.mcp import hook as hooks  # noqa: PLC0415 (imports wait until needed)
+
+    try:
+        given = hooks.Prompted(prompt=prompt) if prompt is not None else hooks.read(sys.stdin.buffer.read())
+        limits = hooks.Limits(k=k, tokens_max=max_tokens, seconds_max=seconds, share_min=min_share)
+        optional_identifier(project, "project")
+        if hooks.is_question(given.prompt) and _is_there(store):
+            if (length := len(given.prompt)) > QUERY_CHARACTERS_MAX:
+                note = f"the first {QUERY_CHARACTERS_MAX:,} of the prompt's {length:,} characters were asked with"
+                click.echo(f"recollect hook: {note}", err=True)
+            opening = partial(_open, store, embedder_named(embedder), yielding=not was_named("embedder"))
+            click.echo(hooks.inject(opening, given, limits, project), nl=False)
+    except hooks.TooSlow as error:
+        click.echo(f"recollect hook: {error}", err=True)
+        raise AtOnce(0) from None
+    except Exception as error:  # noqa: BLE001 (whatever it is, it must not block the prompt)
+        click.echo(f"recollect hook: {inline(str(error))}; nothing was injected", err=True)
+
+
+def _is_there(store: str) -> bool:
+    """Whether there is a store to ask. Where none was named, there is none before the first memory."""
+    folder = Path(store).expanduser()
+    if folder.is_dir():
+        return True
+    if was_named("store"):
+        raise InvalidInput(f"there is no store at {folder}")
+    return False
+
+
+def _open(store: str, embedder: str | Embedder | None, *, yielding: bool) -> Memory:
+    from recollect.interfaces.python.memory import Memory  # noqa: PLC0415
+
+    return Memory.open(store, embedder=embedder, actor="hook", yielding=yielding)

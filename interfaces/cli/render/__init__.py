@@ -1,0 +1,1 @@
+"""Results for people, as tables and trees on a terminal."""

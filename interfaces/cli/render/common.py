@@ -1,0 +1,299 @@
+"""Results for people: plain tables that read the same piped and on a terminal, with colour where there is one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from recollect.engine.answers import Answer, Happening, Memo, Status
+from recollect.engine.event_summaries import shorten
+from recollect.engine.moments import iso
+from recollect.engine.safe_text import block, drawing, inline
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from recollect.replay.verify import VerifyReport
+
+_DIFFERENCES_SHOWN = 10
+_PIPED_WIDTH = 200
+_GAP = 2
+_TEXT_WIDTH_MIN = 16
+
+
+def console() -> Console:
+    """Colour and the terminal's width on a terminal; plain and wide enough for any line when piped."""
+    from rich.console import Console  # noqa: PLC0415 (a result as JSON draws nothing)
+
+    out = Console(highlight=False, soft_wrap=True, emoji=False)
+    if not out.is_terminal:
+        out.width = _PIPED_WIDTH
+    return out
+
+
+def draws() -> bool:
+    """Whether anybody sees colours: on a terminal, or where they are asked for."""
+    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
+
+
+def to_json(value: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+@drawing
+def remembered(result: Mapping[str, object]) -> None:
+    _done("remembered", str(result["id"]), f"head @{result['head']}")
+
+
+@drawing
+def revised(result: Mapping[str, object]) -> None:
+    _done("revised", str(result["id"]), f"revision {result['revision_count']}")
+
+
+@drawing
+def written(result: Mapping[str, object]) -> None:
+    _done("written", f"@{result['seq']}")
+
+
+def _done(deed: str, to: str, note: str = "") -> None:
+    line = f"{click.style(deed, fg='green')} {to}" + (f"  {click.style(note, dim=True)}" if note else "")
+    click.echo(line, color=draws() and not os.environ.get("NO_COLOR"))
+
+
+@drawing
+def answer(result: Answer) -> None:
+    if not draws():
+        _answer_without_colour(result)
+        return
+    out = console()
+    head = f"{escaped(result.id)}  " if result.id else ""
+    out.print(
+        f"[bold]{head}[/][dim]basis @{result.basis}  formula {escaped(result.formula)}  now {escaped(result.now)}[/]"
+    )
+    for note in result.degraded:
+        out.print(f"[yellow]degraded[/] {escaped(note)}")
+    if not result.hits:
+        out.print("nothing matches")
+        return
+    table = plain_table()
+    ranks, scores, ids = zip(
+        *((str(hit.rank), f"{hit.score:.12g}", hit.id) for hit in result.hits), strict=True
+    )
+    table.add_column("#", justify="right", no_wrap=True)
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("memory", no_wrap=True, max_width=room_beside(out, ranks, scores, ids))
+    table.add_column("id", no_wrap=True)
+    for rank, score, hit in zip(ranks, scores, result.hits, strict=True):
+        table.add_row(rank, score, escaped(shorten(hit.content)), f"[dim]{escaped(hit.id)}[/]")
+    out.print(table)
+
+
+def _answer_without_colour(result: Answer) -> None:
+    """The same lines; a pipe has no colour, and does not wait for what draws it."""
+    head = f"{result.id}  " if result.id else ""
+    click.echo(f"{head}basis @{result.basis}  formula {result.formula}  now {result.now}")
+    for note in result.degraded:
+        click.echo(f"degraded {note}")
+    if not result.hits:
+        click.echo("nothing matches")
+        return
+    rows = [(str(hit.rank), f"{hit.score:.12g}", shorten(hit.content), hit.id) for hit in result.hits]
+    rows.insert(0, ("#", "score", "memory", "id"))
+    rank, score, memory, _ = (max(map(width_of, column)) for column in zip(*rows, strict=True))
+    for place, points, text, id_ in rows:
+        click.echo(f"{place:>{rank}}  {points:>{score}}  {text}{' ' * (memory - width_of(text))}  {id_}")
+
+
+def width_of(text: str) -> int:
+    """How many cells a terminal gives to a text."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # noqa: PLC0415 (only what is not plain needs it)
+
+    return cell_len(text)
+
+
+def room_beside(out: Console, *columns: Sequence[str]) -> int:
+    """The width that other columns leave to a text, which is cut so that they are not."""
+    taken = sum(max(map(width_of, column), default=0) + _GAP for column in columns)
+    return max(out.width - taken, _TEXT_WIDTH_MIN)
+
+
+def plain_table() -> Table:
+    """No lines: columns that can be read, copied and cut."""
+    from rich.table import Table  # noqa: PLC0415
+
+    return Table(box=None, pad_edge=False, header_style="dim")
+
+
+def escaped(text: str) -> str:
+    """A text with brackets in it, shown as it is."""
+    from rich.markup import escape  # noqa: PLC0415
+
+    return escape(inline(text))
+
+
+@drawing
+def memo(result: Memo) -> None:
+    click.echo(block(result.content))
+    pairs: dict[str, object] = {
+        "id": result.id,
+        "as of": f"@{result.at}",
+        "visible": "yes" if result.visible else f"no: {result.hidden_because}",
+        **msgspec.to_builtins(result.state),
+    }
+    _pairs({name: _readable(name, value) for name, value in pairs.items() if value not in (None, [], "")})
+
+
+def _readable(name: str, value: object) -> str:
+    if isinstance(value, int) and name.endswith(("_at", "_from", "_to")):
+        return iso(value)
+    return (
+        ", ".join(map(str, value))
+        if isinstance(value, Sequence) and not isinstance(value, str)
+        else str(value)
+    )
+
+
+@drawing
+def happenings(results: Sequence[Happening]) -> None:
+    table = plain_table()
+    for name in ("seq", "recorded", "event", "what"):
+        table.add_column(name, overflow="fold")
+    for result in results:
+        table.add_row(f"@{result.seq}", escaped(result.at), escaped(result.type), escaped(result.summary))
+    console().print(table)
+
+
+@drawing
+def verification(report: VerifyReport) -> None:
+    out = console()
+    how = "against rank-bm25 and a brute-force scan" if report.independent else "bit for bit"
+    if report.exact:
+        out.print(
+            f"[green]exact[/]  {report.checked - report.redacted} recalls replayed {how}, no differences; "
+            f"the log's chain holds"
+        )
+        _redactions(out, report)
+        return
+    out.print(f"[red]not exact[/]  {len(report.differences)} of {report.checked} recalls differ ({how})")
+    for finding in report.damage[:_DIFFERENCES_SHOWN]:
+        out.print(
+            f"  the log is damaged at @{finding.seq}: {escaped(finding.problem)} "
+            f"({escaped(finding.path)}, byte {finding.offset})"
+        )
+    if report.unreadable:
+        out.print(f"  {report.unreadable} recalls could not be checked: what they need lies in the damage")
+    for difference in report.differences[:_DIFFERENCES_SHOWN]:
+        out.print(
+            f"  {escaped(difference.recall)} rank {difference.rank}: recorded {escaped(str(difference.recorded))}, "
+            f"replayed {escaped(str(difference.replayed))}; {escaped(difference.reason)}"
+        )
+    _redactions(out, report)
+
+
+def _redactions(out: Console, report: VerifyReport) -> None:
+    """The recalls that cannot be verified any more, and why."""
+    if report.touching:
+        out.print(
+            f"[yellow]redacted[/]  {report.redacted} of the {report.touching} recalls that saw data which was "
+            f"erased since cannot come out as recorded"
+        )
+    for redacted in report.redactions[:_DIFFERENCES_SHOWN]:
+        out.print(f"  {escaped(redacted.recall)}: {escaped(redacted.reason)}")
+    for note in report.notes:
+        out.print(f"[yellow]note[/]  {escaped(note)}")
+
+
+@drawing
+def status(result: Status) -> None:
+    counts = ", ".join(f"{count:,} {name}" for name, count in result.by_status.items()) or "none"
+    sizes = f"log {size(result.log_bytes)} in {result.segments} segments, cache {size(result.cache_bytes)}"
+    _pairs(
+        {
+            "store": result.store,
+            **({"fork": result.fork} if result.fork else {}),
+            "head": f"@{result.head}{_ago(result.head_at, result.now)}",
+            "unsynced": f"{size(result.unsynced_bytes)}, durable up to @{result.durable}",
+            "memories": f"{result.visible:,} visible of {result.memories:,} ({counts})",
+            "recalls": f"{result.recalls:,}",
+            "size": sizes,
+            "formula": result.formula,
+            "embedder": f"{result.embedder.name or 'none'} ({result.embedder.state})",
+            "vectors": f"{result.shards} shards, {result.rows_unsealed:,} rows scanned exactly",
+            "last dream": _last_dream(result),
+            "checkpoint": _checkpoint(result),
+        },
+        {"degraded": result.degraded},
+    )
+
+
+def _last_dream(result: Status) -> str:
+    when = f"@{result.last_dream}{_ago(result.last_dream_at, result.now)}" if result.last_dream else "never"
+    return f"{when}, {result.new_since_dream:,} new memories since the last dream"
+
+
+def _checkpoint(result: Status) -> str:
+    if not result.checkpoint:
+        return f"none, {result.checkpoint_age_events:,} events are read from the log on opening"
+    of = f"of @{result.checkpoint}{_ago(result.checkpoint_at, result.now)}"
+    return f"{of}, {result.checkpoint_age_events:,} events behind"
+
+
+def size(count: int) -> str:
+    """A number of bytes for people: 1.5 MB."""
+    if count < 1_000:
+        return f"{count} bytes"
+    value, unit = float(count), "kB"
+    for unit in ("kB", "MB", "GB", "TB"):  # noqa: B007 (the unit that it ended with is used)
+        value /= 1_000
+        if value < 999.95:
+            break
+    return f"{value:.1f} {unit}"
+
+
+def _ago(then: str | None, now: str) -> str:
+    """How long ago, in the largest unit that fits: ", 3 hours ago"."""
+    if then is None or not now:
+        return ""
+    seconds = max(0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(then)).total_seconds())
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            count = int(seconds // length)
+            return f", {count:,} {unit}{'s' if count != 1 else ''} ago"
+    return ", just now"
+
+
+def _pairs(pairs: Mapping[str, str], warnings: Mapping[str, Sequence[str]] = {}) -> None:
+    if not draws():
+        _pairs_without_colour(pairs, warnings)
+        return
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim")
+    table.add_column(overflow="fold")
+    for name, value in pairs.items():
+        table.add_row(name, escaped(value))
+    for name, notes in warnings.items():
+        for note in notes:
+            table.add_row(f"[yellow]{name}[/]", f"[yellow]{escaped(note)}[/]")
+        if not notes:
+            table.add_row(name, "nothing")
+    console().print(table)
+
+
+def _pairs_without_colour(pairs: Mapping[str, str], warnings: Mapping[str, Sequence[str]]) -> None:
+    """The same lines, however long; a pipe does not wait for what draws colour."""
+    notes = [(name, note) for name, found in warnings.items() for note in found or ("nothing",)]
+    lines = [*pairs.items(), *notes]
+    indent = max(len(name) for name, _ in lines) + 2
+    for name, value in lines:
+        click.echo(f"{name:<{indent}}" + value.replace("\n", "\n" + " " * indent))

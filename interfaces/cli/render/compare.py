@@ -1,0 +1,194 @@
+"""Comparisons, drill-downs, forks and re-embeddings for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from recollect.engine.event_summaries import shorten
+from recollect.engine.reembed import ReembedReport
+from recollect.engine.safe_text import drawing
+from recollect.interfaces.cli.render.common import console, escaped
+from recollect.query.explanation import Explanation, StagePart
+from recollect.replay.compare.comparison import Comparison, JudgedMetric, Mover, QuestionRow
+from recollect.replay.compare.drill import BothWays, Drilldown
+from recollect.replay.fork.fork import ForkReport
+
+_ROWS_SHOWN = 10
+_TEXT_SHOWN = 44
+_MEANINGS = {
+    "unchanged": "share of questions with the same answer",
+    "top1_changed": "share of questions with another first hit",
+    "churn": "share of the first {} that is new",
+    "jaccard": "overlap of the first {}; 1 is the same",
+    "rbo": "similarity of the order at p = {}; 1 is the same",
+    "tau_b": "agreement of the order, from -1 to 1",
+    "mean_abs_rank_change": "places moved, on average",
+    "entered": "memories that came into an answer",
+    "left": "memories that fell out of an answer",
+}
+
+
+def meaning(metric: str) -> str:
+    """What a metric says, in a few words."""
+    name, _, parameter = metric.partition("@")
+    return _MEANINGS.get(name, "").format(parameter)
+
+
+@drawing
+def comparison(result: Comparison, out: Console | None = None) -> None:
+    out = out or console()
+    out.print(Text.assemble(("a  ", "dim"), result.a))
+    out.print(Text.assemble(("b  ", "dim"), result.b))
+    out.print(
+        f"[dim]{result.questions} questions, {result.judged_questions} judged, {escaped(result.mode)} mode[/]"
+    )
+    if result.note:
+        out.print(Text(result.note, style="yellow"))
+    for degraded in result.degraded:
+        out.print(Text(degraded, style="yellow"))
+    out.print()
+    table = _table("metric", ">value", "meaning")
+    for name, value in result.metrics.items():
+        if meaning(name):
+            table.add_row(name, f"{value:.4f}".rstrip("0").rstrip("."), Text(meaning(name), style="dim"))
+    out.print(table)
+    if result.judged:
+        _judged(out, result)
+    changed = most_changed(result.rows)
+    if changed:
+        _questions(out, changed)
+    if result.movers:
+        _movers(out, result.movers)
+    out.print(Text(f"\n{result.caveat}", style="dim"))
+
+
+def most_changed(rows: Sequence[QuestionRow], count: int = _ROWS_SHOWN) -> list[QuestionRow]:
+    """The questions whose answers differ most, by rank-biased overlap."""
+    return sorted((row for row in rows if not row.unchanged), key=lambda row: row.rbo)[:count]
+
+
+def _judged(out: Console, result: Comparison) -> None:
+    out.print("\n[bold]by judgements[/]")
+    table = _table("metric", ">a", ">b", ">delta", "95 %", ">p", "win/tie/loss")
+    for name, metric in result.judged.items():
+        table.add_row(Text(name), *_numbers(metric))
+    out.print(table)
+    before, after = (result.metrics[f"unjudged@{result.k}_{side}"] for side in "ab")
+    out.print(f"[dim]unjudged@{result.k}: {before:.1%} of a's answers, {after:.1%} of b's[/]")
+
+
+def _numbers(metric: JudgedMetric) -> tuple[str, ...]:
+    return (
+        f"{metric.a:.4f}",
+        f"{metric.b:.4f}",
+        f"{metric.delta:+.4f}",
+        f"{metric.low:+.4f} … {metric.high:+.4f}",
+        f"{metric.p_value:.4f}",
+        f"{metric.wins}/{metric.ties}/{metric.losses}",
+    )
+
+
+def _questions(out: Console, rows: Sequence[QuestionRow]) -> None:
+    out.print("\n[bold]most changed questions[/]")
+    table = _table("recall", "question", ">rbo@0.9", ">churn", ">entered", ">left")
+    for row in rows:
+        table.add_row(
+            Text(row.name),
+            Text(shorten(row.text, _TEXT_SHOWN)),
+            f"{row.rbo:.3f}",
+            f"{row.churn:.2f}",
+            str(len(row.entered)),
+            str(len(row.left)),
+        )
+    out.print(table)
+
+
+def _movers(out: Console, movers: Sequence[Mover]) -> None:
+    out.print("\n[bold]biggest movers[/]")
+    table = _table("recall", ">a", ">b", "memory", "question")
+    for mover in movers[:_ROWS_SHOWN]:
+        table.add_row(
+            Text(mover.question),
+            _rank(mover.rank_a),
+            _rank(mover.rank_b),
+            Text(shorten(mover.content or mover.id, _TEXT_SHOWN)),
+            Text(shorten(mover.text, _TEXT_SHOWN), style="dim"),
+        )
+    out.print(table)
+
+
+@drawing
+def drilldown(result: Drilldown) -> None:
+    """Both explanations of every memory, side by side, stage by stage."""
+    out = console()
+    out.print(Text(f"{result.name}  {result.text!r}", style="bold"))
+    out.print(Text(f"basis @{result.basis}  a {result.a}  b {result.b}", style="dim"))
+    for memory in result.memories:
+        _both_ways(out, memory)
+
+
+def _both_ways(out: Console, memory: BothWays) -> None:
+    out.print(
+        Text(f"\n{_rank(memory.a.rank)} → {_rank(memory.b.rank)}  {shorten(memory.content or memory.id)}")
+    )
+    for side, explanation in (("a", memory.a), ("b", memory.b)):
+        out.print(Text(f"  {side}  {explanation.sentence}", style="dim"))
+    table = _table("  stage of a", ">score", "  stage of b", ">score")
+    for left, right in zip_longest(_scoring(memory.a), _scoring(memory.b)):
+        table.add_row(*map(Text, (*_stage(left), *_stage(right))))
+    out.print(table)
+
+
+def _scoring(explanation: Explanation) -> list[StagePart]:
+    """The stages that changed the score."""
+    return [stage for stage in explanation.stages if stage.after is not None and stage.after != stage.before]
+
+
+def _stage(stage: StagePart | None) -> tuple[str, str]:
+    if stage is None:
+        return "", ""
+    return f"  {stage.number}. {stage.title}", f"{stage.after:.12g}"
+
+
+@drawing
+def fork(result: ForkReport) -> None:
+    out = console()
+    loop = "closed loop" if result.closed_loop else "accesses as recorded"
+    out.print(
+        f"[green]forked[/] {escaped(str(result.path))}  [dim]since @{result.since}, {loop}, head @{result.head}[/]"
+    )
+    out.print(f"{result.recalls_changed} of {result.recalls} recalls answered otherwise")
+    if result.closed_loop:
+        out.print(
+            f"{result.accesses_changed} accesses followed, {result.accesses_dropped} of them to nothing"
+        )
+        out.print(f"{result.dreams_again} of {result.dreams} dreams dreamt again")
+    if result.skipped:
+        out.print(f"{result.skipped} events left out: of an unknown type, or erased without a trace")
+    for note in result.degraded:
+        out.print(note, style="yellow", markup=False)
+
+
+@drawing
+def reembedding(result: ReembedReport) -> None:
+    console().print(
+        f"[green]embedded[/] {result.embedded} memories with {escaped(result.embedder)}, "
+        f"[dim]the store's embedder since @{result.adopted}, head @{result.head}[/]"
+    )
+
+
+def _rank(rank: int | None) -> str:
+    return "–" if rank is None else str(rank)
+
+
+def _table(*names: str) -> Table:
+    """Columns of numbers are named with a leading `>`."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in names:
+        table.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left", no_wrap=True)
+    return table

@@ -1,0 +1,90 @@
+"""Erasures and examinations for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from recollect.engine.doctor import Diagnosis
+from recollect.engine.doctor_caches import Problem
+from recollect.engine.erase import ErasureReport
+from recollect.engine.safe_text import drawing
+from recollect.interfaces.cli.render.common import console, escaped
+
+_SHOWN = 10
+
+
+@drawing
+def erasure(report: ErasureReport) -> None:
+    out = console()
+    if not report.ids:
+        out.print("nothing matches")
+        return
+    what = "[yellow]would erase[/]" if report.dry_run else f"[red]erased[/] @{report.at}"
+    out.print(f"{what}  {_some(report.ids)}")
+    if report.derived:
+        out.print(f"  derived from them: {_some(report.derived)}")
+    where = ", ".join(f"@{seq}" for seq in report.seqs[:_SHOWN]) + (" …" if len(report.seqs) > _SHOWN else "")
+    verb = "holding" if report.dry_run else "overwritten:"
+    out.print(f"  {_count(report.seqs, 'event')} {verb} {report.bytes:,} bytes ({where})")
+    if report.purged:
+        out.print(f"  {_count(report.purged, 'cached file')} deleted")
+    if report.recalls:
+        out.print(
+            f"  named in {_count(report.recalls, 'recall')}, which keep the id: {_some(report.recalls)}"
+        )
+    if report.copies:
+        out.print(
+            Text(f"  {_count(report.copies, 'copy')} may hold it and must be erased in or deleted:", "yellow")
+        )
+    for copy in report.copies:
+        how_far = f"up to @{copy.upto}" if copy.finished else "not finished"
+        out.print(Text(f"    {copy.path} ({copy.kind} of {copy.at[:19]}Z, {how_far})"))
+
+
+@drawing
+def diagnosis(result: Diagnosis) -> None:
+    out = console()
+    for problem in result.fixed:
+        out.print(Text.assemble(("fixed  ", "green"), f"{problem.what} ({problem.where})"))
+    for problem in result.problems:
+        _problem(problem)
+    for note in result.notes:
+        out.print(Text.assemble(("note  ", "dim"), note))
+    if result.salvaged:
+        saved = result.salvaged
+        out.print(
+            f"salvaged  events up to @{saved.head} are in {escaped(str(saved.path))}; {saved.lost} are lost"
+        )
+        for note in saved.degraded:
+            out.print(Text(note, "yellow"))
+    if result.scrubbed:
+        read = result.scrubbed
+        out.print(
+            f"scrubbed  {read.segments} sealed segments, {read.events:,} events, {read.bytes:,} bytes read from the disk"
+        )
+    if result.healthy:
+        out.print(f"[green]healthy[/]  {escaped(result.store)}, head @{result.head}")
+    else:
+        out.print(
+            f"[red]{_count(result.problems, 'problem')}[/]  {escaped(result.store)}, head @{result.head}"
+        )
+
+
+def _problem(problem: Problem) -> None:
+    out = console()
+    out.print(Text.assemble((f"{problem.severity}  ", "red"), problem.what))
+    out.print(Text(f"  {problem.where}"))
+    out.print(Text(f"  {problem.remedy}", style="dim"))
+
+
+def _some(names: Sequence[str]) -> str:
+    return escaped(", ".join(names[:_SHOWN])) + (
+        f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    )
+
+
+def _count(things: Sequence[object], noun: str) -> str:
+    plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
+    return f"1 {noun}" if len(things) == 1 else f"{len(things)} {plural}"

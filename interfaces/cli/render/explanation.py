@@ -1,0 +1,135 @@
+"""An explanation for people: the sentence first, then a tree with bars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.text import Text
+from rich.tree import Tree
+
+from recollect.engine.event_summaries import shorten
+from recollect.engine.safe_text import drawing
+from recollect.interfaces.cli.render.common import console
+from recollect.projections.lexical.index import TermDetail
+from recollect.query.explanation import ChannelPart, Counterfactual, Explanation, Neighbour, StagePart
+
+_BAR_WIDTH = 24
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_DIGEST_SHOWN = 12
+_TERMS_SHOWN = 12
+
+
+@drawing
+def explanation(result: Explanation) -> None:
+    out = console()
+    out.print(Text(result.sentence, style="bold"))
+    out.print(Text(f"{shorten(result.query)!r}", style="italic"), end="  ")
+    origin = f"{result.recall or 'not recorded'}  basis @{result.basis}  now {result.now}"
+    out.print(Text(f"{origin}  formula {result.formula}  embedder {result.embedder or 'none'}", style="dim"))
+    if result.exact is False:
+        out.print(Text("the replay differs from what was recorded; run `recollect verify`", style="red"))
+    out.print(_tree(result))
+
+
+def _tree(result: Explanation) -> Tree:
+    tree = Tree(Text(f"{result.id}  {_standing(result)}"))
+    for title, neighbour in (("above", result.above), ("below", result.below)):
+        if neighbour:
+            tree.add(_neighbour(title, neighbour))
+    drop = result.dropped_at
+    if drop and (drop.had is not None or drop.needed is not None):
+        tree.add(Text(f"had {_number(drop.had)}, needed {_number(drop.needed)}", style="yellow"))
+    if result.channels:
+        channels = tree.add(Text("channels", style="bold"))
+        for channel in result.channels:
+            _add_channel(channels, channel)
+    if any(stage.state in ("applied", "dropped it") for stage in result.stages):
+        stages = tree.add(Text("stages", style="bold"))
+        full = max((abs(stage.after or 0.0) for stage in result.stages), default=0.0)
+        for stage in result.stages:
+            _add_stage(stages, stage, full)
+    if result.facts:
+        tree.add(Text("facts  " + "  ".join(f"{name} {value}" for name, value in result.facts.items())))
+    if result.provenance:
+        tree.add(_provenance(result.provenance))
+    if result.counterfactual:
+        tree.add(_counterfactual(result.counterfactual))
+    return tree
+
+
+def _standing(result: Explanation) -> str:
+    place = "not in the answer" if result.rank is None else f"rank {result.rank} of {result.candidates}"
+    return place if result.score is None else f"{place}  score {result.score:.12g}"
+
+
+def _neighbour(title: str, neighbour: Neighbour) -> Text:
+    how = "" if neighbour.decided_by == "score" else f"  decided by {neighbour.decided_by}"
+    return Text(
+        f"{title}  {neighbour.id}  {neighbour.score:.12g}  ({neighbour.margin:.3g} apart){how}", style="dim"
+    )
+
+
+def _add_channel(tree: Tree, part: ChannelPart) -> None:
+    rank = "not found" if part.rank is None else f"rank {part.rank}"
+    source = "" if part.source is None else f"  from {_source(part.source)}"
+    limits = f"{part.found} found of at most {part.depth}, the last {_number(part.last)}"
+    branch = tree.add(Text(f"{part.name}  {rank}  value {_number(part.value)}{source}  ({limits})"))
+    matched = [term for term in part.terms if term.contribution]
+    full = max((abs(term.contribution) for term in matched), default=0.0)
+    for term in matched[:_TERMS_SHOWN]:
+        branch.add(_term(term, full))
+    if len(matched) > _TERMS_SHOWN:
+        branch.add(Text(f"and {len(matched) - _TERMS_SHOWN} more", style="dim"))
+
+
+def _source(source: str) -> str:
+    return "the exact tail" if source == "tail" else f"shard {source[:_DIGEST_SHOWN]}"
+
+
+def _term(term: TermDetail, full: float) -> Text:
+    line = Text(f"{term.term}  ")
+    line.append(bar(term.contribution, full), style="cyan")
+    line.append(f" {term.contribution:.6g}  tf {term.tf}  df {term.df} of {term.N}  idf {term.idf:.4g}  ")
+    line.append(f"length {term.length} (average {term.average_length:.4g})")
+    return line
+
+
+def _add_stage(tree: Tree, part: StagePart, full: float) -> None:
+    line = Text(f"{part.number} {part.title}")
+    if part.state != "applied":
+        line.append(f"  {part.state}", style="red" if part.state == "dropped it" else "dim")
+    elif part.scored and part.after is not None:
+        line.append(f"  {bar(part.after, full)}", style="green")
+        line.append(f" {part.after:.12g}")
+        if part.before and part.before != part.after:
+            line.append(f"  ×{part.after / part.before:.4g}")
+    values = {**part.inputs, **part.reads}
+    values = values or part.wrote
+    branch = tree.add(line)
+    if values:
+        branch.add(Text("  ".join(f"{name} {_number(value)}" for name, value in values.items()), style="dim"))
+
+
+def _provenance(provenance: Mapping[str, tuple[int, ...]]) -> Text:
+    told = (f"{name} {' '.join(f'@{seq}' for seq in seqs)}" for name, seqs in provenance.items() if seqs)
+    return Text("set by  " + "  ".join(told), style="dim")
+
+
+def _counterfactual(change: Counterfactual) -> Text:
+    return Text(
+        f"to pass {change.above}: {change.kind} {change.name} of stage {change.number} "
+        f"from {_number(change.current)} to {change.needed:.6g}"
+    )
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.6g}"
+
+
+def bar(value: float, full: float) -> str:
+    """A bar of eighths of a character, `full` being its whole width."""
+    if not full > 0.0:
+        return ""
+    eighths = round(min(abs(value) / full, 1.0) * _BAR_WIDTH * 8)
+    whole, rest = divmod(eighths, 8)
+    return _EIGHTHS[8] * whole + (_EIGHTHS[rest] if rest else "")

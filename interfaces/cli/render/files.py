@@ -1,0 +1,72 @@
+"""What went in and out, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from recollect.engine.safe_text import drawing
+from recollect.engine.transfer import Transfer
+from recollect.interfaces.cli.render.common import console, escaped
+from recollect.interfaces.files.detecting import LOG
+from recollect.interfaces.files.markdown_export import MarkdownExport
+from recollect.interfaces.files.report import ImportReport
+
+_WHAT = {"jsonl": "the log", "parquet": "the tables"}
+_COUNTS = ("remembered", "revised", "forgotten", "linked", "unchanged")
+
+
+@drawing
+def exported(result: Transfer | MarkdownExport) -> None:
+    out = console()
+    if isinstance(result, Transfer):
+        out.print(
+            f"[green]exported[/] {_WHAT[result.format]} to {escaped(str(result.path))}  [dim]{_extent(result)}[/]"
+        )
+        _degraded(result.degraded)
+        return
+    as_of = "" if result.at == result.head else f" as of @{result.at}"
+    out.print(
+        f"[green]exported[/] {result.memories:,} memories{as_of} to {escaped(str(result.path))}  [dim]{_extent(result)}[/]"
+    )
+    out.print(f"written {result.written:,}  unchanged {result.unchanged:,}  removed {result.removed:,}")
+    for name in result.kept:
+        out.print(
+            Text(f"kept {name}: it was edited since, or is not ours; --overwrite replaces it", "yellow")
+        )
+    _degraded(result.degraded)
+
+
+def _degraded(notes: Sequence[str]) -> None:
+    for note in notes:
+        console().print(Text(note, "yellow"))
+
+
+@drawing
+def imported(result: ImportReport) -> None:
+    out = console()
+    verb = "would import" if result.dry_run else "imported"
+    if result.format == LOG:
+        out.print(
+            f"[green]{verb}[/] {result.events} new events of {escaped(str(result.path))}  [dim]{_extent(result)}[/]"
+        )
+        return
+    for note in result.notes:
+        out.print(Text(note, "dim"))
+    out.print(
+        f"[green]{verb}[/] {escaped(str(result.path))} ({escaped(result.format)}): {result.read:,} read  [dim]{_extent(result)}[/]"
+    )
+    counts = {name: getattr(result, name) for name in _COUNTS}
+    out.print("  ".join(f"{name} {count:,}" for name, count in counts.items() if count) or "nothing to write")
+    if result.skipped:
+        skipped = ", ".join(f"{count:,} × {reason}" for reason, count in result.skipped.items())
+        out.print(Text(f"skipped {skipped}"))
+    for problem in result.problems:
+        out.print(Text(f"{problem.where}: {problem.reason}", "yellow"))
+    if result.problems_left_out:
+        out.print(Text(f"… and {result.problems_left_out:,} more", "yellow"))
+
+
+def _extent(result: Transfer | MarkdownExport | ImportReport) -> str:
+    return escaped(f"head @{result.head}, chain {result.chain[:16]}…")

@@ -1,0 +1,129 @@
+"""The commands that tell: remember, revise, access, forget, restore."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from recollect.interfaces.cli import completions as completing
+from recollect.interfaces.cli.app import Command, _common, _given, _memory, _show, _unembedded, main
+
+_STORED = (
+    click.option("--kind", help="note, decision, preference, bug, …"),
+    click.option("--importance", type=float, help="0 to 1."),
+    click.option("--priority", type=int, help="1 to 5."),
+    click.option("--tag", "tags", multiple=True, help="May be repeated."),
+    click.option("--entity", "entities", multiple=True, help="May be repeated."),
+    click.option("--project", help="The project that it belongs to."),
+    click.option("--session", help="The conversation that it came up in."),
+    click.option("--source", help="Where it comes from: a path, a URL, a name."),
+    click.option("--at", "at", help="When it happened: ISO 8601 or '2 days ago'."),
+    click.option("--valid-from", help="It holds from this time on."),
+    click.option("--valid-to", help="It holds up to this time."),
+    click.option("--expires-at", help="It no longer answers from this time on."),
+    click.option("--importance-tag", help="Resists forgetting."),
+    click.option("--key", help="Topic key."),
+)
+
+
+def _stored_options(function: Command) -> Command:
+    for option in reversed(_STORED):
+        function = option(function)
+    return function
+
+
+@main.command()
+@click.argument("text")
+@click.option("--id", "id_", help="Known id: a new version of that memory.")
+@_stored_options
+@_common
+def remember(text: str, id_: str | None, store: str, embedder: str, as_json: bool, **fields: Any) -> None:
+    """Keep TEXT (or standard input for -).
+
+    \b
+    Example:
+      recollect remember "Deploys happen on Tuesdays" --kind decision --tag ops
+    """
+    from recollect.engine import validate  # noqa: PLC0415 (imports wait until needed)
+
+    content = validate.content(sys.stdin.read() if text == "-" else text)
+    with _memory(store, embedder, make=True) as memory:
+        memory_id = memory.remember(content, id=id_, **_given(fields))
+        _show({"id": memory_id, "head": memory.status().head}, as_json, "remembered")
+
+
+@main.command()
+@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
+@click.argument("text", required=False)
+@_stored_options
+@_common
+def revise(memory_id: str, text: str | None, store: str, embedder: str, as_json: bool, **fields: Any) -> None:
+    """Give a memory a new version.
+
+    \b
+    Example:
+      recollect revise 0192f0c1… "Deploys happen on Wednesdays" --importance 0.9
+    """
+    changes = _given(fields)
+    if text is not None:
+        changes["content"] = sys.stdin.read() if text == "-" else text
+    with _memory(store, embedder) as memory:
+        _show({"id": memory_id, "revision_count": memory.revise(memory_id, **changes)}, as_json, "revised")
+
+
+@main.command()
+@click.argument("memory_ids", metavar="ID…", nargs=-1, required=True, shell_complete=completing.memory_ids)
+@click.option("--session", help="The conversation that read them.")
+@click.option(
+    "--how",
+    type=click.Choice(["returned", "injected", "used"]),
+    default="used",
+    show_default=True,
+    help="In an answer, put into a prompt, or of use.",
+)
+@click.option("--recall", "recall_id", help="The recall that they came from.")
+@_unembedded
+def access(
+    memory_ids: tuple[str, ...], session: str | None, how: str, recall_id: str | None, store: str, as_json: bool,
+) -> None:  # fmt: skip
+    """Say that memories were read.
+
+    \b
+    Example:
+      recollect access 0192f0c1… --how used --session monday
+    """
+    with _memory(store) as memory:
+        seq = memory.access(memory_ids, session, how, recall=recall_id)
+        _show({"seq": seq}, as_json, "written")
+
+
+@main.command()
+@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
+@click.option("--reason", default="", help="Why.")
+@_unembedded
+def forget(memory_id: str, reason: str, store: str, as_json: bool) -> None:
+    """Forget a memory softly; `restore` brings it back.
+
+    \b
+    Example:
+      recollect forget 0192f0c1… --reason "we moved to Redis after all"
+    """
+    with _memory(store) as memory:
+        _show({"seq": memory.forget(memory_id, reason)}, as_json, "written")
+
+
+@main.command()
+@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
+@click.option("--reason", default="", help="Why.")
+@_unembedded
+def restore(memory_id: str, reason: str, store: str, as_json: bool) -> None:
+    """Bring a forgotten memory back.
+
+    \b
+    Example:
+      recollect restore 0192f0c1…
+    """
+    with _memory(store) as memory:
+        _show({"seq": memory.restore(memory_id, reason)}, as_json, "written")

@@ -1,0 +1,236 @@
+"""The commands that travel through the log: memories, log, why-changed, bisect, sql."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recollect.interfaces.cli import completions as completing
+from recollect.interfaces.cli.app import Failure, _common, _given, _memory, _unembedded, main, progress_bar
+from recollect.interfaces.cli.commands import AtOnce
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from recollect.engine.answers import Happening
+
+_AT = click.option("--at", "when", help="As of a seq (@1234), a time, or '2 days ago'.")
+_VALID_AT = click.option("--valid-at", help="Only what held at this time (valid_from, valid_to).")
+_SCOPE = (
+    click.option("--project", help="Only memories of this project."),
+    click.option("--session", help="Only memories of this session."),
+    click.option("--tag", "tags", multiple=True, help="Only memories with one of these tags."),
+    click.option("--kind", "kinds", multiple=True, help="Only memories of these kinds."),
+)
+
+
+def _scoped(function: Any) -> Any:
+    for option in reversed(_SCOPE):
+        function = option(function)
+    return function
+
+
+def show(value: object, as_json: bool, render: str) -> None:
+    from recollect.interfaces.cli.render import common  # noqa: PLC0415 (imports wait until needed)
+    from recollect.interfaces.cli.render import time_travel as render_travel  # noqa: PLC0415
+
+    if as_json:
+        click.echo(common.to_json(value))
+    else:
+        getattr(render_travel, render)(value)
+
+
+@main.command()
+@_AT
+@_VALID_AT
+@_scoped
+@_unembedded
+def memories(
+    when: str | None,
+    valid_at: str | None,
+    store: str,
+    as_json: bool,
+    **scope: Any,
+) -> None:
+    """All memories that would answer, now or as of a moment.
+
+    \b
+    Example:
+      recollect memories --kind decision
+      recollect memories --at @120 --valid-at 2026-03-01
+    """
+    with _memory(store) as memory:
+        found = memory.memories(_given({**scope, "valid_at": valid_at}), at=when)
+    show(found, as_json, "memos")
+
+
+@main.command()
+@click.option("--memory", "memory_id", help="Only events that name this memory.")
+@click.option("--session", help="Only events of this session.")
+@click.option("--type", "type_", help="Only this type: memory.ingested, or dream for dream.*.")
+@click.option("--since", help="From this seq or time on.")
+@click.option("--until", help="Up to this seq or time.")
+@click.option("--limit", type=int, help="Only the last so many.")
+@click.option("--follow", is_flag=True, help="Wait for more, until Ctrl-C.")
+@_unembedded
+def log(
+    memory_id: str | None, session: str | None, type_: str | None, since: str | None, until: str | None,
+    limit: int | None, follow: bool, store: str, as_json: bool,
+) -> None:  # fmt: skip
+    """The log in words, oldest first.
+
+    \b
+    Example:
+      recollect log --memory 0192f0c1… --since "2 days ago"
+      recollect log --type dream --limit 20
+      recollect log --follow
+    """
+    with _memory(store) as memory:
+        events = memory.log(
+            memory=memory_id,
+            session=session,
+            type=type_,
+            since=since,
+            until=until,
+            limit=limit,
+            follow=follow,
+        )
+        try:
+            _print_json(events, lines=follow) if as_json else _print_lines(events)
+        except KeyboardInterrupt:
+            if not follow:
+                raise
+            click.echo("", err=True)
+
+
+def _print_lines(events: Iterable[Happening]) -> None:
+    from recollect.interfaces.cli.render.time_travel import echo_line  # noqa: PLC0415
+
+    for event in events:
+        echo_line(event)
+
+
+def _print_json(events: Iterable[Happening], *, lines: bool) -> None:
+    """One array; while following, which has no end, one object per line."""
+    import msgspec  # noqa: PLC0415
+
+    first = True
+    for event in events:
+        text = msgspec.json.encode(event).decode()
+        click.echo(text if lines else f"{'[' if first else ','}\n  {text}", nl=lines)
+        first = False
+    if not lines:
+        click.echo("[]" if first else "\n]")
+
+
+@main.command("why-changed")
+@click.argument("query")
+@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
+@click.option("--since", required=True, help="The earlier moment: @1234, a time, or '2 days ago'.")
+@click.option("--until", help="The later moment; now if not given.")
+@click.option("--formula", shell_complete=completing.formulas, help="Use this formula at both moments.")
+@_common
+def why_changed(
+    query: str, memory_id: str, since: str, until: str | None, formula: str | None, store: str, embedder: str, as_json: bool
+) -> None:  # fmt: skip
+    """Why a memory's rank and score for QUERY differ between two moments, cause by cause.
+
+    \b
+    Example:
+      recollect why-changed "where are auth sessions stored?" 0192f0c1… --since @2 --until @900
+    """
+    with _memory(store, embedder) as memory:
+        result = memory.why_changed(query, memory_id, since, until, formula=formula)
+    show(result, as_json, "change")
+
+
+@main.command()
+@click.argument("query")
+@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
+@click.option("--since", help="Where to begin: @1234, a time, or '2 days ago'; its birth if not given.")
+@click.option("--until", help="Where to end; now if not given.")
+@click.option("--until-rank", default=10, show_default=True, help="In or out of so many first places.")
+@click.option(
+    "--all", "every", is_flag=True, help="Ask at every event: the first for sure, and all crossings."
+)
+@click.option("--now", help="The clock to rank with; that of the end if not given.")
+@click.option("--formula", shell_complete=completing.formulas, help="Use this formula everywhere.")
+@_common
+def bisect(
+    query: str, memory_id: str, since: str | None, until: str | None, until_rank: int, every: bool, now: str | None,
+    formula: str | None, store: str, embedder: str, as_json: bool,
+) -> None:  # fmt: skip
+    """The first event after which a memory left, or entered, the first places for QUERY; exit 1 if none.
+
+    \b
+    Example:
+      recollect bisect "where are auth sessions stored?" 0192f0c1… --since @2 --until-rank 3
+    """
+    with _memory(store, embedder) as memory, progress_bar("asking") as progress:
+        result = memory.bisect(
+            query, memory_id, since, until, until_rank=until_rank, every=every, progress=progress, now=now, formula=formula
+        )  # fmt: skip
+    show(result, as_json, "bisection")
+    if result.seq is None:
+        raise SystemExit(1)
+
+
+@main.command()
+@click.argument("query")
+@click.option(
+    "--param",
+    "params",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Bound to $NAME; may be repeated. 123, true and null are read as such, '\"123\"' as text.",
+)
+@click.option(
+    "--timeout",
+    "seconds",
+    type=click.FloatRange(min=0, min_open=True, max=86_400),
+    default=30.0,
+    show_default=True,
+    help="End the query after so many seconds.",
+)
+@_unembedded
+def sql(query: str, params: tuple[str, ...], seconds: float, store: str, as_json: bool) -> None:
+    """Ask the store in SQL (DuckDB, read only).
+
+    Tables: events, memories, memory_history, recalls, rankings, edges, dreams, and memories_as_of(seq).
+    RECOLLECT_SQL_MEMORY in the environment says how much memory a query may use, such as 2GB.
+
+    \b
+    Example:
+      recollect sql "SELECT kind, count(*) FROM memories GROUP BY kind"
+      recollect sql 'SELECT id, access_count FROM memories_as_of($seq)' --param seq=120
+    """
+    from recollect.interfaces.cli.render import time_travel as render_travel  # noqa: PLC0415
+    from recollect.projections.sql.limits import QueryAbandoned, bounded_memory  # noqa: PLC0415
+
+    given = dict(_parameter(text) for text in params)
+    try:
+        with _memory(store) as memory:
+            memory.sql("SELECT 1")  # the tables are made before the query's own memory is measured
+            with bounded_memory():
+                result = memory.sql(query, **{"timeout": seconds, **given})
+    except QueryAbandoned as error:
+        Failure(str(error)).show()
+        raise AtOnce(Failure.exit_code) from None
+    if as_json:
+        click.echo(render_travel.to_jsonable(result))
+    else:
+        render_travel.sql(result)
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    """A number, true, false and null are those; anything else is text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise Failure(f"--param {text!r} is not NAME=VALUE")
+    try:
+        parsed = json.loads(value)
+    except (ValueError, RecursionError):
+        return name, value
+    return name, parsed if isinstance(parsed, (int, float, bool, str)) or parsed is None else value

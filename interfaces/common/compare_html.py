@@ -1,0 +1,139 @@
+"""A comparison as one page: no scripts, no assets from elsewhere, light and dark, every text escaped.
+
+The changed questions come as slope charts: a's order on the left, b's on the right, a line per memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from recollect.engine.event_summaries import shorten
+from recollect.engine.moments import iso
+from recollect.interfaces.cli.render.compare import meaning, most_changed
+from recollect.interfaces.common.slope_chart import CHART_STYLE, TextOf, slope_chart
+from recollect.replay.compare.comparison import Comparison, Mover, QuestionRow
+
+_CHARTS_SHOWN = 24
+_COUNTS = {"entered", "left"}
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1f2328; --dim: #656d76; --paper: #ffffff; --line: #d0d7de; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6edf3; --dim: #8d96a0; --paper: #0d1117; --line: #30363d; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+       max-width: 860px; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.4rem; overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+h3 { font-size: 1rem; margin: 1.6rem 0 0; overflow-wrap: anywhere; } h3 + p { margin: 0 0 .5rem; font-size: .9rem; }
+table { border-collapse: collapse; width: 100%; } .wide { overflow-x: auto; }
+th, td { text-align: left; vertical-align: top; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid var(--line); }
+td:first-child { overflow-wrap: anywhere; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
+.dim, th { color: var(--dim); font-weight: normal; } .note { border-left: 3px solid var(--line); padding-left: 1rem; }
+svg { width: 100%; min-width: 680px; height: auto; display: block; }
+@media (max-width: 560px) { body { font-size: 14px; margin: 1rem auto; } table { font-size: 13px; } }
+"""
+
+
+def page(comparison: Comparison, text_of: TextOf) -> str:
+    """The whole report; `text_of` gives a memory's text as of a seq."""
+    changed = most_changed(comparison.rows, _CHARTS_SHOWN)
+    parts = [
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(comparison.a)} against {escape(comparison.b)}</title>",
+        f"<style>{_STYLE}{CHART_STYLE}</style></head><body>",
+        f"<h1>{escape(comparison.a)} <span class=dim>against</span> {escape(comparison.b)}</h1>",
+        f"<p class=dim>{escape(_size(comparison))}</p>",
+        f"<p class=note>{escape(comparison.note)}</p>" if comparison.note else "",
+        _metrics(comparison),
+        _judged(comparison),
+        _movers(comparison.movers),
+        _charts(changed, sum(not row.unchanged for row in comparison.rows), text_of),
+        f"<h2>How to read this</h2><p class=note>{escape(comparison.caveat)}</p>",
+        "</body></html>",
+    ]
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def _size(comparison: Comparison) -> str:
+    judged = f"{comparison.judged_questions} judged"
+    return f"{comparison.questions} questions, {judged}, {comparison.mode} mode"
+
+
+def _metrics(comparison: Comparison) -> str:
+    rows = [
+        (name, _value(name, value), meaning(name))
+        for name, value in comparison.metrics.items()
+        if meaning(name)
+    ]
+    return "<h2>What changed</h2>" + _table(("metric", ">value", "meaning"), rows)
+
+
+def _value(name: str, value: float) -> str:
+    """Counts are whole numbers."""
+    return f"{value:.0f}" if name in _COUNTS else f"{value:.4f}"
+
+
+def _judged(comparison: Comparison) -> str:
+    if not comparison.judged:
+        return ""
+    rows = [
+        (
+            name, f"{m.a:.4f}", f"{m.b:.4f}", f"{m.delta:+.4f}", f"{m.low:+.4f} … {m.high:+.4f}",
+            f"{m.p_value:.4f}", f"{m.wins} / {m.ties} / {m.losses}",
+        )
+        for name, m in comparison.judged.items()
+    ]  # fmt: skip
+    unjudged = [comparison.metrics[f"unjudged@{comparison.k}_{side}"] for side in "ab"]
+    return (
+        "<h2>By judgements</h2>"
+        + _table(("metric", ">a", ">b", ">difference", "95 % interval", ">p", "win / tie / loss"), rows)
+        + f"<p class=dim>Nobody judged {unjudged[0]:.1%} of a's first {comparison.k} and {unjudged[1]:.1%} of b's.</p>"
+    )
+
+
+def _movers(movers: Sequence[Mover]) -> str:
+    if not movers:
+        return ""
+    rows = [
+        (m.question, _rank(m.rank_a), _rank(m.rank_b), shorten(m.content or m.id), shorten(m.text, 40))
+        for m in movers
+    ]
+    return "<h2>Biggest movers</h2>" + _table(("recall", ">a", ">b", "memory", "question"), rows)
+
+
+def _rank(rank: int | None) -> str:
+    return "–" if rank is None else str(rank)
+
+
+def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A column of numbers is named with a leading `>`."""
+    marks = [" class=n" if name.startswith(">") else "" for name in names]
+    head = "".join(
+        f"<th{mark}>{escape(name.lstrip('>'))}</th>" for name, mark in zip(names, marks, strict=True)
+    )
+    body = "".join(
+        "<tr>" + "".join(f"<td{m}>{escape(cell)}</td>" for cell, m in zip(row, marks, strict=True)) + "</tr>"
+        for row in rows
+    )
+    return f"<div class=wide><table><tr>{head}</tr>{body}</table></div>"
+
+
+def _charts(rows: Sequence[QuestionRow], changed: int, text_of: TextOf) -> str:
+    if not rows:
+        return "<h2>Changed questions</h2><p>None.</p>"
+    shown = (
+        "" if changed == len(rows) else f" <span class=dim>(the {len(rows)} most changed of {changed})</span>"
+    )
+    charts = "".join(
+        f"<h3>{escape(row.text)}</h3><p class=dim>{escape(row.name)} at @{row.basis}, {_time(row.now)}, "
+        f"RBO {row.rbo:.3f}</p><div class=wide>{slope_chart(row, text_of)}</div>"
+        for row in rows
+    )
+    return f"<h2>Changed questions{shown}</h2>{charts}"
+
+
+def _time(now: int) -> str:
+    return iso(now)[:16].replace("T", " ") + " UTC"

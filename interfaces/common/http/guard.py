@@ -1,0 +1,182 @@
+"""The guard that every server of a store stands behind: pure ASGI, so that answers stream through untouched.
+
+A request reaches the application only if, in this order,
+
+    its client has a token left in its bucket            429, with Retry-After
+    its Host header names this server                    421  (a page on another site that rebinds its name to
+                                                               127.0.0.1 still sends its own name; any name will
+                                                               do on another interface unless names were given)
+    its Origin, if it has one, is this server or listed  403
+    it carries the token, if there is one                401
+    its body is small enough                             413, by Content-Length or, streamed, by counting
+
+Without a token a server must be bound to the loopback interface; `guarded` refuses anything else. A refusal is a JSON
+object whose `error` says what was wrong. Listed origins get the headers that let a browser read the answer.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from collections.abc import Iterable
+
+from recollect.events.errors import InvalidInput
+from recollect.interfaces.common.http.bucket import Buckets
+from recollect.interfaces.common.http.exchange import (
+    Application,
+    Exchange,
+    Receive,
+    Refusal,
+    Scope,
+    Send,
+    preflight,
+    reading_headers,
+    refuse,
+    too_large,
+)
+
+__all__ = ["Application", "guarded", "is_loopback"]
+
+_LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server that is bound to `host`."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def guarded(
+    app: Application,
+    *,
+    host: str,
+    port: int,
+    token: str | None,
+    body_bytes_max: int = 1_000_000,
+    requests_per_minute: int = 600,
+    origins: Iterable[str] = (),
+    host_names: Iterable[str] = (),
+    public_paths: Iterable[str] = (),
+) -> Application:
+    """`app` behind the guard of a server that is bound to `host` and `port`.
+
+    `origins` are other sites whose pages may call it (https://example.org). `host_names` are the names by which a
+    server with a token that is not on the loopback interface is called; any name if none is given. `public_paths`
+    are served without a token: what stands there must tell nothing about the store.
+    """
+    if token is None and not is_loopback(host):
+        raise InvalidInput(
+            f"{host!r} can be reached from other machines, so a token is needed: give one (--token), "
+            f"or bind to 127.0.0.1"
+        )
+    if token is not None and not (token and token.isascii() and token.isprintable() and " " not in token):
+        raise InvalidInput("a token is one or more printable ASCII characters without spaces; choose another")
+    for what, value in (("body_bytes_max", body_bytes_max), ("requests_per_minute", requests_per_minute)):
+        if value < 1:
+            raise InvalidInput(f"{what} must be at least 1, not {value}")
+    return _Guard(
+        app,
+        hosts=_hosts(host, port, host_names),
+        token=None if token is None else token.encode(),
+        body_bytes_max=body_bytes_max,
+        buckets=Buckets(requests_per_minute),
+        origins=frozenset(origin.rstrip("/").lower() for origin in origins),
+        public_paths=frozenset(public_paths),
+    )
+
+
+def _hosts(host: str, port: int, host_names: Iterable[str]) -> frozenset[str] | None:
+    """The Host headers that mean this server; None if any does."""
+    names = {name.lower() for name in host_names}
+    if not is_loopback(host) and not names:
+        return None
+    names |= {f"[{host}]" if ":" in host and not host.startswith("[") else host.lower(), *_LOOPBACK_NAMES}
+    with_port = {f"{name}:{port}" for name in names}
+    return frozenset(with_port | names if port in (80, 443) or not is_loopback(host) else with_port)
+
+
+class _Guard:
+    def __init__(
+        self,
+        app: Application,
+        *,
+        hosts: frozenset[str] | None,
+        token: bytes | None,
+        body_bytes_max: int,
+        buckets: Buckets,
+        origins: frozenset[str],
+        public_paths: frozenset[str],
+    ) -> None:
+        self._app = app
+        self._hosts = hosts
+        self._token = token
+        self._body_bytes_max = body_bytes_max
+        self._buckets = buckets
+        self._origins = origins
+        self._public_paths = public_paths
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._http(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008, "reason": "there are no websockets here"})
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        origin = headers.get(b"origin", "").lower()
+        allowed = reading_headers(origin) if origin in self._origins else []
+        refusal = self._unwelcome(scope, headers, origin)
+        if refusal is None and allowed and b"access-control-request-method" in headers:
+            await send({"type": "http.response.start", "status": 204, "headers": preflight(headers, allowed)})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        refusal = refusal or self._unauthorized(scope, headers) or self._oversized(headers)
+        if refusal is not None:
+            await refuse(send, refusal, allowed)
+        else:
+            exchange = Exchange(receive, send, self._body_bytes_max, allowed)
+            await exchange.through(self._app, scope)
+
+    def _unwelcome(self, scope: Scope, headers: dict[bytes, str], origin: str) -> Refusal | None:
+        client = scope.get("client")
+        wait_s = self._buckets.wait_s(client[0] if client else "")
+        if wait_s:
+            return Refusal(
+                429, f"too many requests; try again in {wait_s} s", ((b"retry-after", b"%d" % wait_s),)
+            )
+        host = headers.get(b"host", "").lower()
+        if self._hosts is not None and host not in self._hosts:
+            known = ", ".join(sorted(self._hosts))
+            return Refusal(421, f"the Host header {host!r} does not name this server; it answers to {known}")
+        own = {f"http://{host}", f"https://{host}"}
+        if origin and origin not in self._origins and origin not in own:
+            return Refusal(
+                403, f"pages of {origin!r} may not call this server; list it as an origin if they should"
+            )
+        return None
+
+    def _unauthorized(self, scope: Scope, headers: dict[bytes, str]) -> Refusal | None:
+        if self._token is None or scope["path"] in self._public_paths:
+            return None
+        scheme, _, given = headers.get(b"authorization", "").partition(" ")
+        matches = hmac.compare_digest(given.strip().encode("latin-1"), self._token)
+        if scheme.lower() == "bearer" and matches:
+            return None
+        wrong = "this is not the server's token" if given else "this server needs a token"
+        return Refusal(
+            401, f"{wrong}; send it as `Authorization: Bearer <token>`", ((b"www-authenticate", b"Bearer"),)
+        )
+
+    def _oversized(self, headers: dict[bytes, str]) -> Refusal | None:
+        length = headers.get(b"content-length")
+        if length is None:
+            return None
+        if not (length.isascii() and length.isdecimal()):
+            return Refusal(400, f"Content-Length {length!r} is not a number of bytes")
+        return too_large(self._body_bytes_max) if int(length[:20]) > self._body_bytes_max else None

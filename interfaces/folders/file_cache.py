@@ -1,0 +1,103 @@
+"""What the files looked like when they were last read: a cache that saves reading them again, and nothing more.
+
+A file is passed over only if it looks as it did then and the store still holds what it held then. A look is kept
+only once the file has been left alone for longer than the coarsest clock of a file system ticks. The same file
+holds the folder's marker and which files could not be read. All of it may be deleted at any time.
+
+What was read by an older `READER` is read again once: the same bytes may mean other chunks now.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from pathlib import Path
+
+import msgspec
+
+from recollect.events.private_files import make_private, write_private
+from recollect.interfaces.folders.folder import Folder, Marker
+from recollect.interfaces.folders.scan import Look
+
+READER = 2
+_TICK_NS = 2_000_000_000
+_READ_AGAIN = b""
+
+
+class Remembered(msgspec.Struct, frozen=True):
+    look: Look
+    fingerprint: bytes
+
+
+class Quarantined(msgspec.Struct, frozen=True):
+    look: Look
+    reason: str
+
+
+class _Saved(msgspec.Struct, kw_only=True):
+    marker: Marker | None = None
+    reader: int = 1
+    files: dict[bytes, Remembered] = {}
+    quarantined: dict[bytes, Quarantined] = {}
+
+
+class Looks:
+    """The cache of one folder; kept in memory alone for a store without a directory."""
+
+    def __init__(self, folder: Folder, cache: Path | None) -> None:
+        name = hashlib.sha256(os.fsencode(folder.path)).hexdigest()[:16]
+        self._file = None if cache is None else cache / "folders" / f"{name}.looks"
+        saved = self._load()
+        self.marker = saved.marker
+        self.files = {os.fsdecode(path): each for path, each in saved.files.items()}
+        self.quarantined = {os.fsdecode(path): each for path, each in saved.quarantined.items()}
+        self._stored = saved
+
+    def _load(self) -> _Saved:
+        if self._file is None:
+            return _Saved()
+        try:
+            saved = msgspec.msgpack.decode(self._file.read_bytes(), type=_Saved)
+        except (OSError, msgspec.MsgspecError):
+            return _Saved()
+        if saved.reader != READER:
+            saved.files = {path: Remembered(each.look, _READ_AGAIN) for path, each in saved.files.items()}
+            saved.quarantined = {}
+        return saved
+
+    def unchanged(self, path: str, look: Look, fingerprint: bytes) -> bool:
+        known = self.files.get(path)
+        return known is not None and known.look == look and known.fingerprint == fingerprint
+
+    def read(self, path: str, look: Look, fingerprint: bytes, *, now_ns: int) -> None:
+        """A file was read and the store now holds it."""
+        self.quarantined.pop(path, None)
+        if now_ns - max(look.mtime_ns, look.ctime_ns) > _TICK_NS:
+            self.files[path] = Remembered(look, fingerprint)
+        else:
+            self.files.pop(path, None)
+
+    def still_quarantined(self, path: str, look: Look) -> bool:
+        known = self.quarantined.get(path)
+        return known is not None and known.look == look
+
+    def forget(self, path: str) -> None:
+        self.files.pop(path, None)
+        self.quarantined.pop(path, None)
+
+    def save(self) -> None:
+        """Write the cache if it changed; a half-written one is never seen."""
+        state = _Saved(
+            marker=self.marker,
+            reader=READER,
+            files={os.fsencode(path): each for path, each in self.files.items()},
+            quarantined={os.fsencode(path): each for path, each in self.quarantined.items()},
+        )
+        if self._file is None or state == self._stored or not self._file.parents[2].is_dir():
+            return
+        make_private(self._file.parent)
+        draft = self._file.with_suffix(f".{os.getpid()}-{threading.get_ident()}.tmp")
+        write_private(draft, msgspec.msgpack.encode(state))
+        draft.replace(self._file)
+        self._stored = state

@@ -1,0 +1,11 @@
+"""Agents reach a store over the Model Context Protocol: what `recollect mcp` serves.
+
+`serve_stdio` and `serve_http` are its Python twins.
+"""
+
+from __future__ import annotations
+
+from recollect.interfaces.mcp.http import serve_http
+from recollect.interfaces.mcp.stdio import serve_stdio
+
+__all__ = ["serve_http", "serve_stdio"]

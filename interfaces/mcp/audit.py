@@ -1,0 +1,214 @@
+"""The tools that `--profile audit` adds: why, why_not, why_changed, history, compare, verify, dream, rate, link.
+
+The first six replay and write nothing. Each gives the short form of what its Python twin gives in full.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.interfaces.mcp import audit_arguments as asked
+from recollect.interfaces.mcp import audit_text as text
+from recollect.interfaces.mcp.audit_arguments import (
+    CauseResult,
+    ChannelResult,
+    CompareResult,
+    DreamResult,
+    DropResult,
+    EventResult,
+    HistoryResult,
+    MoverResult,
+    StageResult,
+    VerifyResult,
+    WhyChangedResult,
+    WhyResult,
+)
+from recollect.interfaces.mcp.results import WriteResult
+from recollect.interfaces.mcp.tool import AnyTool, Call, Tool
+
+if TYPE_CHECKING:
+    from recollect.interfaces.python.memory import Memory
+    from recollect.query.explanation import Explanation
+
+_MOVERS_MAX = 10
+_DIFFERENCES_MAX = 20
+
+
+def why(memory: Memory, given: asked.Why, _: Call) -> WhyResult:
+    return explained(memory.why(given.recall, given.id))
+
+
+def why_not(memory: Memory, given: asked.Why, _: Call) -> WhyResult:
+    return explained(memory.why_not(given.recall, given.id))
+
+
+def explained(found: Explanation) -> WhyResult:
+    drop = found.dropped_at
+    return WhyResult(
+        sentence=found.sentence, recall=found.recall, id=found.id, rank=found.rank, score=found.score,
+        candidates=found.candidates, basis=found.basis, now=found.now, formula=found.formula, exact=found.exact,
+        dropped_at=None if drop is None else DropResult(stage=drop.title, reason=drop.reason, had=drop.had, needed=drop.needed),
+        channels=tuple(
+            ChannelResult(
+                name=part.name, rank=part.rank, value=part.value,
+                terms=tuple(term.term for term in part.terms if term.contribution),
+            )
+            for part in found.channels
+        ),
+        stages=tuple(
+            StageResult(
+                number=part.number, title=part.title, state=part.state, before=part.before, after=part.after
+            )
+            for part in found.stages
+        ),
+        provenance=found.provenance,
+    )  # fmt: skip
+
+
+def why_changed(memory: Memory, given: asked.WhyChanged, call: Call) -> WhyChangedResult:
+    found = memory.why_changed(
+        given.query, given.id, given.since, given.until, formula=call.scope.formula(given.formula)
+    )
+    return WhyChangedResult(
+        sentence=found.sentence,
+        id=found.id,
+        cause=found.cause,
+        rank_since=found.since.rank,
+        rank_until=found.until.rank,
+        score_change=found.score_change,
+        causes=tuple(
+            CauseResult(cause=part.cause, score=part.score, rank=part.rank, says=part.says)
+            for part in found.parts
+        ),
+        passed_by=found.passed_by,
+        passed=found.passed,
+        redacted=found.redacted,
+    )
+
+
+def history(memory: Memory, given: asked.History, _: Call) -> HistoryResult:
+    events = memory.history(given.id)
+    shown = events[-given.last :]
+    return HistoryResult(
+        id=given.id,
+        events=tuple(
+            EventResult(seq=event.seq, at=event.at, type=event.type, summary=event.summary) for event in shown
+        ),
+        earlier=len(events) - len(shown),
+    )
+
+
+def compare(memory: Memory, given: asked.Compare, call: Call) -> CompareResult:
+    before, after = call.scope.formula(given.against), call.scope.formula(given.formula)
+    found = memory.compare(before, after, last=given.last, k=given.k, progress=call.progress)
+    movers = (
+        MoverResult(question=mover.text, id=mover.id, before=mover.rank_a, after=mover.rank_b)
+        for mover in found.movers[:_MOVERS_MAX]
+    )
+    return CompareResult(
+        before=found.a,
+        after=found.b,
+        questions=found.questions,
+        metrics=found.metrics,
+        movers=tuple(movers),
+        caveat=found.caveat,
+    )
+
+
+def verify(memory: Memory, given: asked.Verify, call: Call) -> VerifyResult:
+    found = memory.verify(independent=given.independent, progress=call.progress)
+    return VerifyResult(
+        exact=found.exact,
+        checked=found.checked,
+        differences=tuple(
+            f"{one.recall} at rank {one.rank}: {one.reason}" for one in found.differences[:_DIFFERENCES_MAX]
+        ),
+        damage=tuple(f"@{one.seq} in {one.path}: {one.problem}" for one in found.damage[:_DIFFERENCES_MAX]),
+        redacted=found.redacted,
+        unreadable=found.unreadable,
+        notes=found.notes,
+    )
+
+
+def dream(memory: Memory, given: asked.Dream, _: Call) -> DreamResult:
+    found = memory.dream(dry_run=given.dry_run, max_churn=given.max_churn)
+    return DreamResult(
+        id=found.id,
+        committed=found.committed,
+        refused=found.refused,
+        counts=found.counts,
+        metrics=found.metrics,
+    )
+
+
+def rate(memory: Memory, given: asked.Rate, call: Call) -> WriteResult:
+    session = call.scope.session_of(given.session)
+    return WriteResult(
+        id=given.id, seq=memory.rate(given.id, given.verdict, recall=given.recall, session=session)
+    )
+
+
+def link(memory: Memory, given: asked.Link, _: Call) -> WriteResult:
+    return WriteResult(id=given.a, seq=memory.link(given.a, given.b, given.kind, given.weight))
+
+
+TOOLS: tuple[AnyTool, ...] = (
+    Tool(
+        name="why",
+        title="Why did it rank there",
+        description="Why a memory ranked where it did in a recorded recall: replayed at that moment, not guessed.",
+        arguments=asked.Why, result=WhyResult, run=why, show=text.why, reads=True,
+    ),
+    Tool(
+        name="why_not",
+        title="Why was it not there",
+        description="Why a memory was not in a recorded answer: where it was lost, and what it lacked.",
+        arguments=asked.Why, result=WhyResult, run=why_not, show=text.why, reads=True,
+    ),
+    Tool(
+        name="why_changed",
+        title="Why did its rank change",
+        description="Why a memory's rank for a question differs between two moments, cause by cause.",
+        arguments=asked.WhyChanged, result=WhyChangedResult, run=why_changed, show=text.why_changed,
+        reads=True, needs_model=lambda _: True,
+    ),
+    Tool(
+        name="history",
+        title="History of a memory",
+        description="Every event that touched a memory, oldest first.",
+        arguments=asked.History, result=HistoryResult, run=history, show=text.history, reads=True,
+    ),
+    Tool(
+        name="compare",
+        title="Compare formulas",
+        description="Every recorded question ranked under another formula: how much would change, and what.",
+        arguments=asked.Compare, result=CompareResult, run=compare, show=text.compare, lane="long", reads=True,
+    ),
+    Tool(
+        name="verify",
+        title="Verify",
+        description="Rank every recorded recall again and compare it with what was recorded, bit for bit.",
+        arguments=asked.Verify, result=VerifyResult, run=verify, show=text.verify, lane="long", reads=True,
+    ),
+    Tool(
+        name="dream",
+        title="Dream",
+        description=(
+            "One cycle of sleep: memories are consolidated, weakened, pruned and promoted. It is written as one "
+            "batch that `recollect undream` takes back. Try dry_run first."
+        ),
+        arguments=asked.Dream, result=DreamResult, run=dream, show=text.dream, lane="long", replaces=True,
+    ),
+    Tool(
+        name="rate",
+        title="Rate a memory",
+        description="Say that a memory was helpful, unhelpful or outdated; later rankings take it into account.",
+        arguments=asked.Rate, result=WriteResult, run=rate, show=text.rated, lane="writes",
+    ),
+    Tool(
+        name="link",
+        title="Link two memories",
+        description="A typed edge from one memory to another; the same edge again replaces its weight.",
+        arguments=asked.Link, result=WriteResult, run=link, show=text.linked, lane="writes", repeatable=True,
+    ),
+)  # fmt: skip

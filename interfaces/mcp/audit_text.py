@@ -1,0 +1,92 @@
+"""The results of the audit tools in words."""
+
+from __future__ import annotations
+
+from recollect.engine.safe_text import telling
+from recollect.interfaces.mcp.audit_arguments import (
+    CompareResult,
+    DreamResult,
+    HistoryResult,
+    VerifyResult,
+    WhyChangedResult,
+    WhyResult,
+)
+from recollect.interfaces.mcp.results import WriteResult
+
+
+@telling
+def why(result: WhyResult) -> str:
+    lines = [result.sentence]
+    if result.dropped_at is not None:
+        lines.append(f"lost at {result.dropped_at.stage}: {result.dropped_at.reason}")
+    for channel in result.channels:
+        place = (
+            "not found" if channel.rank is None else f"rank {channel.rank}, value {_number(channel.value)}"
+        )
+        words = f" ({', '.join(channel.terms)})" if channel.terms else ""
+        lines.append(f"{channel.name}: {place}{words}")
+    lines += [
+        f"{stage.number}. {stage.title}: {_number(stage.before)} → {_number(stage.after)}"
+        for stage in result.stages
+        if stage.before != stage.after
+    ]
+    replay = {True: "replayed exactly", False: "the replay DIFFERS from the record", None: "not recorded"}
+    where = f"at @{result.basis} with {result.formula}"
+    return "\n".join([*lines, f"({result.recall or 'asked now'} {where}; {replay[result.exact]})"])
+
+
+@telling
+def why_changed(result: WhyChangedResult) -> str:
+    parts = [f"{part.cause}: score {part.score:+.6g}, {part.says}" for part in result.causes if part.score]
+    return "\n".join([result.sentence, *parts, *([result.redacted] if result.redacted else [])])
+
+
+@telling
+def history(result: HistoryResult) -> str:
+    lines = [f"@{event.seq} {event.at} {event.type}: {event.summary}" for event in result.events]
+    return "\n".join([*([f"{result.earlier} earlier events"] if result.earlier else []), *lines])
+
+
+@telling
+def compare(result: CompareResult) -> str:
+    numbers = ", ".join(f"{name} {value:.4g}" for name, value in result.metrics.items())
+    movers = [
+        f"{mover.question!r}: {mover.id} from {mover.before or 'nowhere'} to {mover.after or 'nowhere'}"
+        for mover in result.movers
+    ]
+    head = f"{result.before} against {result.after} over {result.questions} recorded questions"
+    return "\n".join([head, numbers, *movers])
+
+
+@telling
+def verify(result: VerifyResult) -> str:
+    left = result.checked - result.redacted
+    every = "every one" if not result.redacted else f"{left} of them"
+    verdict = f"exact: {every} came out as recorded" if result.exact else "NOT exact"
+    lines = [f"{result.checked} recalls checked; {verdict}", *result.differences, *result.damage]
+    if result.redacted:
+        lines.append(f"{result.redacted} saw something that was erased since and cannot come out as recorded")
+    if result.unreadable:
+        lines.append(f"{result.unreadable} could not be checked: what they need lies in the damage")
+    return "\n".join([*lines, *result.notes])
+
+
+@telling
+def dream(result: DreamResult) -> str:
+    done = ", ".join(f"{phase} {count}" for phase, count in result.counts.items() if count) or "nothing"
+    state = "written" if result.committed else result.refused or "nothing was written"
+    return f"dream {result.id}: {done} changed; {state}"
+
+
+@telling
+def rated(result: WriteResult) -> str:
+    return f"{result.id} rated (written @{result.seq})"
+
+
+@telling
+def linked(result: WriteResult) -> str:
+    return f"linked from {result.id} (written @{result.seq})"
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.6g}"

@@ -1,0 +1,136 @@
+"""Serving over streamable HTTP, at /mcp, behind the guard of all servers.
+
+Without a token the server must be bound to the loopback interface. Host and Origin are checked, bodies and rates
+are limited (`recollect.interfaces.common.http.guard`), and connections that stall are closed (`recollect.interfaces.common.http.connections`). A formula
+may not be named by a path here: a caller over the network reads no files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from recollect.events.errors import InvalidInput
+from recollect.interfaces.mcp.stdio import behind_of, leave
+from recollect.interfaces.mcp.tool import Scope
+
+if TYPE_CHECKING:
+    from recollect.interfaces.common.http.guard import Application
+    from recollect.interfaces.mcp.lazy_store import Behind
+    from recollect.interfaces.python.memory import Memory
+
+log = logging.getLogger("recollect.mcp")
+
+PATH = "/mcp"
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = 8420
+DEFAULT_ADDRESS = f"{DEFAULT_HOST}:{DEFAULT_PORT}"
+BODY_BYTES_MAX = 2_000_000
+REQUESTS_PER_MINUTE = 600
+_SHUTDOWN_S = 2
+_BACKLOG = 2_048
+
+
+class Address(NamedTuple):
+    """Where a server listens; port 0 takes a free one."""
+
+    host: str
+    port: int
+
+
+def parse_address(text: str) -> Address:
+    """`HOST:PORT`, `HOST`, `:PORT` or `PORT`; an IPv6 host stands in brackets."""
+    host, colon, port = text.rpartition(":")
+    if not colon:
+        host, port = ("", text) if text.isdecimal() else (text, "")
+    elif text.endswith("]"):
+        host, port = text, ""
+    number = port or str(DEFAULT_PORT)
+    if not (number.isascii() and number.isdecimal()) or int(number) > 65_535:
+        raise InvalidInput(f"{text!r} is not an address; write it as HOST:PORT, such as {DEFAULT_ADDRESS}")
+    return Address(host.strip("[]") or DEFAULT_HOST, int(number))
+
+
+def serve_http(
+    source: Memory | str | Path,
+    *,
+    address: str = DEFAULT_ADDRESS,
+    token: str | None = None,
+    profile: str = "default",
+    project: str | None = None,
+    session: str | None = None,
+    embedder: str = "minilm",
+    daemon: bool = True,
+    dream_every: str | None = None,
+) -> None:
+    """Serve an open memory, or the store at a path, over HTTP until the process is told to stop."""
+    behind = behind_of(source, embedder=embedder, daemon=daemon)
+    scope = Scope(profile=profile, project=project, session=session, files=False)
+    asyncio.run(listen(behind, scope, parse_address(address), token=token, dream_every=dream_every))
+
+
+def run_and_leave(
+    behind: Behind, scope: Scope, address: str, *, token: str | None, dream_every: str | None
+) -> None:
+    """Serve until a signal, then end this process without waiting for threads that are still at work."""
+    with suppress(KeyboardInterrupt):
+        asyncio.run(listen(behind, scope, parse_address(address), token=token, dream_every=dream_every))
+    leave(0)
+
+
+async def listen(
+    behind: Behind, scope: Scope, address: Address, *, token: str | None, dream_every: str | None
+) -> None:
+    import uvicorn  # noqa: PLC0415 (only an HTTP server pays for it)
+
+    from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, Server, protocol  # noqa: PLC0415
+
+    with _bound(address) as listener:
+        port = listener.getsockname()[1]
+        app = application(behind, scope, Address(address.host, port), token=token, dream_every=dream_every)
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, timeout_graceful_shutdown=_SHUTDOWN_S, lifespan="on",
+            http=protocol(), backlog=ACCEPTED_AT_ONCE,
+        )  # fmt: skip
+        shown = f"[{address.host}]" if ":" in address.host else address.host
+        log.warning("serving http://%s:%d%s", shown, port, PATH)
+        await Server(config).serve(sockets=[listener])
+
+
+def application(
+    behind: Behind, scope: Scope, address: Address, *, token: str | None, dream_every: str | None = None
+) -> Application:
+    """The server as an ASGI application, guarded."""
+    from recollect.interfaces.common.http.guard import guarded  # noqa: PLC0415
+    from recollect.interfaces.mcp.server import Agents  # noqa: PLC0415 (only a server pays for the SDK)
+
+    server = Agents(behind, scope, dream_every=dream_every).server()
+    return guarded(
+        server.streamable_http_app(
+            streamable_http_path=PATH, host=address.host, max_request_body_size=BODY_BYTES_MAX
+        ),
+        host=address.host,
+        port=address.port,
+        token=token,
+        body_bytes_max=BODY_BYTES_MAX,
+        requests_per_minute=REQUESTS_PER_MINUTE,
+    )
+
+
+def _bound(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)  # a client that reads the announced address can connect at once
+    except OSError as error:
+        listener.close()
+        raise InvalidInput(
+            f"cannot listen on {address.host}:{address.port}: {error.strerror}; choose another address"
+        ) from None
+    return listener

@@ -1,0 +1,65 @@
+"""An id that is known already and is remembered again.
+
+`remember` adds: what answers stays as it is. So a known id is refused, also one that was forgotten. The one thing that
+is let through is the same memory told again, as a client does whose reply was lost: nothing is written then. An id
+whose memory was erased is free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from recollect.events.errors import InvalidInput, UnknownMemory
+
+if TYPE_CHECKING:
+    from recollect.engine.answers import Memo
+    from recollect.events.facts import Ingested
+    from recollect.interfaces.python.memory import Memory
+
+_TRAITS = (
+    "kind", "importance", "project", "session", "source", "valid_from", "valid_to", "expires_at",
+)  # fmt: skip
+_LATER_MICROS = 86_400_000_000
+
+
+def known(memory: Memory, memory_id: str | None) -> Memo | None:
+    """What an id stands for, visible or not; None if it is free."""
+    if memory_id is None:
+        return None
+    try:
+        memo = memory.get(memory_id)
+    except UnknownMemory:
+        return None
+    return None if memo.erased_at is not None else memo
+
+
+def require_the_same(memory: Memory, memo: Memo, fields: Mapping[str, object]) -> None:
+    """InvalidInput unless the memory answers and says what `fields` say."""
+    if not memo.visible:
+        raise InvalidInput(
+            f"memory {memo.id!r} is {memo.hidden_because}, and nothing was written; a person can restore it, and "
+            f"without an id this becomes a memory of its own"
+        )
+    if not says_the_same(memo, fields, now=memory.store.clock()):
+        raise InvalidInput(
+            f"memory {memo.id!r} is there already and says something else, so nothing was written; change it with "
+            f"revise, or leave the id out to keep both"
+        )
+
+
+def says_the_same(memo: Memo, fields: Mapping[str, object], *, now: int) -> bool:
+    """Whether remembering `fields` would change nothing. Times that depend on the clock are not compared."""
+    from recollect.engine.memory_arguments import ingested  # noqa: PLC0415 (tools are listed before the engine is loaded)
+
+    told, later = ingested(fields, now=now), ingested(fields, now=now + _LATER_MICROS)
+    state = memo.state
+    same_time = told.at != later.at or told.at in (state.created_at, state.updated_at)
+    same_labels = set(told.tags) == set(state.tags) and set(told.entities) == set(state.entities)
+    traits = (name for name in _TRAITS if _value(told, name) == _value(later, name))
+    same_traits = all(_value(told, name) == getattr(state, name) for name in traits)
+    return told.content == memo.content and same_time and same_labels and same_traits
+
+
+def _value(fact: Ingested, name: str) -> object:
+    return getattr(fact, name)

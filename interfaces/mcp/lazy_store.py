@@ -1,0 +1,149 @@
+"""The store behind a server, opened in a thread of its own while the client is greeted.
+
+Importing the engine, folding a log and loading a model all take longer than a handshake may. So nothing of that
+happens before the first message is read: the store is opened in the background, and a call that needs it waits for
+it. The threads are daemons: a server whose client has gone does not stay for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from recollect.engine.embedding.names import require_embedder
+from recollect.events.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from recollect.engine.embedding.embedder import Embedder
+    from recollect.interfaces.python.async_memory import AsyncMemory
+    from recollect.interfaces.python.memory import Memory
+
+T = TypeVar("T")
+CLOSE_S = 1.0
+"""How long a server that ends waits for work that was begun: less than clients wait before they kill it."""
+
+Opener = Callable[[], "Memory"]
+
+
+def opener(
+    path: str | Path, *, embedder: str, daemon: bool, actor: str = "mcp", yielding: bool = False
+) -> Opener:
+    """How to open a store by its path; nothing is imported before it is called.
+
+    What can be seen to go wrong is refused at once: better than a server that greets and then fails at every call.
+    """
+    require_embedder(embedder)
+    folder = Path(path).expanduser()
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInput(f"{folder} is a file; a store is a directory")
+
+    def open_() -> Memory:
+        from recollect.interfaces.mcp.embedding import embedder_of  # noqa: PLC0415 (that is the point)
+        from recollect.interfaces.python.memory import Memory  # noqa: PLC0415
+
+        chosen = embedder_of(embedder, daemon=daemon)
+        return Memory.open(path, embedder=chosen, actor=actor, yielding=yielding)
+
+    return open_
+
+
+class Behind:
+    """`start` it in a running loop, then await its `memory`. Closes the store only if it opened it."""
+
+    def __init__(self, source: Opener | Memory) -> None:
+        self._source = source
+        self._opening: asyncio.Future[AsyncMemory] | None = None
+        self.model_failure: str | None = None
+
+    def start(self) -> None:
+        if self._opening is None:
+            self._opening = in_background(self._open, name="recollect-open")
+            self._opening.add_done_callback(_heard)
+
+    async def memory(self) -> AsyncMemory:
+        """The open store; raises what went wrong if it could not be opened."""
+        self.start()
+        assert self._opening is not None
+        return await asyncio.shield(self._opening)
+
+    async def model(self) -> None:
+        """Wait until texts can be embedded; raises what the embedder raised if they cannot."""
+        embedder = (await self.memory()).memory.embedder
+        if embedder is not None:
+            await in_background(lambda: self._embed_once(embedder), name="recollect-model")
+
+    async def close(self) -> None:
+        """Let all work that was begun end, and close a store that was opened here and could be."""
+        if self._opening is None:
+            return
+        await asyncio.wait([self._opening])
+        if self._opening.exception() is None:
+            await self._opening.result().close()
+
+    def _open(self) -> AsyncMemory:
+        from recollect.interfaces.python.async_memory import AsyncMemory  # noqa: PLC0415 (imports the whole engine)
+
+        memory = self._source() if callable(self._source) else self._source
+        if memory.embedder is not None:
+            self._warm(memory.embedder)
+        return AsyncMemory(memory, owner=callable(self._source))
+
+    def _warm(self, embedder: Embedder) -> None:
+        """Load the model, and keep what went wrong for whoever asks."""
+        embedder.warm()
+        threading.Thread(
+            target=lambda: self._embed_quietly(embedder), name="recollect-model", daemon=True
+        ).start()
+
+    def _embed_quietly(self, embedder: Embedder) -> None:
+        try:
+            self._embed_once(embedder)
+        except Exception:  # noqa: BLE001 (kept in model_failure, and said with every answer)
+            return
+
+    def _embed_once(self, embedder: Embedder) -> None:
+        from recollect.engine.embedding.embedder import PROBE_TEXT  # noqa: PLC0415
+
+        if embedder.ready:
+            self.model_failure = None
+            return
+        try:
+            embedder.embed([PROBE_TEXT])
+        except Exception as error:
+            self.model_failure = f"the model failed: {error}"
+            raise
+        self.model_failure = None
+
+
+def in_background(function: Callable[[], T], *, name: str) -> asyncio.Future[T]:
+    """Run a function in a daemon thread; its outcome as a future of the running loop."""
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[T] = loop.create_future()
+
+    def settle(value: T | None, error: BaseException | None) -> None:
+        if outcome.cancelled():
+            return
+        if error is not None:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(value)  # type: ignore[arg-type]
+
+    def run() -> None:
+        try:
+            value, error = function(), None
+        except BaseException as raised:  # noqa: BLE001 (whoever awaits the future gets it)
+            value, error = None, raised
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, value, error)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return outcome
+
+
+def _heard(opening: asyncio.Future[AsyncMemory]) -> None:
+    """A store that could not be opened is reported by every call, so it counts as heard."""
+    if not opening.cancelled():
+        opening.exception()

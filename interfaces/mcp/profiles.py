@@ -1,0 +1,26 @@
+"""Which tools a server has: the default six, and with the profile `audit` nine more."""
+
+from __future__ import annotations
+
+from recollect.events.errors import InvalidInput
+from recollect.interfaces.mcp import audit, tools
+from recollect.interfaces.mcp.tool import AnyTool
+
+PROFILES: dict[str, tuple[AnyTool, ...]] = {
+    "default": tools.TOOLS,
+    "audit": tools.TOOLS + audit.TOOLS,
+}
+
+
+def tools_of(profile: str) -> dict[str, AnyTool]:
+    if profile not in PROFILES:
+        raise InvalidInput(f"there is no profile {profile!r}; there are {', '.join(PROFILES)}")
+    return {tool.name: tool for tool in PROFILES[profile]}
+
+
+def unknown(name: str, profile: str) -> str:
+    """What to say to a call of a tool that this server does not have."""
+    elsewhere = [other for other, tools_ in PROFILES.items() if name in {tool.name for tool in tools_}]
+    if elsewhere:
+        return f"the tool {name!r} belongs to the profile {elsewhere[0]!r}; start the server with --profile {elsewhere[0]}"
+    return f"there is no tool {name!r}; there are {', '.join(tools_of(profile))}"

@@ -1,0 +1,93 @@
+"""Serving over standard input and output, for the client that started this process.
+
+The end of standard input is the end of the server, also while a call is running: the store is closed if that is
+quick, and the process leaves in any case. While it serves, whatever prints goes to standard error. A line that is no
+message is answered too (`unread.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.interfaces.mcp.lazy_store import CLOSE_S, Behind, opener
+from recollect.interfaces.mcp.tool import Scope
+
+if TYPE_CHECKING:
+    from recollect.interfaces.python.memory import Memory
+
+log = logging.getLogger("recollect.mcp")
+
+
+def serve_stdio(
+    source: Memory | str | Path,
+    *,
+    profile: str = "default",
+    project: str | None = None,
+    session: str | None = None,
+    embedder: str = "minilm",
+    daemon: bool = True,
+    dream_every: str | None = None,
+) -> None:
+    """Serve an open memory, or the store at a path, until standard input ends.
+
+    `embedder` and `daemon` (the shared model process) are for a path; an open memory keeps its own embedder.
+    """
+    behind = behind_of(source, embedder=embedder, daemon=daemon)
+    asyncio.run(_serve(behind, Scope(profile=profile, project=project, session=session), dream_every))
+
+
+def behind_of(source: Memory | str | Path, *, embedder: str, daemon: bool) -> Behind:
+    return Behind(
+        opener(source, embedder=embedder, daemon=daemon) if isinstance(source, (str, Path)) else source
+    )
+
+
+def run_and_leave(behind: Behind, scope: Scope, dream_every: str | None) -> None:
+    """Serve, then end this process without waiting for threads that are still at work."""
+
+    async def serve() -> None:
+        stopping: set[asyncio.Task[None]] = set()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(
+                number, lambda: stopping.add(asyncio.create_task(_close_and_leave(behind)))
+            )
+        try:
+            await _serve(behind, scope, dream_every)
+        except BaseExceptionGroup as failures:
+            if failures.subgroup(OSError) is None:
+                log.exception("the server failed")
+                leave(1)
+        leave(0)
+
+    asyncio.run(serve())
+
+
+async def _close_and_leave(behind: Behind) -> None:
+    """What a signal does. The thread that reads standard input cannot be cancelled, so nothing waits for it."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(behind.close(), CLOSE_S)
+    leave(0)
+
+
+def leave(code: int) -> None:
+    """End now. Threads may still load a model or wait for one; what they write is written in whole batches."""
+    sys.stderr.flush()
+    os._exit(code)
+
+
+async def _serve(behind: Behind, scope: Scope, dream_every: str | None) -> None:
+    from mcp.server.stdio import stdio_server  # noqa: PLC0415 (only a server pays for the SDK)
+
+    from recollect.interfaces.mcp.malformed import Answering  # noqa: PLC0415
+    from recollect.interfaces.mcp.server import Agents  # noqa: PLC0415
+
+    server = Agents(behind, scope, dream_every=dream_every).server()
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(Answering(incoming, outgoing), outgoing, server.create_initialization_options())

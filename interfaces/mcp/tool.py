@@ -1,0 +1,125 @@
+"""A tool: its name, what it is for, the types of its arguments and its result, and the function behind it.
+
+A function gets an open `Memory`, the parsed arguments and a `Call`, and runs in a worker thread, on the lane of
+`AsyncMemory` that it names. Annotations are what the protocol calls hints:
+
+    reads        nothing is written (readOnlyHint)
+    replaces     something that answered before no longer does, or answers otherwise (destructiveHint)
+    repeatable   the same call again changes nothing more (idempotentHint)
+
+`openWorldHint` is false for all: a tool touches the store and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+import msgspec
+
+from recollect.engine import validate
+from recollect.events.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from recollect.interfaces.python.memory import Memory
+
+A = TypeVar("A", bound=msgspec.Struct)
+R = TypeVar("R", bound=msgspec.Struct)
+Lane = Literal["writes", "reads", "long"]
+Schema = dict[str, Any]
+
+ALL_PROJECTS = "*"
+"""What a recall names to be answered from all projects; nothing is kept under it."""
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server was started with: its profile, and the project and session of calls that name none.
+
+    `files`: whether a formula may be named by its path, as a program on this machine may and a caller over the
+    network may not.
+    """
+
+    profile: str = "default"
+    project: str | None = None
+    session: str | None = None
+    files: bool = True
+
+    def __post_init__(self) -> None:
+        validate.optional_identifier(self.project, "project")
+        validate.optional_identifier(self.session, "session")
+        if self.project == ALL_PROJECTS:
+            raise InvalidInput("project '*' is not a project; leave it out to serve all projects")
+
+    def project_of(self, named: str | None) -> str | None:
+        """The project that a call means: the one that it names, or the server's. Models write "" for none."""
+        return named if named and named.strip() else self.project
+
+    def session_of(self, named: str | None) -> str | None:
+        return named if named and named.strip() else self.session
+
+    def formula(self, given: str | None) -> str | None:
+        """A formula that a caller names, unless it is a path that it may not name."""
+        if not given:
+            return None
+        if not self.files and ("/" in given or "\\" in given or given.endswith(".toml")):
+            raise InvalidInput(
+                f"formula {given!r} is a path, which this server does not read; name a built-in formula, or one "
+                f"in the log as name@digest"
+            )
+        return given
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """What a function may know of the call beside its arguments.
+
+    `progress` takes what is done and the total. `model_failure` says why there will be no model, once that is known.
+    """
+
+    scope: Scope = Scope()
+    progress: Callable[[int, int], None] = lambda done, total: None  # noqa: ARG005 (nobody listens)
+    model_failure: str | None = None
+
+
+class Tool(msgspec.Struct, Generic[A, R], frozen=True, kw_only=True):
+    """`needs_model`: the call waits until the embedder is ready, since it stores a vector."""
+
+    name: str
+    title: str
+    description: str
+    arguments: type[A]
+    result: type[R]
+    run: Callable[[Memory, A, Call], R]
+    show: Callable[[R], str]
+    lane: Lane = "reads"
+    reads: bool = False
+    replaces: bool = False
+    repeatable: bool = False
+    needs_model: Callable[[A], bool] = lambda _: False
+
+    @property
+    def input_schema(self) -> Schema:
+        return _schema(self.arguments)
+
+    @property
+    def output_schema(self) -> Schema:
+        return _schema(self.result)
+
+
+AnyTool = Tool[Any, Any]
+
+
+def _schema(kind: type[msgspec.Struct]) -> Schema:
+    """A JSON Schema with an object at its root, as the protocol wants it; others stay in $defs."""
+    (root,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    own = parts.pop(root["$ref"].rsplit("/", 1)[1])
+    del own["title"]
+    own["properties"] = {name: _plain(part) for name, part in own["properties"].items()}
+    return {**own, "$defs": parts} if parts else own
+
+
+def _plain(part: Schema) -> Schema:
+    """An argument that may be left out, without the null that a model need not send: shorter to read."""
+    if part.get("default", ...) is not None:
+        return part
+    (kind,) = (one for one in part["anyOf"] if one != {"type": "null"})
+    return {**kind, **{name: value for name, value in part.items() if name not in {"anyOf", "default"}}}

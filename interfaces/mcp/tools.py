@@ -1,0 +1,238 @@
+"""The tools of every server, few on purpose: remember, recall, get, revise, forget, status.
+
+`recall` is not read-only, and says so: it records the question with its answer, and the memories that it shows
+count as accessed, which later rankings may read. With `record=false`, or `at`, it writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import UNSET
+
+from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
+from recollect.interfaces.mcp import text
+from recollect.interfaces.mcp import tool_arguments as asked
+from recollect.interfaces.mcp.budget import fit
+from recollect.interfaces.mcp.idempotency import known, require_the_same
+from recollect.interfaces.mcp.results import (
+    ForgetResult,
+    MemoryResult,
+    RecalledHit,
+    RecallResult,
+    RememberResult,
+    ReviseResult,
+    StatusResult,
+)
+from recollect.interfaces.mcp.tool import ALL_PROJECTS, AnyTool, Call, Scope, Tool
+
+if TYPE_CHECKING:
+    from recollect.engine.answers import Answer
+    from recollect.interfaces.python.memory import Memory
+
+_DIGITS = 4
+_LEFT_OUT_MAX = 20
+_ATTEMPTS = 50
+
+
+def remember(memory: Memory, given: asked.Remember, call: Call) -> RememberResult:
+    fields = msgspec.structs.asdict(given)
+    fields["project"] = one_project(call.scope.project_of(given.project))
+    fields["session"] = call.scope.session_of(given.session)
+    for _ in range(_ATTEMPTS):
+        head = memory.store.catch_up()
+        before = known(memory, given.id)
+        if before is not None:
+            require_the_same(memory, before, fields)
+            return RememberResult(id=before.id, revision=before.state.revision_count, unchanged=True)
+        with suppress(HeadMoved):  # another server may just have taken the id
+            memory_id = memory.remember_many([fields], expect=None if given.id is None else head)[0]
+            return RememberResult(id=memory_id, revision=memory.get(memory_id).state.revision_count)
+    raise RecollectError(f"others write so much that {given.id!r} could not be kept; try again")
+
+
+def one_project(name: str | None) -> str | None:
+    if name == ALL_PROJECTS:
+        raise InvalidInput(
+            "project '*' means all projects, and a memory belongs to one; name it or leave it out"
+        )
+    return name
+
+
+def recall(memory: Memory, given: asked.Recall, call: Call) -> RecallResult:
+    """Whoever asks while the model is loading is answered by words, and told so."""
+    session = call.scope.session_of(given.session)
+    source = memory.at(given.at) if given.at is not None else memory
+    answer = source.recall(
+        given.query,
+        k=given.k,
+        formula=call.scope.formula(given.formula),
+        session=session,
+        filters=filters_of(given, call.scope),
+        track=False,
+        record=given.record,
+        wait=False,
+    )
+    result = shown(answer, tokens_max=given.max_tokens, model_failure=call.model_failure)
+    if not given.track:
+        return result
+    return counted(result, lambda recall, ids: count_as_returned(memory, recall, ids, session))
+
+
+def counted(result: RecallResult, count: Callable[[str, tuple[str, ...]], object]) -> RecallResult:
+    """Count the hits of a recorded recall as accessed; where that cannot be written the answer says so."""
+    if result.recall is None or not result.hits:
+        return result
+    try:
+        count(result.recall, tuple(hit.id for hit in result.hits))
+    except (RecollectError, OSError) as error:
+        note = f"the memories of this recall were not counted as accessed: {error}"
+        return msgspec.structs.replace(result, degraded=(*result.degraded, note))
+    return result
+
+
+def filters_of(given: asked.Recall, scope: Scope) -> dict[str, object]:
+    """The project of the server, unless the call names one or asks for all."""
+    project = scope.project_of(given.project)
+    fields = {
+        "project": None if project == ALL_PROJECTS else project,
+        "kinds": given.kinds, "tags": given.tags, "since": given.since, "until": given.until,
+    }  # fmt: skip
+    return {name: value for name, value in fields.items() if value}
+
+
+def shown(answer: Answer, *, tokens_max: int, model_failure: str | None = None) -> RecallResult:
+    """As much of an answer as the budget holds. A model that failed is not one that is still loading."""
+    hits = tuple(
+        RecalledHit(
+            rank=hit.rank, id=hit.id, score=hit.score, content=hit.content, factors=compact(hit.factors)
+        )
+        for hit in answer.hits
+    )
+    fitted = fit(hits, text.hit, tokens_max=tokens_max)
+    left = tuple(hit.id for hit in hits[fitted.kept :])
+    return RecallResult(
+        recall=answer.id,
+        basis=answer.basis,
+        formula=answer.formula,
+        hits=hits[: fitted.kept],
+        degraded=tuple(said(problem, model_failure) for problem in answer.degraded),
+        left_out=len(left),
+        left_out_ids=left[:_LEFT_OUT_MAX],
+        tokens=fitted.tokens,
+    )
+
+
+def said(problem: str, model_failure: str | None) -> str:
+    failed = model_failure is not None and problem.endswith("is still loading")
+    return f"vector: {model_failure}; ranked by words only" if failed else problem
+
+
+def compact(factors: dict[str, float]) -> dict[str, float]:
+    return {name: float(f"{value:.{_DIGITS}g}") for name, value in factors.items()}
+
+
+def count_as_returned(memory: Memory, recall_id: str, ids: tuple[str, ...], session: str | None) -> None:
+    """What the budget left out was never seen: only what is shown counts as accessed.
+
+    It names its recall, so that what was read follows the answer in a fork where that becomes another.
+    """
+    from recollect.engine.explain import recall_seq  # noqa: PLC0415
+    from recollect.events.facts import Accessed  # noqa: PLC0415 (tools are listed before the engine is loaded)
+
+    fact = Accessed(
+        ids=ids, at=memory.store.clock(), session=session, how="returned", recall=recall_seq(recall_id)
+    )
+    memory.store.append([fact], actor="mcp", durability="unsafe")
+
+
+def get(memory: Memory, given: asked.Get, _: Call) -> MemoryResult:
+    return text.memory_result(memory.get(given.id, at=given.at))
+
+
+def revise(memory: Memory, given: asked.Revise, _: Call) -> ReviseResult:
+    named = msgspec.structs.asdict(given).items()
+    changes = {name: value for name, value in named if value is not None and name not in {"id", "clear"}}
+    both = sorted(changes.keys() & set(given.clear))
+    if both:
+        raise InvalidInput(f"revise was told to set and to clear {both[0]!r}; do one of them")
+    one_project(given.project)
+    content = changes.pop("content", UNSET)
+    revision = memory.revise(given.id, content, **changes, **dict.fromkeys(given.clear))
+    return ReviseResult(id=given.id, revision=revision)
+
+
+def forget(memory: Memory, given: asked.Forget, _: Call) -> ForgetResult:
+    """The same call again is not an error: what it asks for is so."""
+    if memory.get(given.id).state.visibility == "forgotten":
+        return ForgetResult(id=given.id, seq=None)
+    return ForgetResult(id=given.id, seq=memory.forget(given.id, given.reason))
+
+
+def status(memory: Memory, _: asked.Status, call: Call) -> StatusResult:
+    from recollect.interfaces.mcp.embedding import loading  # noqa: PLC0415 (tools are listed before the engine is loaded)
+
+    now, scope = memory.status(), call.scope
+    problem = loading(memory.embedder)
+    degraded = now.degraded if problem is None else (*now.degraded, said(problem, call.model_failure))
+    return StatusResult(
+        store=now.store, head=now.head, memories=now.memories, visible=now.visible, recalls=now.recalls,
+        formula=now.formula, embedder=now.embedder.name, model=call.model_failure or now.embedder.state,
+        last_dream=now.last_dream or None, new_since_dream=now.new_since_dream, degraded=degraded, profile=scope.profile,
+        project=scope.project, session=scope.session,
+    )  # fmt: skip
+
+
+TOOLS: tuple[AnyTool, ...] = (
+    Tool(
+        name="remember",
+        title="Remember",
+        description=(
+            "Keep one fact, decision or preference for later conversations. Recall first: if it is known "
+            "already, revise that memory instead. Write it so that it is understood without this conversation."
+        ),
+        arguments=asked.Remember, result=RememberResult, run=remember, show=text.remembered,
+        lane="writes", needs_model=lambda _: True,
+    ),
+    Tool(
+        name="recall",
+        title="Recall",
+        description=(
+            "Find the memories that answer a question, best first. The answer has an id (such as r12) under "
+            "which its ranking can be explained later. It may be empty. `degraded` says if something was off."
+        ),
+        arguments=asked.Recall, result=RecallResult, run=recall, show=text.recalled, lane="reads",
+    ),
+    Tool(
+        name="get",
+        title="Get one memory",
+        description="One memory in full with its state, now or as of a past moment.",
+        arguments=asked.Get, result=MemoryResult, run=get, show=text.one_memory, lane="reads", reads=True,
+    ),
+    Tool(
+        name="revise",
+        title="Revise a memory",
+        description=(
+            "Give a memory a new version when what it says has changed. The old version stays in the history "
+            "and no longer answers."
+        ),
+        arguments=asked.Revise, result=ReviseResult, run=revise, show=text.revised, lane="writes",
+        replaces=True, needs_model=lambda given: given.content is not None,
+    ),
+    Tool(
+        name="forget",
+        title="Forget a memory",
+        description="A memory that is wrong or unwanted no longer answers. A person can restore it.",
+        arguments=asked.Forget, result=ForgetResult, run=forget, show=text.forgotten, lane="writes",
+        replaces=True, repeatable=True,
+    ),
+    Tool(
+        name="status",
+        title="Status",
+        description="The store behind this server: how much it holds, and whether anything is degraded.",
+        arguments=asked.Status, result=StatusResult, run=status, show=text.status, lane="reads", reads=True,
+    ),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""The Python interface: Memory and AsyncMemory."""

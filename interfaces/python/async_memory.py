@@ -1,0 +1,241 @@
+"""AsyncMemory: `Memory` for servers. The same methods with the same parameters, awaited; the work is done in threads.
+
+An open `Memory` may be shared by threads: whatever folds the log or reads the projections holds `store.lock`, the
+log has a mutex of its own, and embedding and dreaming run outside of both. So the work goes down three lanes:
+
+    writes    one thread: what was told is written in the order in which it was told
+    reads     four threads: recalls (the `Recalled` of one needs no order), explanations, views; the model embeds
+              for one while another ranks
+    long      one thread: dreams, comparisons, verification. A dream commits only if the log has not moved, so a
+              write may overtake it
+
+Cancelling an await stops the waiting, not the work: it is done, once, and the store is as if it had been awaited.
+`close` takes no new work and waits for all that was begun. Callbacks (`progress`, `summariser`) are called in the
+thread that does the work. `serve`, `mcp` and `watch` have no twin: they stay until they are told to stop, so they
+get a thread of their own, `asyncio.to_thread(memory.memory.watch, …)`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial, wraps
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Concatenate, Literal, ParamSpec, Self, TypedDict, TypeVar, Unpack
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from recollect.engine import log_stream as streaming
+from recollect.engine import validate
+from recollect.engine.answers import Happening
+from recollect.engine.embedding.embedder import Embedder, EmbedFunction
+from recollect.engine.embedding.reranker import Reranker, RerankFunction
+from recollect.engine.model_effects import Expander
+from recollect.engine.moments import When
+from recollect.engine.store import Progress, Store
+from recollect.events.errors import InvalidInput
+from recollect.events.log import Clock
+from recollect.interfaces.python.async_view import AsyncView
+from recollect.interfaces.python.memory import Memory
+from recollect.query.formula import Formula
+
+P = ParamSpec("P")
+T = TypeVar("T")
+log = logging.getLogger("recollect.interfaces.python.async_memory")
+Lane = Literal["writes", "reads", "long"]
+
+_THREADS: dict[Lane, int] = {"writes": 1, "reads": 4, "long": 1}
+_CHUNK = 256
+
+
+class Options(TypedDict, total=False):
+    """The options of `Memory.open`."""
+
+    embedder: str | Embedder | EmbedFunction | None
+    reranker: str | Path | Reranker | RerankFunction | None
+    expander: Expander | None
+    formula: str | Path | Formula | None
+    actor: str
+    clock: Clock
+    progress: Progress | None
+    ahead: bool
+    yielding: bool
+
+
+def _twin(
+    lane: Lane, method: Callable[Concatenate[Memory, P], T]
+) -> Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, T]]:
+    @wraps(method)
+    async def twin(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.run(lambda memory: method(memory, *args, **kwargs), lane=lane)
+
+    return twin
+
+
+class AsyncMemory:
+    """An open store whose methods are awaited. `async with await AsyncMemory.open(path) as memory`, or `close` it."""
+
+    def __init__(self, memory: Memory, *, owner: bool = True) -> None:
+        """Over a memory that is open already; it is closed along with this only by its owner."""
+        self._memory = memory
+        self._owner = owner
+        self._closing: Future[None] | None = None
+        self._lanes = {
+            lane: ThreadPoolExecutor(threads, thread_name_prefix=f"recollect-{lane}")
+            for lane, threads in _THREADS.items()
+        }
+        memory.store.checkpointer.start()
+
+    @classmethod
+    async def open(cls, path: str | Path, **options: Unpack[Options]) -> Self:
+        """Open the store in a directory, as `Memory.open` does; the fold of a long log blocks nobody."""
+        opening = asyncio.get_running_loop().run_in_executor(None, partial(Memory.open, path, **options))
+        try:
+            return cls(await asyncio.shield(opening))
+        except asyncio.CancelledError:
+            opening.add_done_callback(_close_opened)
+            raise
+
+    @property
+    def memory(self) -> Memory:
+        """The memory behind; it may be used from any thread."""
+        return self._memory
+
+    @property
+    def store(self) -> Store:
+        """The engine room: log, projections and caches."""
+        return self._memory.store
+
+    async def run(self, function: Callable[[Memory], T], *, lane: Lane = "writes") -> T:
+        """Several calls as one piece of work, in the thread that writes unless another lane is named."""
+        if self._closing is not None:
+            raise InvalidInput("this AsyncMemory is closed; open the store again")
+        if lane not in self._lanes:
+            raise InvalidInput(f"there is no lane {lane!r}; there are {', '.join(self._lanes)}")
+        work = asyncio.wrap_future(self._lanes[lane].submit(function, self._memory))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            work.add_done_callback(_unheard)
+            raise
+
+    async def close(self) -> None:
+        """Wait for all work that was begun, then close the store. Closing twice is closing once."""
+        if self._closing is None:
+            closer = ThreadPoolExecutor(1, thread_name_prefix="recollect-close")
+            self._closing = closer.submit(self._shut)
+            closer.shutdown(wait=False)
+        await asyncio.shield(asyncio.wrap_future(self._closing))
+
+    def _shut(self) -> None:
+        for lane in self._lanes.values():
+            lane.shutdown(wait=True)
+        if self._owner:
+            self._memory.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    # --- tell ------------------------------------------------------------------------------------
+
+    remember = _twin("writes", Memory.remember)
+    remember_many = _twin("writes", Memory.remember_many)
+    access = _twin("writes", Memory.access)
+    forget = _twin("writes", Memory.forget)
+    restore = _twin("writes", Memory.restore)
+    rate = _twin("writes", Memory.rate)
+    link = _twin("writes", Memory.link)
+    unlink = _twin("writes", Memory.unlink)
+    supersede = _twin("writes", Memory.supersede)
+    erase = _twin("writes", Memory.erase)
+    import_ = _twin("writes", Memory.import_)
+    reembed = _twin("writes", Memory.reembed)
+    dream = _twin("long", Memory.dream)
+    undream = _twin("long", Memory.undream)
+
+    async def revise(
+        self,
+        id: str,  # noqa: A002 (the word callers know)
+        content: str | UnsetType = UNSET,
+        **changes: object,
+    ) -> int:
+        """A new version of a memory; returns its revision count. Takes `remember`'s arguments; None clears one."""
+        return await self.run(lambda memory: memory.revise(id, content, **changes))
+
+    # --- ask -------------------------------------------------------------------------------------
+
+    recall = _twin("reads", Memory.recall)
+    get = _twin("reads", Memory.get)
+    history = _twin("reads", Memory.history)
+    memories = _twin("reads", Memory.memories)
+    status = _twin("reads", Memory.status)
+    warm = _twin("reads", Memory.warm)
+    why = _twin("reads", Memory.why)
+    why_not = _twin("reads", Memory.why_not)
+    explain = _twin("reads", Memory.explain)
+    why_changed = _twin("reads", Memory.why_changed)
+    ranks = _twin("reads", Memory.ranks)
+    sql = _twin("reads", Memory.sql)
+    drill = _twin("reads", Memory.drill)
+    comparison_html = _twin("reads", Memory.comparison_html)
+    verify = _twin("long", Memory.verify)
+    compare = _twin("long", Memory.compare)
+    bisect = _twin("long", Memory.bisect)
+    fork = _twin("long", Memory.fork)
+    export = _twin("long", Memory.export)
+    doctor = _twin("long", Memory.doctor)
+
+    async def at(self, when: When) -> AsyncView:
+        """The store as it was: a read-only view with that moment's corpus, state, formula and clock."""
+        return AsyncView(self, await self.run(lambda memory: memory.at(when), lane="reads"))
+
+    async def log(
+        self, *, memory: str | None = None, session: str | None = None, type: str | None = None,  # noqa: A002
+        since: When | None = None, until: When | None = None, limit: int | None = None, follow: bool = False,
+    ) -> AsyncIterator[Happening]:  # fmt: skip
+        """The log in words, oldest first; `limit` shows the last so many, `follow` waits for more."""
+        if limit is not None:
+            validate.whole(limit, "limit", low=1, high=10**9)
+        select = partial(
+            streaming.select, self.store, memory=memory, session=session, type_=type, since=since, until=until
+        )
+        selection = await self.run(lambda _: select(), lane="reads")
+        shown = 0
+        while True:
+            head = await self.run(lambda _: self.store.catch_up(), lane="reads")
+            upto = head if selection.upto is None else min(head, selection.upto)
+            part = msgspec.structs.replace(selection, after=max(shown, selection.after), upto=upto)
+            async for happening in self._stream(part, limit):
+                yield happening
+            shown, limit = head, None
+            if not follow or (selection.upto is not None and head >= selection.upto):
+                return
+            await asyncio.sleep(streaming.POLL_S)
+
+    async def _stream(self, selection: streaming.Selection, limit: int | None) -> AsyncIterator[Happening]:
+        events: Iterator[Happening] = streaming.stream(self.store, selection, limit=limit)
+        while chunk := await self.run(lambda _: list(islice(events, _CHUNK)), lane="reads"):
+            for happening in chunk:
+                yield happening
+
+
+def _unheard(work: asyncio.Future[T]) -> None:
+    """Nobody waits for this work any more, so that it failed is nobody's error."""
+    if not work.cancelled() and (error := work.exception()) is not None:
+        log.info("work that was no longer waited for failed: %s", error)
+
+
+def _close_opened(opening: asyncio.Future[Memory]) -> None:
+    """Nobody waits for this store any more."""
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()

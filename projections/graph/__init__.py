@@ -1,0 +1,1 @@
+"""Typed weighted edges and clusters at any seq."""

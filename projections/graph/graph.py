@@ -1,0 +1,258 @@
+"""graph: how memories hang together at any position: edges (`edges`) and clusters (`clusters`).
+
+Reads      Linked, Unlinked, Clustered
+State      edges with the seqs they were added and removed at; one assignment to clusters after the other
+Invariant  the answer for a seq is a pure function of the events up to that seq
+
+Events about ids that do not exist change nothing. Whether a memory at the end of an edge may be shown is
+decided elsewhere: `expand` takes that as `admit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar, assert_never
+
+import msgspec
+import numpy as np
+
+from recollect.events.envelope import Recorded
+from recollect.events.facts import (
+    Accessed,
+    ClockCorrected,
+    Clustered,
+    Consolidated,
+    Downscaled,
+    DreamBegan,
+    DreamEnded,
+    EmbedderAdopted,
+    Erased,
+    Forgotten,
+    FormulaAdopted,
+    GridVector,
+    Ingested,
+    Linked,
+    Placed,
+    Promoted,
+    Pruned,
+    Rated,
+    Recalled,
+    Recovered,
+    Redacted,
+    Reembedded,
+    Restored,
+    Revised,
+    ShardRetired,
+    ShardSealed,
+    Stabilized,
+    Superseded,
+    Unknown,
+    Unlinked,
+)
+from recollect.projections.columns import NEVER, FloatArray, Int32Array, IntArray, State
+from recollect.projections.documents import Documents
+from recollect.projections.graph.clusters import ClusterAt, Clusters
+from recollect.projections.graph.edges import Direction, EdgeTable
+from recollect.projections.graph.expansion import Admit, Reached, best_steps
+
+__all__ = ["ClusterAt", "Direction", "Edge", "Graph", "Neighbours", "Reached"]
+
+
+class Edge(msgspec.Struct, frozen=True, kw_only=True):
+    """An edge from memory a to memory b; `added` is the seq that gave it this weight."""
+
+    a: int
+    b: int
+    kind: str
+    weight: float
+    added: int
+
+    def other(self, memory: int) -> int:
+        """The end that is not `memory`."""
+        return self.b if memory == self.a else self.a
+
+
+class Neighbours(msgspec.Struct, frozen=True, kw_only=True):
+    """Edges at some memories, as columns: `memory` is the other end of an edge found at `of`."""
+
+    of: IntArray
+    memory: IntArray
+    kind: Int32Array
+    weight: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+
+class Graph:
+    name = "graph"
+    version = 1
+    reads: ClassVar[frozenset[type]] = frozenset({Linked, Unlinked, Clustered})
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        self._edges = EdgeTable()
+        self._clusters = Clusters()
+
+    # --- folding ---------------------------------------------------------------------------------
+
+    def apply(self, recorded: Recorded) -> None:
+        """Fold one event that the documents have folded already."""
+        match recorded.fact:
+            case Linked(a=a, b=b, kind=kind, weight=weight):
+                ends = self._documents.ids.find(a), self._documents.ids.find(b)
+                if min(ends) >= 0:
+                    self._edges.link(*ends, kind, weight, recorded.seq)
+            case Unlinked(a=a, b=b, kind=maybe_kind):
+                self._edges.unlink(
+                    self._documents.ids.find(a), self._documents.ids.find(b), maybe_kind, recorded.seq
+                )
+            case Clustered() as clustered:
+                self._clusters.assign(clustered, recorded.seq, self._documents.ids)
+            case (
+                Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
+                | Accessed() | Recalled() | Rated() | DreamBegan() | Consolidated() | Downscaled()
+                | Stabilized() | Pruned() | Placed() | Promoted() | DreamEnded() | FormulaAdopted()
+                | EmbedderAdopted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Unknown() | Redacted()
+            ):  # fmt: skip
+                pass
+            case _:
+                assert_never(recorded.fact)
+
+    # --- edges -----------------------------------------------------------------------------------
+
+    def edges_of(
+        self,
+        memory: int,
+        seq: int,
+        *,
+        direction: Direction = "both",
+        kinds: Iterable[str] | None = None,
+        min_weight: float = 0.0,
+    ) -> list[Edge]:
+        """The edges at one memory: heaviest first, then by kind, then by the numbers of their ends."""
+        edges, _ = self._standing([memory], seq, direction, kinds, min_weight)
+        table, names = self._edges, self._edges.kinds.values
+        found = [
+            Edge(a=a, b=b, kind=names[kind], weight=weight, added=added)
+            for a, b, kind, weight, added in zip(
+                table.a[edges].tolist(),
+                table.b[edges].tolist(),
+                table.kind[edges].tolist(),
+                table.weight[edges].tolist(),
+                table.added[edges].tolist(),
+                strict=True,
+            )
+        ]
+        return sorted(found, key=lambda edge: (-edge.weight, edge.kind, edge.a, edge.b))
+
+    def history(self, memory: int) -> list[int]:
+        """The seqs of all events that gave or took an edge of this memory, ascending."""
+        edges, _ = self._edges.of([memory], "both")
+        ended = self._edges.removed[edges]
+        return sorted({*self._edges.added[edges].tolist(), *ended[ended != NEVER].tolist()})
+
+    def neighbours(
+        self,
+        memories: IntArray | Int32Array,
+        seq: int,
+        *,
+        direction: Direction = "both",
+        kinds: Iterable[str] | None = None,
+        min_weight: float = 0.0,
+    ) -> Neighbours:
+        """The edges at these memories as columns, by memory in the order given, then by age."""
+        edges, of = self._standing(memories.tolist(), seq, direction, kinds, min_weight)
+        a, b = self._edges.a[edges].astype(np.int64), self._edges.b[edges].astype(np.int64)
+        return Neighbours(
+            of=of,
+            memory=np.where(a == of, b, a),
+            kind=self._edges.kind[edges],
+            weight=self._edges.weight[edges],
+        )
+
+    def knows(self, kind: str) -> bool:
+        """Whether there ever was an edge of this kind."""
+        return self._edges.kinds.find(kind) >= 0
+
+    def kind_name(self, number: int) -> str:
+        """The name of a kind of edge, by its number in `Neighbours.kind`."""
+        return self._edges.kinds.values[number]
+
+    def degrees(
+        self, memories: IntArray | Int32Array, seq: int, *, direction: Direction = "both"
+    ) -> IntArray:
+        """How many edges each of these memories has."""
+        wanted = memories.tolist()
+        _, of = self._standing(list(dict.fromkeys(wanted)), seq, direction, None, -np.inf)
+        counts = np.bincount(of, minlength=max(wanted, default=-1) + 1)
+        return counts[memories]
+
+    def expand(
+        self,
+        seeds: Iterable[int],
+        seq: int,
+        hops: int,
+        *,
+        direction: Direction = "both",
+        kinds: Iterable[str] | None = None,
+        min_weight: float = 0.0,
+        admit: Admit | None = None,
+    ) -> list[Reached]:
+        """The memories within `hops` edges of the seeds, without the seeds: breadth first.
+
+        Each is given once, with the fewest hops and, among those, the heaviest way (then the kind's name,
+        then the lower number it comes from). Nearest come first, then the heaviest way, then the lower
+        number. What `admit` refuses is neither reached nor passed through.
+        """
+        chosen = None if kinds is None else tuple(kinds)
+        way = dict.fromkeys(map(int, seeds), 1.0)
+        frontier, reached = sorted(way), list[Reached]()
+        for hop in range(1, hops + 1):
+            edges, of = self._standing(frontier, seq, direction, chosen, min_weight)
+            found = best_steps(self._edges, edges, of, way=way, hop=hop, admit=admit)
+            way.update((step.memory, step.path_weight) for step in found)
+            reached += found
+            frontier = [step.memory for step in found]
+        return reached
+
+    def _standing(
+        self,
+        memories: list[int],
+        seq: int,
+        direction: Direction,
+        kinds: Iterable[str] | None,
+        min_weight: float,
+    ) -> tuple[IntArray, IntArray]:
+        edges, of = self._edges.of(memories, direction)
+        mask = self._edges.standing(
+            edges, seq, kinds=None if kinds is None else tuple(kinds), min_weight=min_weight
+        )
+        return edges[mask], of[mask]
+
+    # --- clusters --------------------------------------------------------------------------------
+
+    def cluster_of(self, memories: IntArray | Int32Array, seq: int) -> Int32Array:
+        """The cluster number of each memory at `seq`; -1 where it has none."""
+        return self._clusters.of(memories, seq)
+
+    def clustered(self, seq: int) -> int:
+        """The seq of the assignment to clusters in force at `seq`; 0 if there was none."""
+        return self._clusters.assigned(seq)
+
+    def clusters_at(self, seq: int) -> list[ClusterAt]:
+        """All clusters of the assignment in force at `seq`, in the order of the event."""
+        return self._clusters.at(seq)
+
+    def centroid(self, cluster: int) -> GridVector:
+        """The centroid of a cluster, by its number."""
+        return self._clusters.centroid(cluster)
+
+    # --- checkpoints -----------------------------------------------------------------------------
+
+    def dump(self) -> State:
+        return {**self._edges.dump(), **self._clusters.dump()}
+
+    def load(self, state: State) -> None:
+        self._edges.load(state)
+        self._clusters.load(state)

@@ -1,0 +1,159 @@
+"""The forward index: the terms of every row, in the order of its text.
+
+State      the vocabulary (terms 0, 1, 2, … by first appearance), the term numbers of all rows end to end
+           (`tokens`), and where each row begins in them (`offsets`, one more than there are rows)
+Invariant  rows only ever join at the end; a row that repeats another's text repeats its numbers
+
+Folding must be cheap, so numbers first gather in a plain list; `settle` moves them into the arrays, and
+whoever reads the arrays calls it before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from recollect.projections.columns import (
+    BoolArray,
+    Int32Array,
+    IntArray,
+    State,
+    dump_strings,
+    load_strings,
+    state_array,
+    state_bytes,
+)
+from recollect.projections.lexical.analyzers import Analyzer
+from recollect.projections.lexical.token_table import TokenTable
+
+
+class Vocabulary(dict[str, int]):
+    """Terms numbered on first look-up by `[]`; `get` never numbers one."""
+
+    def __init__(self, terms: list[str]) -> None:
+        super().__init__(zip(terms, range(len(terms)), strict=True))
+        self.terms = terms
+
+    def __missing__(self, term: str) -> int:
+        self[term] = number = len(self.terms)
+        self.terms.append(term)
+        return number
+
+
+class ForwardIndex(TokenTable):
+    def __init__(self, analyze: Analyzer) -> None:
+        super().__init__()
+        self.analyze = analyze
+        self.rows = 0
+        self.size = 0
+        self._loose_tokens: list[int] = []
+        self._loose_lengths: list[int] = []
+        self._place_of: Int32Array = np.zeros(0, dtype=np.int32)
+        self._adopt(Vocabulary([]))
+
+    def _adopt(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self._number = vocabulary.__getitem__
+
+    # --- folding ---------------------------------------------------------------------------------
+
+    def add(self, text: str) -> None:
+        terms = self.analyze(text)
+        self._loose_tokens.extend(map(self._number, terms))
+        self._end_row(len(terms))
+
+    def add_many(self, texts: list[str]) -> None:
+        """As many rows, without a step in between."""
+        analyze, number, tokens = self.analyze, self._number, self._loose_tokens
+        before = len(tokens)
+        for text in texts:
+            terms = analyze(text)
+            tokens.extend(map(number, terms))
+            self._loose_lengths.append(len(terms))
+        self.size += len(tokens) - before
+        self.rows += len(texts)
+
+    def copy(self, row: int) -> None:
+        """A new row with the terms of an old one; -1 copies nothing."""
+        if row >= len(self._lengths):
+            self.settle()
+        tokens = self.tokens_of(row).tolist() if row >= 0 else []
+        self._loose_tokens.extend(tokens)
+        self._end_row(len(tokens))
+
+    def _end_row(self, length: int) -> None:
+        self._loose_lengths.append(length)
+        self.size += length
+        self.rows += 1
+
+    def settle(self) -> None:
+        """Move what gathered in the lists into the arrays."""
+        if not self._loose_lengths:
+            return
+        self._extend(
+            np.array(self._loose_tokens, dtype=np.int32), np.array(self._loose_lengths, dtype=np.int32)
+        )
+        self._loose_tokens.clear()
+        self._loose_lengths.clear()
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def tokens_of(self, row: int) -> Int32Array:
+        return self.tokens[self._offsets[row] : self._offsets[row + 1]]
+
+    def tokens_of_many(self, rows: Int32Array | IntArray) -> Int32Array:
+        """The tokens of these rows, end to end."""
+        lengths = self.lengths[rows].astype(np.int64)
+        ends = np.cumsum(lengths)
+        shifts = np.repeat(self.offsets[rows] - (ends - lengths), lengths)
+        return self.tokens[shifts + np.arange(len(shifts))]
+
+    def holding(self, rows: Int32Array, groups: Sequence[Sequence[str]]) -> BoolArray:
+        """Per row and group of terms: whether the row holds a term of the group."""
+        numbered = sorted(
+            (self.vocabulary[term], group)
+            for group, terms in enumerate(groups)
+            for term in terms
+            if term in self.vocabulary
+        )
+        held = np.zeros((len(rows), len(groups)), dtype=np.bool_)
+        if numbered and len(rows):
+            numbers, group_of = np.array(numbered, dtype=np.int64).T
+            tokens = self.tokens_of_many(rows)
+            places = np.minimum(np.searchsorted(numbers, tokens), len(numbers) - 1)
+            matching = np.flatnonzero(numbers[places] == tokens)
+            row_of = np.repeat(np.arange(len(rows)), self.lengths[rows])
+            held[row_of[matching], group_of[places[matching]]] = True
+        return held
+
+    def frequencies(self, rows: IntArray, terms: list[int]) -> Int32Array:
+        """How often each term occurs in each row: one line per term, one column per row."""
+        if len(self._place_of) < len(self.vocabulary.terms):
+            self._place_of = np.zeros(len(self.vocabulary.terms) * 5 // 4, dtype=np.int32)
+        known = [term for term in terms if term >= 0]
+        self._place_of[known] = np.arange(1, len(known) + 1)
+        places = self._place_of.take(self.tokens_of_many(rows))
+        self._place_of[known] = 0
+        hits = np.flatnonzero(places)
+        row_of = np.repeat(np.arange(len(rows)), self.lengths[rows])
+        cells = (places.take(hits) - 1) * len(rows) + row_of.take(hits)
+        counts = np.bincount(cells, minlength=len(known) * len(rows)).reshape(len(known), len(rows))
+        found = np.zeros((len(terms), len(rows)), dtype=np.int32)
+        found[[place for place, term in enumerate(terms) if term >= 0]] = counts
+        return found
+
+    # --- checkpoints -----------------------------------------------------------------------------
+
+    def dump(self) -> State:
+        self.settle()
+        return {"terms": dump_strings(self.vocabulary.terms), "tokens": self.tokens, "offsets": self.offsets}
+
+    def load(self, state: State) -> None:
+        self._adopt(Vocabulary(load_strings(state_bytes(state, "terms"))))
+        self._tokens.load(state_array(state, "tokens"))
+        self._offsets.load(state_array(state, "offsets"))
+        self._lengths.load(np.diff(self.offsets).astype(np.int32))
+        self.rows, self.size = len(self.lengths), len(self.tokens)
+        self._loose_tokens.clear()
+        self._loose_lengths.clear()

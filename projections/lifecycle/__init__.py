@@ -1,0 +1,1 @@
+"""What every memory is worth at any seq: strength, depth, use, ratings, traits."""

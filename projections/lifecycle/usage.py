@@ -1,0 +1,109 @@
+"""usage: how often a memory was read, in how many sessions, and what people said about it.
+
+`Usage` reads Accessed; `Feedback` reads Rated. An access of any kind counts once per event. The sessions of
+a memory are the one that it was created in and those that accessed it; a session without a name is none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recollect.events.facts import Accessed, Verdict
+from recollect.projections.columns import Column, State, state_array
+from recollect.projections.lifecycle.popularity import Popularity
+from recollect.projections.versions import Versions
+
+NEVER_ACCESSED = -(2**63)
+NO_RECALL = -1
+
+_SESSION_BITS = 32
+
+
+class Usage:
+    def __init__(self) -> None:
+        self.history = Versions(
+            [
+                ("accesses", "i"),
+                ("used", "i"),
+                ("injected", "i"),
+                ("sessions", "i"),
+                ("last_access_at", "q"),
+                ("last_recall", "q"),
+            ]
+        )
+        self.popularity = Popularity(self.history)
+        self.born_in: Column[np.int32] = Column(np.int32)
+        self._seen: set[int] = set()
+
+    def born(self, session: int) -> None:
+        """A new memory, made in this session (-1: in none)."""
+        self.born_in.append(session)
+
+    def accessed(self, memory: int, seq: int, session: int, fact: Accessed) -> None:
+        """One of the memories of an access in this session (-1: in none)."""
+        history = self.history
+        node = history.latest(memory)
+        if node >= 0:
+            accesses, used, injected, sessions, last_access_at, last_recall = history.values(node)
+        else:
+            accesses = used = injected = 0
+            sessions = 0 if self.born_in[memory] < 0 else 1
+            last_access_at, last_recall = NEVER_ACCESSED, NO_RECALL
+        if session >= 0 and self._is_new(memory, session):
+            sessions += 1
+        history.append(
+            memory,
+            seq,
+            accesses + 1,
+            used + (fact.how == "used"),
+            injected + (fact.how == "injected"),
+            sessions,
+            fact.at if fact.at > last_access_at else last_access_at,
+            last_recall if fact.recall is None else fact.recall,
+        )
+
+    def _is_new(self, memory: int, session: int) -> bool:
+        if session == self.born_in[memory]:
+            return False
+        pair = memory << _SESSION_BITS | session
+        if pair in self._seen:
+            return False
+        self._seen.add(pair)
+        return True
+
+    def dump(self) -> State:
+        return {
+            "born_in": self.born_in.array,
+            "seen": np.array(sorted(self._seen), dtype=np.int64),
+            **self.history.dump("usage"),
+        }
+
+    def load(self, state: State) -> None:
+        self.born_in.load(state_array(state, "born_in"))
+        self._seen = set(state_array(state, "seen").tolist())
+        self.history.load("usage", state)
+        self.popularity = Popularity(self.history)
+
+
+class Feedback:
+    """feedback = helpful - unhelpful - 2 * outdated."""
+
+    def __init__(self) -> None:
+        self.history = Versions([("helpful", "i"), ("unhelpful", "i"), ("outdated", "i")])
+
+    def rated(self, memory: int, seq: int, verdict: Verdict) -> None:
+        node = self.history.latest(memory)
+        helpful, unhelpful, outdated = self.history.values(node) if node >= 0 else (0, 0, 0)
+        self.history.append(
+            memory,
+            seq,
+            helpful + (verdict == "helpful"),
+            unhelpful + (verdict == "unhelpful"),
+            outdated + (verdict == "outdated"),
+        )
+
+    def dump(self) -> State:
+        return self.history.dump("feedback")
+
+    def load(self, state: State) -> None:
+        self.history.load("feedback", state)

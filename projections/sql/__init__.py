@@ -1,0 +1,1 @@
+"""The SQL face: DuckDB over the log and its projections."""

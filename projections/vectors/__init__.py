@@ -1,0 +1,1 @@
+"""Nearest vectors at any seq: sealed HNSW shards and an exact tail."""

@@ -1,0 +1,316 @@
+"""Shards as files: `<digest>.hnsw`, the digest being the sha256 of the bytes.
+
+Files are a cache. One that is missing or does not match its name is built again from the vectors, and must then have
+the digest that the event says. A new one gets its name only after it was written, synced, read back whole and
+searched. A shard that cannot be had at all is one error, `ShardUnavailable`: searches can do without it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Container, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from recollect.events.errors import RecollectError
+from recollect.events.facts import ShardSealed
+from recollect.events.private_files import make_private
+from recollect.projections.vectors.shard_names import Builder, UnknownBuilder
+from recollect.projections.vectors.shards import (
+    BuildStopped,
+    Progress,
+    Shard,
+    Source,
+    build_shard,
+    flaw,
+    load_shard,
+)
+
+Found = TypeVar("Found")
+
+# After this long a shard that could not be had because of the disk or of memory is tried again.
+_RETRY_SECONDS = 60.0
+# How often a new shard is written: erasures of other processes delete unfinished files.
+_WRITES = 5
+
+
+class ShardUnavailable(RecollectError):
+    """A shard that the log speaks of cannot be had; its rows can be scanned instead.
+
+    `proven` means that the log adopted a file that is no index of its rows: it has the digest, and is of no use.
+    """
+
+    def __init__(self, digest: str, reason: str, *, proven: bool = False) -> None:
+        self.digest = digest
+        self.reason = reason
+        self.proven = proven
+        super().__init__(f"the shard {digest} cannot be used: {reason}; see `recollect doctor`")
+
+
+class ShardMismatch(ShardUnavailable):
+    """A shard that was built again is not the one that the log speaks of."""
+
+    def __init__(self, *, expected: str, actual: str, builder: str) -> None:
+        self.expected = expected
+        self.actual = actual
+        super().__init__(expected, f"built again with {builder} it came out as {actual}")
+
+
+def around(
+    ask: Callable[[tuple[str, ...]], Found], without: tuple[str, ...] = ()
+) -> tuple[Found, tuple[str, ...]]:
+    """What `ask` finds when it does without the shards that cannot be had, and the digests of these."""
+    while True:
+        try:
+            return ask(without), without
+        except ShardUnavailable as error:
+            if error.digest in without:
+                raise
+            without = tuple(sorted((*without, error.digest)))
+
+
+class ShardCache:
+    """Loaded shards by digest, in front of the files. Pinned ones stay; of the others the last few used.
+
+    Without a directory shards live in memory alone.
+    """
+
+    def __init__(self, directory: Path | None, *, room: int = 4) -> None:
+        self._directory = directory
+        self._room = room
+        self._loaded: OrderedDict[str, Shard] = OrderedDict()
+        self._pinned: frozenset[str] = frozenset()
+        self._failed: dict[str, tuple[ShardUnavailable, float]] = {}
+        self._lock = threading.RLock()
+
+    def get(
+        self,
+        sealed: ShardSealed,
+        source: Callable[[], Source],
+        progress: Progress | None = None,
+        stop: threading.Event | None = None,
+    ) -> Shard:
+        """The shard of this event: loaded, read from its file, or built again from `source`.
+
+        Raises ShardUnavailable; what failed is not tried again at every question.
+        """
+        with self._lock:
+            shard = self._loaded.get(sealed.digest)
+            if shard is None:
+                self._refuse_if_failed(sealed.digest)
+                shard = self._obtained(sealed, source, progress, stop)
+            self._keep(sealed.digest, shard)
+            return shard
+
+    def _refuse_if_failed(self, digest: str) -> None:
+        failed, until = self._failed.get(digest, (None, 0.0))
+        if failed is not None and time.monotonic() < until:
+            raise ShardUnavailable(digest, failed.reason, proven=failed.proven)
+
+    def _obtained(
+        self,
+        sealed: ShardSealed,
+        source: Callable[[], Source],
+        progress: Progress | None,
+        stop: threading.Event | None,
+    ) -> Shard:
+        until = float("inf")
+        try:
+            return self._read(sealed, source) or self._rebuild(sealed, source(), progress, stop)
+        except BuildStopped:
+            raise
+        except ShardUnavailable as error:
+            failed = error
+        except UnknownBuilder as error:
+            failed = ShardUnavailable(sealed.digest, str(error))
+        except (OSError, RuntimeError, MemoryError) as error:
+            failed = ShardUnavailable(sealed.digest, str(error) or type(error).__name__)
+            until = time.monotonic() + _RETRY_SECONDS
+        self._failed[sealed.digest] = failed, until
+        raise failed
+
+    def examine(
+        self, sealed: ShardSealed, source: Source, progress: Progress | None = None
+    ) -> ShardUnavailable | None:
+        """What is wrong with a shard, its whole content compared; one without a file is built, and not kept.
+
+        Raises OSError, RuntimeError or MemoryError where that cannot be told.
+        """
+        try:
+            shard = self._read(sealed, lambda: source)
+            if shard is None:
+                _checked(build_shard(source, Builder.parse(sealed.builder), progress=progress), sealed)
+                return None
+            wrong = shard.unlike(source, whole=True)
+        except ShardUnavailable as error:
+            return error
+        return None if wrong is None else _bad_file(sealed.digest, wrong)
+
+    def why_not(self, digest: str) -> ShardUnavailable | None:
+        """Why this shard could not be had when it was last wanted."""
+        failed, _ = self._failed.get(digest, (None, 0.0))
+        return failed
+
+    def add(self, shard: Shard) -> str:
+        """Write a new shard's file and keep it loaded; returns its digest."""
+        for _ in range(_WRITES - 1):
+            with suppress(FileNotFoundError):  # an erasure deleted the unfinished file
+                return self._kept(self._write(shard), shard)
+        return self._kept(self._write(shard), shard)
+
+    def _kept(self, digest: str, shard: Shard) -> str:
+        with self._lock:
+            self._keep(digest, shard)
+        return digest
+
+    def pin(self, digests: Iterable[str]) -> None:
+        """These shards stay loaded from now on, once they are; those pinned before may go."""
+        with self._lock:
+            self._pinned = frozenset(digests)
+            self._shrink()
+
+    def purge(self) -> None:
+        """Unload every shard and delete every file: they are built again when needed."""
+        with self._lock:
+            self._loaded.clear()
+            self._failed.clear()
+            if self._directory is not None and self._directory.exists():
+                for path in [*self._directory.glob("*.hnsw"), *self._directory.glob("*.building")]:
+                    path.unlink(missing_ok=True)
+
+    def keep_only(self, digests: Container[str]) -> list[str]:
+        """Unload all other shards and delete their files and unfinished ones; the names of the files."""
+        with self._lock:
+            for digest in [digest for digest in self._loaded if digest not in digests]:
+                del self._loaded[digest]
+            self._failed = {digest: one for digest, one in self._failed.items() if digest in digests}
+            if self._directory is None or not self._directory.exists():
+                return []
+            gone = [path for path in sorted(self._directory.glob("*.hnsw")) if path.stem not in digests]
+            gone += sorted(self._directory.glob("*.building"))
+            for path in gone:
+                path.unlink(missing_ok=True)
+            return [path.name for path in gone]
+
+    def _keep(self, digest: str, shard: Shard) -> None:
+        self._loaded[digest] = shard
+        self._loaded.move_to_end(digest)
+        self._shrink()
+
+    def _shrink(self) -> None:
+        free = [digest for digest in self._loaded if digest not in self._pinned]
+        for digest in free[: max(0, len(free) - self._room)]:
+            del self._loaded[digest]
+
+    def _read(self, sealed: ShardSealed, source: Callable[[], Source]) -> Shard | None:
+        """The shard in its file; None if there is no file with this digest."""
+        if sealed.count == 0:
+            return Shard(None)
+        path = None if self._directory is None else self._directory / f"{sealed.digest}.hnsw"
+        if path is None or not _has_digest(path, sealed.digest):
+            return None
+        block = source()
+        try:
+            shard = load_shard(path, dimensions=block.dimensions, count=sealed.count)
+        except (RuntimeError, MemoryError):
+            wrong = flaw(path, sealed.count)
+            if wrong is None:
+                raise  # the file is whole: something else went wrong
+        else:
+            wrong = shard.unlike(block)
+            if wrong is None:
+                return shard
+        if not _has_digest(path, sealed.digest):  # deleted meanwhile, or written by another process
+            return None
+        raise _bad_file(sealed.digest, wrong)
+
+    def _rebuild(
+        self, sealed: ShardSealed, source: Source, progress: Progress | None, stop: threading.Event | None
+    ) -> Shard:
+        """Where no file can be written, as in a store that is read-only, the shard is checked and kept in memory."""
+        shard = build_shard(source, Builder.parse(sealed.builder), progress=progress, stop=stop)
+        try:
+            self._write(shard, expected=sealed)
+        except OSError:
+            _checked(shard, sealed)
+        return shard
+
+    def _write(self, shard: Shard, expected: ShardSealed | None = None) -> str:
+        """Write the file under its digest: a temporary file, synced, proven, then renamed."""
+        if self._directory is None:
+            return _checked(shard, expected)
+        make_private(self._directory)
+        handle, name = tempfile.mkstemp(suffix=".building", dir=self._directory)
+        os.fchmod(handle, 0o600)  # whatever the umask
+        os.close(handle)
+        path = Path(name)
+        try:
+            digest = _saved(shard, path, expected)
+            path.replace(self._directory / f"{digest}.hnsw")
+            _sync(self._directory)
+        finally:
+            path.unlink(missing_ok=True)
+        return digest
+
+
+def _bad_file(digest: str, wrong: str) -> ShardUnavailable:
+    return ShardUnavailable(digest, f"the file that the log adopted is bad: {wrong}", proven=True)
+
+
+def _checked(shard: Shard, expected: ShardSealed | None) -> str:
+    """The digest that the shard's file would have."""
+    with tempfile.TemporaryDirectory(prefix="recollect-") as folder:
+        return _saved(shard, Path(folder) / "shard", expected)
+
+
+def _saved(shard: Shard, path: Path, expected: ShardSealed | None) -> str:
+    """Save the shard, sync it and read it back: the digest of bytes that are a whole index and answer as it does."""
+    shard.save(path)
+    _sync(path)
+    digest = file_digest(path)
+    wrong = flaw(path, shard.count)
+    if wrong is None and expected is not None:
+        if digest != expected.digest:
+            raise ShardMismatch(expected=expected.digest, actual=digest, builder=expected.builder)
+        return digest
+    if wrong is None:
+        wrong = _unlike_when_loaded(shard, path)
+    if wrong is not None:
+        raise OSError(
+            f"an index was not written completely ({wrong}); is the disk full? nothing was published"
+        )
+    return digest
+
+
+def _unlike_when_loaded(shard: Shard, path: Path) -> str | None:
+    try:
+        again = load_shard(path, dimensions=shard.dimensions, count=shard.count)
+    except RuntimeError as error:
+        return str(error)
+    return None if shard.answers_as(again) else "read back, it does not answer as it was built"
+
+
+def _has_digest(path: Path, digest: str) -> bool:
+    try:
+        return path.is_file() and file_digest(path) == digest
+    except OSError:  # cannot be read: as good as missing
+        return False
+
+
+def file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

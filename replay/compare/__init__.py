@@ -1,0 +1,1 @@
+"""Recorded traffic under two formulas."""

@@ -1,0 +1,1 @@
+"""A second future: a log prefix lived again under other rules."""

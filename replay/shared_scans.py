@@ -1,0 +1,27 @@
+"""Vectors for one question asked at many moments: each exact scan and each walk through a shard is made once.
+
+A dot product on the grid is exact, so it is the same number whichever moment asks for it, and a walk depends on
+nothing but the question, the shard and the width: only which rows are alive and which shards are in use differs.
+What is found is what `Vectors` finds, bit for bit.
+"""
+
+from __future__ import annotations
+
+from recollect.events.grid import GridArray
+from recollect.projections.lexical.index import Admit
+from recollect.projections.vectors.index import Vectors
+from recollect.projections.vectors.nearest import Search, Walks
+
+
+class ScannedVectors(Vectors):
+    """The same vectors; searches with one question's vector share what was computed for it."""
+
+    def __init__(self, base: Vectors) -> None:
+        vars(self).update(vars(base))
+        self._walks: dict[bytes, Walks] = {}
+
+    def _begin(
+        self, query: GridArray, at: int, top: int, admit: Admit | None, walks: Walks | None = None
+    ) -> Search | None:
+        shared = self._walks.setdefault(query.tobytes(), Walks()) if walks is None else walks
+        return super()._begin(query, at, top, admit, shared)

@@ -1,0 +1,93 @@
+"""A store whose disk fails while it is open: reading goes on, recalls are answered, and writing goes on when it can."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from small_disk import small_disk
+
+from recollect.engine.doctor import doctor
+from recollect.events.disk import RealDisk
+from recollect.events.errors import LogFailed
+from recollect.interfaces.cli.app import main
+from recollect.interfaces.python.memory import Memory
+
+Open = Callable[..., Memory]
+
+
+@contextmanager
+def failing(*calls: str, number: int = errno.EROFS) -> Iterator[None]:
+    """These calls of the log's disk fail."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with pytest.MonkeyPatch.context() as patch:
+        for call in calls:
+            patch.setattr(RealDisk, call, fail)
+        yield
+
+
+@pytest.mark.parametrize("calls", [("write",), ("sync",), ("write", "sync", "truncate", "create", "remove")])
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EIO, errno.ENOSPC], ids=["EROFS", "EIO", "ENOSPC"])
+def test_an_open_store_answers_while_its_disk_fails_and_writes_again_after(
+    open_memory: Open, tmp_path: Path, calls: tuple[str, ...], number: int
+):
+    memory, other = open_memory(), open_memory()
+    memory.remember("green tea", id="green")
+    memory.recall("tea")
+    with failing(*calls, number=number):
+        for _ in range(2):
+            with pytest.raises(LogFailed, match=os.strerror(number)):
+                memory.remember("black tea", id="black")
+            answer = memory.recall("green tea", track=False)
+            assert [hit.id for hit in answer.hits] == ["green"]
+        assert memory.status().degraded[0].startswith("the last write failed: ")
+    assert other.remember("white tea", id="white") == "white"
+    assert {memo.id for memo in memory.memories()} >= {"green", "white"}
+    assert memory.remember("red tea", id="red") == "red"
+    assert memory.recall("red tea").id is not None
+    assert memory.status().degraded == ()
+    assert memory.verify().exact
+    memory.close()
+    assert {memo.id for memo in other.memories()} >= {"green", "white", "red"}
+    assert doctor(tmp_path / "store").healthy
+
+
+def test_a_recall_whose_recording_fails_is_answered_and_says_why(open_memory: Open):
+    memory = open_memory()
+    memory.remember("green tea", id="green")
+    expected = memory.recall("green tea", record=False, now="2030-01-01").hits
+    with failing("write", number=errno.ENOSPC):
+        answer = memory.recall("green tea", now="2030-01-01")
+    assert (answer.id, answer.hits) == (None, expected)
+    (note,) = answer.degraded
+    assert note.startswith("this recall was not recorded: ")
+    assert "No space left on device" in note
+    assert memory.recall("green tea").degraded == ()
+
+
+def run(folder: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(main, [*arguments, "--store", str(folder), "--embedder", "hash"])
+
+
+def test_commands_on_a_file_system_that_went_read_only_read_and_say_why_they_do_not_write(tmp_path: Path):
+    with small_disk(tmp_path / "disk") as disk:
+        store = disk.path / "store"
+        assert run(store, "remember", "green tea", "--id", "green").exit_code == 0
+        disk.mount_for_reading()
+        asked, told, read = (
+            run(store, "recall", "tea"),
+            run(store, "remember", "more"),
+            run(store, "get", "green"),
+        )
+        assert (asked.exit_code, told.exit_code, read.exit_code) == (0, 2, 0)
+        assert "green tea" in asked.stdout
+        assert "not recorded" in asked.stdout
+        assert [line for line in told.stderr.splitlines() if "read-only" in line] == told.stderr.splitlines()

@@ -1,0 +1,415 @@
+"""The warm helper, with the hash embedder in the place of the model: the same server, protocol and client."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from recollect.engine.embedding.embedder import PROBE_TEXT, EmbedderMismatch
+from recollect.engine.embedding.hash import HashEmbedder
+from recollect.engine.embedding.minilm import ModelMissing
+from recollect.events.errors import InvalidInput
+from recollect.interfaces.cli import app as cli
+from recollect.interfaces.model_server import client, protocol, server
+from recollect.interfaces.model_server.client import WarmEmbedder
+from recollect.interfaces.model_server.place import NoPlace, Place, place_of
+from recollect.interfaces.model_server.starting import idle_minutes
+from recollect.interfaces.python.memory import Memory
+
+TEXTS = ["auth sessions live in Postgres", "", "ж 日本語 🙂", "x" * 10_000]
+
+
+def until(condition: Callable[[], bool], seconds: float = 120.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come about"
+        time.sleep(0.01)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A runtime directory of the test's own, with a path short enough for a socket; its helper goes with it."""
+    folder = Path(tempfile.mkdtemp(prefix="rw", dir="/tmp"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    yield folder
+    if (folder / "recollect").is_dir() and not (folder / "recollect").is_symlink():
+        (folder / "recollect").chmod(0o700)
+        WarmEmbedder("hash").stop()
+        place = place_of("hash")
+        until(lambda: not place.socket.exists())
+    shutil.rmtree(folder)
+
+
+def pid_of(warm: WarmEmbedder) -> int:
+    helper = warm.helper()
+    assert helper is not None
+    return helper.pid
+
+
+def test_vectors_are_those_of_the_same_embedder_in_process_bit_for_bit(runtime):
+    warm = WarmEmbedder("hash")
+    assert (warm.name, warm.dimensions) == (HashEmbedder.name, HashEmbedder.dimensions)
+    for text in [*TEXTS, PROBE_TEXT]:
+        assert warm.embed([text]).tobytes() == HashEmbedder().embed([text]).tobytes()
+    many = [f"text {n}" for n in range(2 * protocol.TEXTS_MAX + 1)]
+    assert warm.embed(many).tobytes() == HashEmbedder().embed(many).tobytes()
+    assert warm.embed([]).shape == (0, HashEmbedder.dimensions)
+
+
+def test_the_first_embedding_starts_a_helper_that_later_ones_find(runtime):
+    told: list[str] = []
+    warm = WarmEmbedder("hash", starting=told.append)
+    assert (warm.ready, warm.state, warm.helper()) == (False, "not loaded", None)
+    warm.embed(["a"])
+    assert told == ["loading the model; it stays loaded for 10 idle minutes"]
+    pid = pid_of(warm)
+    until(lambda: warm.ready)
+    assert warm.state == f"warm helper pid {pid}, idle 0 min"
+    other = WarmEmbedder("hash", starting=told.append)
+    other.embed(["b"])
+    assert pid_of(other) == pid
+    assert len(told) == 1
+
+
+def test_warming_starts_it_in_the_background_and_calls_it_back_after_it_left(runtime):
+    warm = WarmEmbedder("hash")
+    warm.warm()
+    until(lambda: warm.ready)
+    first = pid_of(warm)
+    os.kill(first, signal.SIGTERM)
+    until(lambda: not alive(first))
+    until(lambda: warm.ready)
+    assert pid_of(warm) != first
+
+
+def test_many_that_start_at_once_get_one_helper(runtime):
+    def run(n: int) -> int:
+        warm = WarmEmbedder("hash")
+        warm.embed([f"text {n}"])
+        return pid_of(warm)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(run, range(8)))) == 1
+
+
+def test_it_belongs_to_no_terminal_and_holds_no_pipe_of_its_starter(runtime):
+    code = "from recollect.interfaces.model_server.client import WarmEmbedder as W; w = W('hash'); w.embed(['a']); print(w.helper().pid)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    pid = int(ran.stdout)  # the pipe was closed, or this would still wait
+    assert alive(pid)
+    assert os.getsid(pid) != os.getsid(0)
+    assert Path(f"/proc/{pid}/cwd").readlink() == Path("/")
+
+
+def test_only_the_user_can_reach_it(runtime):
+    WarmEmbedder("hash").embed(["a"])
+    place = place_of("hash")
+    assert stat.S_IMODE(place.directory.stat().st_mode) == 0o700
+    for path in (place.socket, place.lock, place.start):
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_and_takes_the_socket_away(runtime, number):
+    warm = WarmEmbedder("hash")
+    warm.embed(["a"])
+    pid = pid_of(warm)
+    os.kill(pid, number)
+    until(lambda: not alive(pid))
+    assert not place_of("hash").socket.exists()
+
+
+def test_a_socket_that_a_killed_helper_left_is_replaced(runtime):
+    warm = WarmEmbedder("hash")
+    warm.embed(["a"])
+    pid = pid_of(warm)
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: not alive(pid))
+    assert place_of("hash").socket.exists()
+    assert not warm.ready
+    assert warm.embed(["a"]).tobytes() == HashEmbedder().embed(["a"]).tobytes()
+    assert pid_of(warm) != pid
+
+
+def test_it_leaves_by_itself_when_nobody_asks(runtime):
+    warm = WarmEmbedder("hash", minutes=0.2 / 60)
+    warm.embed(["a"])
+    until(lambda: warm.helper() is None)
+    until(lambda: not place_of("hash").socket.exists())
+
+
+def test_a_helper_of_another_version_is_replaced(runtime):
+    older = WarmEmbedder("hash")
+    older.embed(["a"])
+    first = pid_of(older)
+    newer = WarmEmbedder("hash")
+    newer._version = "of tomorrow"
+    newer.embed(["a"])
+    until(lambda: not alive(first))
+    assert pid_of(newer) != first
+
+
+# --- what it does without a helper ------------------------------------------------------------------
+
+
+def test_a_directory_that_others_may_enter_is_refused_and_the_model_loaded_here(runtime):
+    told: list[str] = []
+    (runtime / "recollect").mkdir(mode=0o755)
+    (runtime / "recollect").chmod(0o755)
+    with pytest.raises(NoPlace, match="others may enter"):
+        place_of("hash")
+    warm = WarmEmbedder("hash", tell=told.append)
+    assert warm.embed(["a"]).tobytes() == HashEmbedder().embed(["a"]).tobytes()
+    assert len(told) == 1
+    assert told[0].startswith("no warm model helper: others may enter")
+    assert told[0].endswith("the model is loaded in this process instead")
+    assert (warm.state, warm.ready) == ("loaded in this process", True)
+    assert list((runtime / "recollect").iterdir()) == []
+
+
+def test_a_link_in_the_place_of_the_directory_is_refused(runtime, tmp_path):
+    (runtime / "recollect").symlink_to(tmp_path)
+    with pytest.raises(NoPlace, match="is not a directory"):
+        place_of("hash")
+
+
+def test_a_helper_that_cannot_start_is_told_once(runtime, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    told: list[str] = []
+    warm = WarmEmbedder("hash", tell=told.append)
+    for _ in range(2):
+        assert warm.embed(["a"]).tobytes() == HashEmbedder().embed(["a"]).tobytes()
+    assert told == [
+        "no warm model helper: its process ended with status 1; the model is loaded in this process instead"
+    ]
+
+
+@pytest.mark.parametrize("given", ["soon", "0", "-1", "nan", "1e9"])
+def test_minutes_that_are_none_are_refused(monkeypatch, given):
+    monkeypatch.setenv("RECOLLECT_WARM_MINUTES", given)
+    with pytest.raises(InvalidInput, match="RECOLLECT_WARM_MINUTES"):
+        idle_minutes()
+
+
+def test_minutes_come_from_the_environment(monkeypatch):
+    monkeypatch.setenv("RECOLLECT_WARM_MINUTES", "2.5")
+    assert idle_minutes() == 2.5
+
+
+def test_a_store_of_another_embedder_under_the_same_name_is_refused(runtime, tmp_path):
+    def backwards(texts: list[str]) -> np.ndarray:
+        return HashEmbedder().embed([text[::-1] for text in texts])
+
+    backwards.name = HashEmbedder.name  # type: ignore[attr-defined]
+    with Memory.open(tmp_path, embedder=backwards) as memory:
+        memory.remember("auth sessions")
+    with Memory.open(tmp_path, embedder=WarmEmbedder("hash")) as memory, pytest.raises(EmbedderMismatch):
+        memory.recall("auth sessions")
+
+
+# --- the server, in this process -------------------------------------------------------------------
+
+
+class Counting(HashEmbedder):
+    """Counts what it is asked; an error takes the place of an answer."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.asked: list[list[str]] = []
+        self.error = error
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        self.asked.append(list(texts))
+        if self.error:
+            raise self.error
+        return super().embed(texts)
+
+
+@pytest.fixture
+def serve(runtime) -> Iterator[Callable[[Counting], threading.Thread]]:
+    running: list[tuple[server.Server, threading.Thread, socket.socket, int]] = []
+
+    def serve_(embedder: Counting) -> threading.Thread:
+        held = server.listen(place_of("hash"))
+        assert held is not None
+        lock, listener = held
+        version = WarmEmbedder("hash")._version
+        one = server.Server(listener, embedder, version=version, idle_s=60.0)
+        thread = threading.Thread(target=one.serve)
+        thread.start()
+        running.append((one, thread, listener, lock))
+        return thread
+
+    yield serve_
+    for one, thread, listener, lock in running:
+        one.stop()
+        thread.join()
+        one.close()
+        listener.close()
+        os.close(lock)
+        place_of("hash").socket.unlink()
+
+
+def test_checking_the_embedder_of_a_store_costs_no_embedding(serve):
+    counting = Counting()
+    serve(counting)
+    warm = WarmEmbedder("hash")
+    until(lambda: warm.ready)
+    assert counting.asked == [[PROBE_TEXT]]
+    assert warm.embed([PROBE_TEXT]).tobytes() == HashEmbedder().embed([PROBE_TEXT]).tobytes()
+    assert counting.asked == [[PROBE_TEXT]]
+
+
+@pytest.fixture
+def left_open(monkeypatch) -> Callable[[], int]:
+    """How many of the connections that clients opened from now on are not closed; at least one was opened."""
+    opened: list[client._Conversation] = []
+    begin = client._Conversation.__init__
+
+    def noted(talk: client._Conversation, place: Place) -> None:
+        opened.append(talk)
+        begin(talk, place)
+
+    def count() -> int:
+        assert len(opened) > 0
+        return sum(talk._connection.fileno() >= 0 for talk in opened)
+
+    monkeypatch.setattr(client._Conversation, "__init__", noted)
+    return count
+
+
+@pytest.mark.parametrize("wanted", [None, "another text", "auth", PROBE_TEXT])
+@pytest.mark.parametrize("text", ["auth", "half a character: \udcff", "longer than a frame " * 500])
+def test_a_text_that_was_begun_leaves_no_connection_whatever_becomes_of_it(
+    serve, left_open, monkeypatch, text, wanted
+):
+    serve(Counting())
+    warm = WarmEmbedder("hash")
+    until(lambda: warm.ready)
+    monkeypatch.setattr(protocol, "FRAME_BYTES_MAX", 8_000)
+    with warm.begin(text):
+        if wanted is not None:
+            assert warm.embed([wanted]).tobytes() == HashEmbedder().embed([wanted]).tobytes()
+    assert left_open() == 0
+
+
+@pytest.mark.parametrize("line", [["recall", "auth"], ["recall", "auth", "--formula", "nope"]])
+@pytest.mark.parametrize("kept_by", ["hash", "none"])
+def test_a_command_leaves_no_connection_even_if_it_wants_no_vector_in_the_end(
+    serve, left_open, monkeypatch, tmp_path, line, kept_by
+):
+    serve(Counting())
+    warm = WarmEmbedder("hash")
+    until(lambda: warm.ready)
+    monkeypatch.setattr(cli, "embedder_named", lambda _: warm)
+    with Memory.open(tmp_path, embedder=kept_by) as memory:
+        memory.remember("auth sessions")
+    CliRunner().invoke(cli.main, [*line, "--store", str(tmp_path)])
+    assert left_open() == 0
+
+
+def test_a_model_that_does_not_load_is_an_error_with_its_reason_and_the_helper_goes(serve, monkeypatch):
+    waiting: list[threading.Timer] = []
+
+    def start(timer: threading.Timer) -> None:
+        waiting.append(timer)
+
+    monkeypatch.setattr(threading.Timer, "start", start)
+    thread = serve(Counting(ModelMissing("the weights are gone")))
+    with pytest.raises(ModelMissing, match="the weights are gone"):
+        WarmEmbedder("hash").embed(["a"])
+    until(lambda: len(waiting) == 1)
+    waiting[0].function()  # its time is up
+    thread.join(120)
+    assert not thread.is_alive()
+
+
+def test_two_helpers_do_not_share_a_place(serve):
+    serve(Counting())
+    assert server.listen(place_of("hash")) is None
+
+
+def connect() -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.connect(str(place_of("hash").socket))
+    connection.settimeout(120)
+    return connection
+
+
+def hung_up(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        struct.pack(">I", protocol.FRAME_BYTES_MAX + 1),
+        struct.pack(">I", 3) + b"\xc1\xc1\xc1",
+        struct.pack(">I", 0),
+    ],
+)
+def test_what_is_no_request_ends_that_conversation_and_no_other(serve, sent):
+    serve(Counting())
+    with connect() as connection:
+        connection.sendall(sent)
+        assert hung_up(connection)
+    assert WarmEmbedder("hash").embed(["a"]).tobytes() == HashEmbedder().embed(["a"]).tobytes()
+
+
+@pytest.mark.parametrize("count", [0, protocol.TEXTS_MAX + 1])
+def test_too_few_and_too_many_texts_are_refused(serve, count):
+    serve(Counting())
+    with connect() as connection:
+        protocol.send(connection, protocol.Embed(texts=["a"] * count))
+        reply = protocol.receive_reply(connection)
+    assert isinstance(reply, protocol.Failed)
+    assert f"{count} texts in one request" in reply.problem
+
+
+def test_a_process_of_another_user_gets_no_answer(serve, monkeypatch):
+    serve(Counting())
+    with monkeypatch.context() as patched:
+        place = place_of("hash")
+        ours = os.getuid()
+        patched.setattr(os, "getuid", lambda: ours + 1)  # everybody else is then somebody else
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.connect(str(place.socket))
+            connection.settimeout(120)
+            assert not protocol.same_user(connection)
+            assert hung_up(connection)
+    assert WarmEmbedder("hash").helper() is not None
+
+
+def test_a_place_is_per_model_and_python(runtime, monkeypatch):
+    here = place_of("hash")
+    assert isinstance(here, Place)
+    assert place_of("minilm").socket != here.socket
+    monkeypatch.setattr(sys, "executable", "/another/python")
+    assert place_of("hash").socket != here.socket
