@@ -132,7 +132,7 @@ def _asked(store: Store, corpus: Corpus) -> dict[str, float]:
         formula = built_in(name)
         store.require(formula)
         view = store.view()
-        asks[name] = lambda question, view=view, formula=formula: rank(question, view, formula, ahead=True)
+        asks[name] = lambda question, view=view, formula=formula: rank(question, view, formula, prefetch=True)
     timings = interleaved(asks, questions)
     return {"reverie_ms": timings["reverie"].p50_ms, "default_ms": timings["recollect"].p50_ms}
 

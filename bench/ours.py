@@ -126,7 +126,7 @@ def rankings(store: Store, questions: Sequence[Question]) -> Found:
         formula = built_in(name)
         store.require(formula)
         view = store.view()
-        asks[name] = lambda question, view=view, formula=formula: rank(question, view, formula, ahead=True)
+        asks[name] = lambda question, view=view, formula=formula: rank(question, view, formula, prefetch=True)
     return {f"rank_{name}_ms_p50": t.p50_ms for name, t in interleaved(asks, questions).items()}
 
 
@@ -154,7 +154,7 @@ def as_of(size: int, folder: Path) -> tuple[Found, list[tuple[float, float]]]:
     asks = {}
     for age in AGES:
         view = store.view(max(1, int(head * age)))
-        asks[str(age)] = lambda question, view=view: rank(question, view, formula, ahead=True)
+        asks[str(age)] = lambda question, view=view: rank(question, view, formula, prefetch=True)
     timings = interleaved(asks, questions_of(corpus), rounds=2 * len(AGES))
     store.close()
     live = timings["1.0"].p50_ms

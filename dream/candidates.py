@@ -14,7 +14,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from recollect.dream.phase import Night
+from recollect.dream.phase import PhaseInput
 from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
 from recollect.projections.lifecycle.derived import MICROS_PER_DAY, elapsed_days, signal, staleness
 from recollect.projections.lifecycle.lifecycle import LifecycleColumns
@@ -39,13 +39,13 @@ def _database() -> duckdb.DuckDBPyConnection:
 
 
 class Candidates:
-    """The living memories of a night."""
+    """The living memories that a phase is given."""
 
-    def __init__(self, night: Night) -> None:
-        self._night = night
-        self.memories = living(night.view)
-        self.now = night.view.lifecycle.at(self.memories, night.view.seq)
-        self.then = night.view.lifecycle.at(self.memories, night.since)
+    def __init__(self, given: PhaseInput) -> None:
+        self._given = given
+        self.memories = living(given.view)
+        self.now = given.view.lifecycle.at(self.memories, given.view.seq)
+        self.then = given.view.lifecycle.at(self.memories, given.since)
         self._arrays = self._table()
 
     def __len__(self) -> int:
@@ -96,11 +96,11 @@ class Candidates:
         }
 
     def _times(self) -> dict[str, FloatArray]:
-        age_days = elapsed_days(self.now.created_at, self._night.now)
+        age_days = elapsed_days(self.now.created_at, self._given.now)
         return {
             "age_days": age_days,
             "age_hours": age_days * 24.0,
-            "idle_days": elapsed_days(self.now.touched_at, self._night.now),
+            "idle_days": elapsed_days(self.now.touched_at, self._given.now),
         }
 
     def _reviews(self) -> dict[str, Array]:
@@ -108,7 +108,7 @@ class Candidates:
         now, then = self.now, self.then
         before = np.where(then.last_access_at == NEVER_ACCESSED, now.created_at, then.last_access_at)
         read_again = now.access_count > then.access_count
-        at = np.where(read_again, now.last_access_at, self._night.now)
+        at = np.where(read_again, now.last_access_at, self._given.now)
         return {
             "used_since": now.used_count - then.used_count + now.helpful_count - then.helpful_count,
             "failed_since": _failures(now) - _failures(then),
@@ -118,7 +118,7 @@ class Candidates:
 
     def _kinds(self, columns: dict[str, Array]) -> dict[str, Array]:
         """The numbers of each memory's kind, and what they make of it."""
-        settings, names = self._night.settings, self.now.strings.values
+        settings, names = self._given.settings, self.now.strings.values
         numbers, places = np.unique(self.now.kind, return_inverse=True)
         kinds = [settings.kind(names[number] if number >= 0 else "other") for number in numbers.tolist()]
         decay, weight, importance, stale = (

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from recollect.dream.phase import EVERY_MEMORY, Change, Night, Outcome
+from recollect.dream.phase import EVERY_MEMORY, Change, Outcome, PhaseInput
 from recollect.dream.spherical_kmeans import METHOD, Partition, partition
 from recollect.events.facts import Cluster, Clustered
 from recollect.events.grid import to_bytes
@@ -24,8 +24,8 @@ def clusters_of(memories: int, clusters_max: int) -> int:
     return min(clusters_max, math.ceil(math.sqrt(memories / 2)))
 
 
-def cluster(night: Night) -> Outcome:
-    view, settings = night.view, night.settings.cluster
+def cluster(given: PhaseInput) -> Outcome:
+    view, settings = given.view, given.settings.cluster
     found = view.projections.vectors.shard_rows(0, view.documents.rows_born(view.seq), view.seq)
     memories = view.documents.memory_of[found.rows].astype(np.int64)
     if len(memories) < settings.memories_min:
@@ -38,15 +38,15 @@ def cluster(night: Night) -> Outcome:
         clusters_of(len(memories), settings.clusters_max),
         iterations=settings.iterations,
     )
-    fact = Clustered(method=METHOD, clusters=_clusters(night, memories, groups), dream=night.dream)
+    fact = Clustered(method=METHOD, clusters=_clusters(given, memories, groups), dream=given.dream)
     before = len(view.graph.clusters_at(view.seq))
     why = f"{missing} of {len(memories)} memories with a vector were in no cluster"
     change = Change(id=EVERY_MEMORY, what="clusters", before=before, after=len(fact.clusters), why=why)
     return Outcome((fact,), len(memories), (change,))
 
 
-def _clusters(night: Night, memories: IntArray, found: Partition) -> tuple[Cluster, ...]:
-    ids = night.view.documents.ids.values
+def _clusters(given: PhaseInput, memories: IntArray, found: Partition) -> tuple[Cluster, ...]:
+    ids = given.view.documents.ids.values
     order = np.argsort(found.belongs, kind="stable")
     _, firsts = np.unique(found.belongs[order], return_index=True)
     return tuple(

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from recollect.dream.candidates import Candidates
-from recollect.dream.phase import Change, Night, Outcome
+from recollect.dream.phase import Change, Outcome, PhaseInput
 from recollect.events.facts import AnyFact, Consolidated, Linked, PairDecision, Pairing, StrengthChange
 from recollect.projections.columns import BoolArray, Int32Array
 from recollect.projections.portable_math import log
@@ -63,14 +63,14 @@ class _Company(NamedTuple):
         return self.session + self.linked + self.near
 
 
-def consolidate(night: Night) -> Outcome:
-    candidates = Candidates(night)
-    picked = np.isin(candidates.memories, np.array(night.picked, dtype=np.int64))
+def consolidate(given: PhaseInput) -> Outcome:
+    candidates = Candidates(given)
+    picked = np.isin(candidates.memories, np.array(given.picked, dtype=np.int64))
     candidates.add("picked", picked)
-    settings = night.settings.consolidate
-    rows = candidates.ask(_REPLAYED, most=len(night.picked) + settings.replay_recalled_max)
+    settings = given.settings.consolidate
+    rows = candidates.ask(_REPLAYED, most=len(given.picked) + settings.replay_recalled_max)
     sessions = {row["session"]: row["members"] for row in candidates.ask(_SESSIONS)}
-    society = _Society(night, candidates, sessions)
+    society = _Society(given, candidates, sessions)
     strengths, changes = [], []
     for row in rows:
         company = society.of(row["memory"])
@@ -79,26 +79,26 @@ def consolidate(night: Night) -> Outcome:
         )
         after = min(settings.strength_max, row["strength"] + delta)
         if after > row["strength"]:
-            id_ = night.view.documents.ids.values[row["memory"]]
+            id_ = given.view.documents.ids.values[row["memory"]]
             strengths.append(StrengthChange(id=id_, before=row["strength"], after=after))
             changes.append(_change(strengths[-1], company, row["age_hours"]))
-    pairs = [pairing for memory in sorted(night.picked) for pairing in society.pairings(memory)]
-    fact = Consolidated(dream=night.dream, changes=tuple(strengths), pairs=tuple(pairs))
-    links = _links(night, pairs)
+    pairs = [pairing for memory in sorted(given.picked) for pairing in society.pairings(memory)]
+    fact = Consolidated(dream=given.dream, changes=tuple(strengths), pairs=tuple(pairs))
+    links = _links(given, pairs)
     changes += [_paired(pairing) for pairing in pairs]
     facts: tuple[AnyFact, ...] = (fact, *links) if strengths or pairs else ()
     return Outcome(facts, len(rows), tuple(changes))
 
 
 class _Society:
-    """Who belongs together at the night's view."""
+    """Who belongs together in the phase's view."""
 
-    def __init__(self, night: Night, candidates: Candidates, sessions: dict[int, int]) -> None:
-        self._night = night
-        self._view = night.view
-        self._vectors = night.view.projections.vectors
+    def __init__(self, given: PhaseInput, candidates: Candidates, sessions: dict[int, int]) -> None:
+        self._given = given
+        self._view = given.view
+        self._vectors = given.view.projections.vectors
         self._sessions = sessions
-        size = night.view.documents.memories
+        size = given.view.documents.memories
         self._alive: BoolArray = np.zeros(size, dtype=np.bool_)
         self._alive[candidates.memories] = True
         self._session = np.full(size, -1, dtype=np.int32)
@@ -124,12 +124,12 @@ class _Society:
         return session >= 0 and int(self._session[memory]) == session
 
     def _near(self, memory: int) -> list[tuple[int, float]]:
-        settings = self._night.settings.consolidate
+        settings = self._given.settings.consolidate
         found = self._search(memory, settings.neighbours + 1, self._alive)
         return [(other, cosine) for other, cosine in found if cosine >= settings.peer_similarity]
 
     def pairings(self, memory: int) -> list[Pairing]:
-        settings, ids = self._night.settings.consolidate, self._view.documents.ids.values
+        settings, ids = self._given.settings.consolidate, self._view.documents.ids.values
         return [
             Pairing(
                 new=ids[memory],
@@ -161,9 +161,9 @@ class _Society:
         return list(zip(documents.memory_of[hits.rows].tolist(), hits.cosines.tolist(), strict=True))
 
 
-def _links(night: Night, pairs: list[Pairing]) -> list[Linked]:
+def _links(given: PhaseInput, pairs: list[Pairing]) -> list[Linked]:
     """An edge for each pair to be linked that has none."""
-    view, kind = night.view, night.settings.consolidate.link_kind
+    view, kind = given.view, given.settings.consolidate.link_kind
     find, seq = view.documents.ids.find, view.seq
     wanted = [pairing for pairing in pairs if pairing.decision == "link"]
     return [

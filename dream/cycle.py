@@ -1,4 +1,4 @@
-"""One dream: the phases in order, each seeing what the ones before it did, on a future that is only imagined.
+"""One dream: the phases in order, each seeing what the ones before it did, on a future that is not written yet.
 
 The facts are DreamBegan, those of the phases, DreamEnded. Whoever asked for the dream appends them in one batch,
 on the condition that the log still ends where the dream began; the dream's id is `d` and the seq that its first
@@ -14,7 +14,7 @@ from recollect.dream.cluster import cluster
 from recollect.dream.consolidate import consolidate
 from recollect.dream.downscale import downscale
 from recollect.dream.measure import Asked, measured
-from recollect.dream.phase import Night, Outcome
+from recollect.dream.phase import Outcome, PhaseInput
 from recollect.dream.place import place
 from recollect.dream.promote import promote
 from recollect.dream.prune import prune
@@ -23,11 +23,11 @@ from recollect.dream.scan import scan
 from recollect.dream.settings import Settings
 from recollect.dream.stabilize import stabilize
 from recollect.dream.summarise import Compose, summarise
-from recollect.dream.what_if import Imagined
+from recollect.dream.what_if import WhatIf
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import AnyFact, DreamBegan, DreamEnded, Micros
 
-PHASES: dict[str, Callable[[Night], Outcome]] = {
+PHASES: dict[str, Callable[[PhaseInput], Outcome]] = {
     "scan": scan,
     "consolidate": consolidate,
     "downscale": downscale,
@@ -69,7 +69,7 @@ def chosen_phases(names: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def dream(
-    imagined: Imagined,
+    what_if: WhatIf,
     *,
     settings: Settings,
     now: Micros,
@@ -77,23 +77,23 @@ def dream(
     asked: Sequence[Asked] = (),
     compose: Compose | None = None,
 ) -> Dreamt:
-    """Dream on from the imagined future's present, which is the basis."""
-    before = imagined.view()
+    """Dream on from the hypothetical future's present, which is the basis."""
+    before = what_if.view()
     id_ = dream_id(before.seq)
     facts: list[AnyFact] = [DreamBegan(dream=id_, basis=before.seq, now=now, settings=settings.text)]
-    imagined.happen(facts)
+    what_if.apply(facts)
     steps = _steps(phases, compose)
-    night = Night(imagined.view(), settings, now, id_, before.engine.last_dream(before.seq))
+    given = PhaseInput(what_if.view(), settings, now, id_, before.adoptions.last_dream(before.seq))
     reports = []
     for name, phase in steps:
-        outcome = phase(night)
-        imagined.happen(outcome.facts)
+        outcome = phase(given)
+        what_if.apply(outcome.facts)
         facts += outcome.facts
         reports.append(_report(name, outcome))
-        night = night._replace(view=imagined.view(), picked=outcome.picked or night.picked)
+        given = given._replace(view=what_if.view(), picked=outcome.picked or given.picked)
     counts = {report.phase: len(report.changes) for report in reports}
-    imagined.happen([DreamEnded(dream=id_)])
-    metrics = measured(asked, imagined.view(before.seq), imagined.view(), settings.measure)
+    what_if.apply([DreamEnded(dream=id_)])
+    metrics = measured(asked, what_if.view(before.seq), what_if.view(), settings.measure)
     facts.append(DreamEnded(dream=id_, counts=counts, metrics=metrics))
     report = DreamReport(
         id=id_,
@@ -108,12 +108,14 @@ def dream(
     return Dreamt(tuple(facts), report)
 
 
-def _steps(phases: Sequence[str], compose: Compose | None) -> list[tuple[str, Callable[[Night], Outcome]]]:
+def _steps(
+    phases: Sequence[str], compose: Compose | None
+) -> list[tuple[str, Callable[[PhaseInput], Outcome]]]:
     """The phases by name. Summaries are made before anything is pruned, for their sources stay."""
     steps = [(name, PHASES[name]) for name in phases]
     if compose is not None:
         earlier = sum(name in _BEFORE_SUMMARISE for name, _ in steps)
-        steps.insert(earlier, (SUMMARISE, lambda night: summarise(night, compose)))
+        steps.insert(earlier, (SUMMARISE, lambda given: summarise(given, compose)))
     return steps
 
 

@@ -9,7 +9,7 @@ tag resists forgetting is the ADR's behavioural tagging, by how much is ours.
 from __future__ import annotations
 
 from recollect.dream.candidates import Candidates
-from recollect.dream.phase import EVERY_MEMORY, Change, Night, Outcome
+from recollect.dream.phase import EVERY_MEMORY, Change, Outcome, PhaseInput
 from recollect.events.facts import Downscaled
 
 _STRENGTHS = """
@@ -17,9 +17,9 @@ _STRENGTHS = """
 """
 
 
-def downscale(night: Night) -> Outcome:
-    settings = night.settings.downscale
-    candidates = Candidates(night)
+def downscale(given: PhaseInput) -> Outcome:
+    settings = given.settings.downscale
+    candidates = Candidates(given)
     changes = []
     for row in candidates.ask(_STRENGTHS):
         factor = settings.tagged_factor if row["tagged"] else settings.factor
@@ -28,7 +28,7 @@ def downscale(night: Night) -> Outcome:
         after = max(settings.floor, factor * row["mean"])
         changes.append(Change(id=EVERY_MEMORY, what="strength", before=row["mean"], after=after, why=why))
     fact = Downscaled(
-        dream=night.dream,
+        dream=given.dream,
         factor=settings.factor,
         tagged_factor=settings.tagged_factor,
         floor=settings.floor,

@@ -1,6 +1,6 @@
 """What a phase is given and what it gives back.
 
-A phase is a pure function of a `Night`: the view (with the effects of the phases before it), the settings and
+A phase is a pure function of a `PhaseInput`: the view (with the effects of the phases before it), the settings and
 the clock. It returns an `Outcome`: the facts that it would write, how many memories it looked at, and for every
 change the value before, the value after and why.
 """
@@ -30,7 +30,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
-class Night(NamedTuple):
+class PhaseInput(NamedTuple):
     """`dream` is the dream's id, `since` the seq at which the last one ended; `picked` is what scan chose."""
 
     view: View

@@ -6,7 +6,7 @@
     depth 1 -> 2 -> 3              accessed since the last dream, with enough accesses and sessions in all
     depth 3 -> 2 -> 1              idle for too long
 
-Depth moves one step a night. A memory that was accessed since the last dream is labile: placing it, even where it
+Depth moves one step a dream. A memory that was accessed since the last dream is labile: placing it, even where it
 was, restabilises it, and the event says so. Tagged memories are neither archived nor made shallower. Source:
 Reverie ADR-006 and its changelog (T51, T52), which give no thresholds: all numbers are ours.
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.dream.candidates import Candidates, Row
-from recollect.dream.phase import Change, Night, Outcome
+from recollect.dream.phase import Change, Outcome, PhaseInput
 from recollect.dream.settings import PlaceSettings
 from recollect.events.facts import Placed, Placement, Status
 from recollect.projections.lifecycle.condition import STATUSES
@@ -53,23 +53,23 @@ def next_depth(row: Row, settings: PlaceSettings) -> int:
     return depth
 
 
-def place(night: Night) -> Outcome:
-    settings = night.settings.place
-    candidates = Candidates(night)
-    candidates.add("replayed", np.isin(candidates.memories, np.array(night.picked, dtype=np.int64)))
+def place(given: PhaseInput) -> Outcome:
+    settings = given.settings.place
+    candidates = Candidates(given)
+    candidates.add("replayed", np.isin(candidates.memories, np.array(given.picked, dtype=np.int64)))
     rows = candidates.ask(
         _ACTIVE,
         consolidate_accesses=settings.consolidate_accesses,
         idle_days=min(settings.archive_idle_days, *settings.shallow_idle_days),
     )
-    ids = night.view.documents.ids.values
+    ids = given.view.documents.ids.values
     placements = [_placement(ids[row["memory"]], row, settings) for row in rows]
     moved = [
         (placement, row)
         for placement, row in zip(placements, rows, strict=True)
         if placement.restabilized or _differs(placement)
     ]
-    facts = (Placed(dream=night.dream, changes=tuple(p for p, _ in moved)),) if moved else ()
+    facts = (Placed(dream=given.dream, changes=tuple(p for p, _ in moved)),) if moved else ()
     return Outcome(facts, len(rows), tuple(change for p, row in moved for change in _changes(p, row)))
 
 

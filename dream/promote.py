@@ -11,7 +11,7 @@ layer) and its dashboard (spread ≥ 5 promotes); the threshold of the signal is
 from __future__ import annotations
 
 from recollect.dream.candidates import Candidates, Row
-from recollect.dream.phase import Change, Night, Outcome
+from recollect.dream.phase import Change, Outcome, PhaseInput
 from recollect.dream.settings import PromoteSettings
 from recollect.events.facts import Promoted, Promotion
 
@@ -33,9 +33,9 @@ def reason(row: Row, settings: PromoteSettings) -> str | None:
     return None
 
 
-def promote(night: Night) -> Outcome:
-    settings = night.settings.promote
-    candidates = Candidates(night)
+def promote(given: PhaseInput) -> Outcome:
+    settings = given.settings.promote
+    candidates = Candidates(given)
     strings = candidates.now.strings
     known = strings.find(settings.layer)
     rows = candidates.ask(
@@ -45,7 +45,7 @@ def promote(night: Night) -> Outcome:
         depth=settings.depth,
         signal=settings.signal,
     )
-    ids = night.view.documents.ids.values
+    ids = given.view.documents.ids.values
     promotions, changes = [], []
     for row in rows:
         why = reason(row, settings)
@@ -60,7 +60,7 @@ def promote(night: Night) -> Outcome:
         )
         promotions.append(promotion)
         changes += _changes(promotion, why)
-    facts = (Promoted(dream=night.dream, changes=tuple(promotions)),) if promotions else ()
+    facts = (Promoted(dream=given.dream, changes=tuple(promotions)),) if promotions else ()
     return Outcome(facts, len(candidates), tuple(changes))
 
 

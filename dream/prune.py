@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.dream.candidates import Candidates, Row, holding, when_stale
-from recollect.dream.phase import Change, Night, Outcome
+from recollect.dream.phase import Change, Outcome, PhaseInput
 from recollect.dream.settings import PruneSettings
 from recollect.events.facts import AnyFact, Placed, Placement, Pruned, Pruning
 from recollect.projections.columns import BoolArray
@@ -62,11 +62,11 @@ _AGELESS = ("never", "archive")
 _NUMBERS = ("age_days", "idle_days", "accesses", "revisions", "staleness", "signal")
 
 
-def prune(night: Night) -> Outcome:
-    settings = night.settings.prune
-    candidates = Candidates(night)
-    candidates.add("superseded", _pointed_at(night, candidates, settings.superseding_kind))
-    candidates.add("sourced", _pointed_at(night, candidates, DERIVED_FROM))
+def prune(given: PhaseInput) -> Outcome:
+    settings = given.settings.prune
+    candidates = Candidates(given)
+    candidates.add("superseded", _pointed_at(given, candidates, settings.superseding_kind))
+    candidates.add("sourced", _pointed_at(given, candidates, DERIVED_FROM))
     candidates.add("resolved", holding(candidates.now, settings.resolved_tags))
     rows = candidates.ask(
         _DOUBTFUL,
@@ -74,7 +74,7 @@ def prune(night: Night) -> Outcome:
         min_age_hours=settings.min_age_hours,
         never_accessed_days=settings.never_accessed_days,
     )
-    ids = night.view.documents.ids.values
+    ids = given.view.documents.ids.values
     items, archived, changes = [], [], []
     for row in rows:
         why = verdict(row, settings)
@@ -91,9 +91,9 @@ def prune(night: Night) -> Outcome:
             changes.append(Change(id=id_, what="visibility", before="visible", after="pruned", why=why))
     facts: list[AnyFact] = []
     if items:
-        facts.append(Pruned(dream=night.dream, items=tuple(items)))
+        facts.append(Pruned(dream=given.dream, items=tuple(items)))
     if archived:
-        facts.append(Placed(dream=night.dream, changes=tuple(archived)))
+        facts.append(Placed(dream=given.dream, changes=tuple(archived)))
     return Outcome(tuple(facts), len(candidates), tuple(changes))
 
 
@@ -107,11 +107,11 @@ def _archive(id_: str, row: Row) -> Placement:
     )
 
 
-def _pointed_at(night: Night, candidates: Candidates, kind: str) -> BoolArray:
+def _pointed_at(given: PhaseInput, candidates: Candidates, kind: str) -> BoolArray:
     """To which of the memories an edge of this kind leads from another living one."""
-    if not night.view.graph.knows(kind):
+    if not given.view.graph.knows(kind):
         return np.zeros(len(candidates), dtype=np.bool_)
-    edges = night.view.graph.neighbours(candidates.memories, night.view.seq, direction="in", kinds=(kind,))
+    edges = given.view.graph.neighbours(candidates.memories, given.view.seq, direction="in", kinds=(kind,))
     others = edges.memory != edges.of
     alive = np.isin(edges.memory, candidates.memories) & others
     return np.isin(candidates.memories, edges.of[alive])

@@ -16,7 +16,7 @@ import heapq
 from collections.abc import Collection
 
 from recollect.dream.candidates import Candidates, Row
-from recollect.dream.phase import Change, Night, Outcome
+from recollect.dream.phase import Change, Outcome, PhaseInput
 from recollect.projections.columns import Int32Array
 from recollect.projections.portable_math import exp2, log
 
@@ -49,12 +49,12 @@ def jaccard(a: Collection[str], b: Collection[str]) -> float:
     return len(one & other) / union if union else 0.0
 
 
-def scan(night: Night) -> Outcome:
-    candidates = Candidates(night)
-    staged = candidates.ask(_STAGED, min_age_hours=night.settings.scan.min_age_hours)
-    novelty = _Novelty(night, candidates)
-    ids = night.view.documents.ids.values
-    best = _best(night, staged, novelty)
+def scan(given: PhaseInput) -> Outcome:
+    candidates = Candidates(given)
+    staged = candidates.ask(_STAGED, min_age_hours=given.settings.scan.min_age_hours)
+    novelty = _Novelty(given, candidates)
+    ids = given.view.documents.ids.values
+    best = _best(given, staged, novelty)
     changes = tuple(
         Change(id=ids[memory], what="picked", before=None, after=value, why=_why(row, fresh))
         for value, memory, row, fresh in best
@@ -62,41 +62,41 @@ def scan(night: Night) -> Outcome:
     return Outcome((), len(staged), changes, picked=tuple(memory for _, memory, _, _ in best))
 
 
-def _best(night: Night, staged: list[Row], novelty: _Novelty) -> list[tuple[float, int, Row, float]]:
+def _best(given: PhaseInput, staged: list[Row], novelty: _Novelty) -> list[tuple[float, int, Row, float]]:
     """The top by priority, then id; peers are compared only where the priority without them would suffice."""
-    top, ids = night.settings.scan.top, night.view.documents.ids.values
-    bounds = sorted(((_priority(night, row, 1.0), row) for row in staged), key=lambda pair: -pair[0])
+    top, ids = given.settings.scan.top, given.view.documents.ids.values
+    bounds = sorted(((_priority(given, row, 1.0), row) for row in staged), key=lambda pair: -pair[0])
     found: list[tuple[float, int, Row, float]] = []
     least: list[float] = []
     for bound, row in bounds:
         if top == 0 or (len(least) == top and bound < least[0]):
             break
         fresh = novelty.of(row)
-        value = _priority(night, row, fresh)
+        value = _priority(given, row, fresh)
         found.append((value, row["memory"], row, fresh))
         (heapq.heappush if len(least) < top else heapq.heappushpop)(least, value)
     return sorted(found, key=lambda item: (-item[0], ids[item[1]]))[:top]
 
 
-def _priority(night: Night, row: Row, novelty: float) -> float:
+def _priority(given: PhaseInput, row: Row, novelty: float) -> float:
     return priority(
         age_hours=row["age_hours"],
         uses=row["accesses"] + row["revisions"] - 1,
         importance=row["kind_importance"],
         novelty=novelty,
-        half_life_hours=night.settings.scan.half_life_hours,
-        access_floor=night.settings.scan.access_floor,
+        half_life_hours=given.settings.scan.half_life_hours,
+        access_floor=given.settings.scan.access_floor,
     )
 
 
 class _Novelty:
     """1 − max Jaccard with the peers of a memory."""
 
-    def __init__(self, night: Night, candidates: Candidates) -> None:
-        self._view = night.view
-        self._peers_max = night.settings.scan.peers_max
-        self._lexical = night.view.lexical(night.settings.scan.analyzer)
-        self._rows: Int32Array = night.view.documents.rows_of(candidates.memories, night.view.seq)
+    def __init__(self, given: PhaseInput, candidates: Candidates) -> None:
+        self._view = given.view
+        self._peers_max = given.settings.scan.peers_max
+        self._lexical = given.view.lexical(given.settings.scan.analyzer)
+        self._rows: Int32Array = given.view.documents.rows_of(candidates.memories, given.view.seq)
         self._place = {memory: place for place, memory in enumerate(candidates.memories.tolist())}
         self._peers: dict[int, list[int]] = {}
         for row in candidates.ask(_PEERS):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from recollect.dream.candidates import Candidates, Row
 from recollect.dream.fsrs import Grade, difficulty_after, next_stability
-from recollect.dream.phase import Change, Night, Outcome
+from recollect.dream.phase import Change, Outcome, PhaseInput
 from recollect.dream.settings import StabilizeSettings
 from recollect.events.facts import StabilityChange, Stabilized
 
@@ -45,9 +45,9 @@ def stabilized(
     return min(settings.stability_max, max(settings.stability_min, after))
 
 
-def stabilize(night: Night) -> Outcome:
-    rows = Candidates(night).ask(_REVIEWED)
-    ids = night.view.documents.ids.values
+def stabilize(given: PhaseInput) -> Outcome:
+    rows = Candidates(given).ask(_REVIEWED)
+    ids = given.view.documents.ids.values
     stabilities, changes = [], []
     for row in rows:
         review = grade(used=row["used_since"], failed=row["failed_since"])
@@ -57,14 +57,14 @@ def stabilize(night: Night) -> Outcome:
             failures=row["failed"] - row["failed_since"],
             rested_days=row["rested_days"],
             review=review,
-            settings=night.settings.stabilize,
+            settings=given.settings.stabilize,
         )
         if after != row["stability"]:
             id_ = ids[row["memory"]]
             stabilities.append(StabilityChange(id=id_, before=row["stability"], after=after))
             why = _why(row, review)
             changes.append(Change(id=id_, what="stability", before=row["stability"], after=after, why=why))
-    facts = (Stabilized(dream=night.dream, changes=tuple(stabilities)),) if stabilities else ()
+    facts = (Stabilized(dream=given.dream, changes=tuple(stabilities)),) if stabilities else ()
     return Outcome(facts, len(rows), tuple(changes))
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from recollect.dream.candidates import Candidates
-from recollect.dream.phase import Change, Night, Outcome
+from recollect.dream.phase import Change, Outcome, PhaseInput
 from recollect.events.facts import AnyFact, GridVector, Ingested, Linked, MemoryId, Superseded
 from recollect.projections.columns import IntArray
 from recollect.query.derivation import DERIVED_FROM
@@ -51,12 +51,12 @@ def summary_id(sources: Sequence[MemoryId]) -> MemoryId:
     return "summary-" + hashlib.sha256("\n".join(sorted(sources)).encode()).hexdigest()[:16]
 
 
-def summarise(night: Night, compose: Compose) -> Outcome:
-    settings, ids = night.settings.summarise, night.view.documents.ids
-    candidates = Candidates(night)
-    earlier = _sources(night, candidates.memories)
+def summarise(given: PhaseInput, compose: Compose) -> Outcome:
+    settings, ids = given.settings.summarise, given.view.documents.ids
+    candidates = Candidates(given)
+    earlier = _sources(given, candidates.memories)
     candidates.add("derived", np.isin(candidates.memories, list(earlier)))
-    candidates.add("cluster", night.view.graph.cluster_of(candidates.memories, night.view.seq))
+    candidates.add("cluster", given.view.graph.cluster_of(candidates.memories, given.view.seq))
     groups = candidates.ask(_GROUPS, sources_min=settings.sources_min, sources_max=settings.sources_max)
     facts: list[AnyFact] = []
     changes: list[Change] = []
@@ -67,7 +67,7 @@ def summarise(night: Night, compose: Compose) -> Outcome:
         sources = [ids.values[memory] for memory in members]
         composed = compose(sources) if ids.find(summary_id(sources)) < 0 else None
         if composed is not None:
-            facts += _derived(night, members, composed)
+            facts += _derived(given, members, composed)
             facts += [
                 Superseded(old=ids.values[old], new=summary_id(sources), reason="a summary of more sources")
                 for old, covered in earlier.items()
@@ -80,31 +80,31 @@ def summarise(night: Night, compose: Compose) -> Outcome:
     return Outcome(tuple(facts), len(groups), tuple(changes))
 
 
-def _sources(night: Night, memories: IntArray) -> dict[int, set[int]]:
+def _sources(given: PhaseInput, memories: IntArray) -> dict[int, set[int]]:
     """The living derived memories with what they were derived from."""
-    edges = night.view.graph.neighbours(memories, night.view.seq, direction="out", kinds=(DERIVED_FROM,))
+    edges = given.view.graph.neighbours(memories, given.view.seq, direction="out", kinds=(DERIVED_FROM,))
     found: dict[int, set[int]] = {}
     for derived, source in zip(edges.of.tolist(), edges.memory.tolist(), strict=True):
         found.setdefault(derived, set()).add(source)
     return found
 
 
-def _derived(night: Night, members: list[int], composed: Composed) -> list[AnyFact]:
+def _derived(given: PhaseInput, members: list[int], composed: Composed) -> list[AnyFact]:
     """The summary and its links."""
-    columns = night.view.lifecycle.at(np.array(members, dtype=np.int64), night.view.seq)
-    sources = [night.view.documents.ids.values[memory] for memory in members]
+    columns = given.view.lifecycle.at(np.array(members, dtype=np.int64), given.view.seq)
+    sources = [given.view.documents.ids.values[memory] for memory in members]
     projects = set(columns.texts(columns.project))
     fact = Ingested(
         id=summary_id(sources),
         content=composed.content,
-        at=night.now,
+        at=given.now,
         vector=composed.vector,
         embedder=composed.embedder,
-        kind=night.settings.summarise.kind,
+        kind=given.settings.summarise.kind,
         importance=float(columns.importance.min()),
         trust=float(columns.trust.min()),
         tags=("derived",),
         project=projects.pop() if len(projects) == 1 else None,
-        source=f"dream {night.dream}",
+        source=f"dream {given.dream}",
     )
     return [fact, *(Linked(a=fact.id, b=source, kind=DERIVED_FROM) for source in sources)]

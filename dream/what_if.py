@@ -18,7 +18,7 @@ from recollect.projections.view import Projections, View
 _SHARED = ("vectors|", "lexical:")
 
 
-class Imagined:
+class WhatIf:
     """The projections at their position, and on from there. Make it while nobody folds into the original."""
 
     def __init__(self, projections: Projections, now: Micros) -> None:
@@ -32,7 +32,7 @@ class Imagined:
         self._fork.load(own, position=projections.position)
         self._fork.vectors.shards = projections.vectors.shards
 
-    def happen(self, facts: Iterable[AnyFact]) -> None:
+    def apply(self, facts: Iterable[AnyFact]) -> None:
         """Fold facts as if they had been appended now."""
         for fact in facts:
             name = type_name(type(fact))

@@ -234,7 +234,7 @@ class Comparing:
             self._store,
             Path(to).expanduser(),
             since=self._store.view(self._store.resolve(since)[0]).seq,
-            formula=None if formula is None else formula_named(self._store.projections.engine, formula),
+            formula=None if formula is None else formula_named(self._store.projections.adoptions, formula),
             closed_loop=closed_loop,
             dreaming=None if dream is None else inputs.dreaming(dream),
             shard_dir=None if cache is None else cache / "shards",
@@ -252,12 +252,12 @@ class Comparing:
         if chosen is None:
             raise InvalidInput("re-embedding needs an embedder; name one, such as 'minilm' or 'hash'")
         report = reembedding.reembed(self._store, chosen, actor=self._actor, progress=progress)
-        self._embedding = Embedding(chosen, self._store.projections.engine.embedder(self._store.log.head))
+        self._embedding = Embedding(chosen, self._store.projections.adoptions.embedder(self._store.log.head))
         return report
 
     def _require_same_embedder(self, seq: int) -> None:
         """Refuse to go on with an embedder that somebody else's `reembed` has replaced by `seq`."""
-        adopted, own = self._store.projections.engine.embedder(seq), self._embedding.embedder
+        adopted, own = self._store.projections.adoptions.embedder(seq), self._embedding.embedder
         if own is not None and adopted is not None and adopted.label != own.name:
             raise EmbedderMismatch(store=adopted.label, given=own.name)
 

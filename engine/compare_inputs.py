@@ -44,7 +44,7 @@ def side(store: Store, given: Recipe) -> Formula | Side:
         return RecordedSide()
     if not isinstance(given, Formula) and _is_fork(given):
         return fork_side(store.log, Path(given).expanduser())
-    return formula_named(store.projections.engine, given)
+    return formula_named(store.projections.adoptions, given)
 
 
 def to_embed(store: Store, named: Recipe | None, in_force: Formula, *, given: bool) -> Formula | None:
@@ -66,7 +66,7 @@ def to_embed(store: Store, named: Recipe | None, in_force: Formula, *, given: bo
 def to_drill(store: Store, named: Recipe, asked: Asked) -> Formula:
     """The formula that explains a recorded question; "recorded" is the one that it was answered with."""
     if named == RECORDED and asked.recorded is not None:
-        known = store.projections.engine.formulas
+        known = store.projections.adoptions.formulas
         if asked.recorded.formula not in known:
             raise InvalidInput(
                 f"{asked.name} used the formula {asked.recorded.formula}, which the log does not hold"
@@ -80,7 +80,7 @@ def to_drill(store: Store, named: Recipe, asked: Asked) -> Formula:
 def _formula_not_fork(store: Store, named: Recipe, instead: str) -> Formula:
     if not isinstance(named, Formula) and _is_fork(named):
         raise InvalidInput(f"{named} is a fork, whose answers are known but not ranked here: {instead}")
-    return formula_named(store.projections.engine, named)
+    return formula_named(store.projections.adoptions, named)
 
 
 def _is_fork(named: str | Path) -> bool:
@@ -112,7 +112,7 @@ def _lines(queries: Queries) -> tuple[Iterable[str | Mapping[str, object]], str]
 
 def _own_embedding(store: Store, embedding: Embedding, seq: int) -> Embedding:
     """What embedded the store's vectors at `seq`, also where the store was opened without an embedder."""
-    adopted = store.projections.engine.embedder(seq)
+    adopted = store.projections.adoptions.embedder(seq)
     if embedding.embedder is None and adopted is not None:
         return Embedding(choose(adopted.label), adopted)
     return embedding_at(store, embedding, seq)
@@ -173,14 +173,14 @@ def dreaming(settings: DreamSettings) -> Dreaming:
     """Nights dreamt again with other settings: a TOML file, or tables of what differs from the defaults."""
     from recollect.dream.cycle import chosen_phases, dream  # noqa: PLC0415 (DuckDB waits until it is needed)
     from recollect.dream.settings import load_settings, settings_from  # noqa: PLC0415
-    from recollect.dream.what_if import Imagined  # noqa: PLC0415
+    from recollect.dream.what_if import WhatIf  # noqa: PLC0415
 
     numbers = settings_from(settings) if isinstance(settings, Mapping) else load_settings(settings)
 
     def night(projections: Projections, log: Log, began: DreamBegan) -> Sequence[AnyFact]:
         if numbers.scan.analyzer not in projections.lexicals:
             projections.index(numbers.scan.analyzer, log.read(0, projections.position))
-        imagined = Imagined(projections, began.now)
-        return dream(imagined, settings=numbers, now=began.now, phases=chosen_phases(None)).facts
+        what_if = WhatIf(projections, began.now)
+        return dream(what_if, settings=numbers, now=began.now, phases=chosen_phases(None)).facts
 
     return Dreaming(numbers.text, night)

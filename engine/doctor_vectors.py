@@ -40,7 +40,7 @@ class VectorCheck(NamedTuple):
 def check_vectors(log: RedactedLog, projections: Projections, given: Embedder | None = None) -> VectorCheck:
     """Compare vectors with texts, at the head; `given` is an embedder that is at hand anyway."""
     seq = projections.position
-    adopted = projections.engine.embedder(seq)
+    adopted = projections.adoptions.embedder(seq)
     if adopted is None:
         return VectorCheck((), 0, 0)
     rows = _embedded_rows(projections, seq)
@@ -63,7 +63,7 @@ def check_vectors(log: RedactedLog, projections: Projections, given: Embedder | 
 
 def mend_vectors(store: Store, wrong: Sequence[TextSource], given: Embedder | None = None) -> None:
     """Give these memories the vectors of their texts, unless they were revised or erased meanwhile."""
-    adopted = store.projections.engine.embedder(store.catch_up())
+    adopted = store.projections.adoptions.embedder(store.catch_up())
     if adopted is None:
         return
     embedder = given if given is not None and given.name == adopted.label else _at_hand(adopted)
@@ -77,7 +77,7 @@ def mend_vectors(store: Store, wrong: Sequence[TextSource], given: Embedder | No
             pairs = [
                 (one, vector) for one, vector in zip(texts, made, strict=True) if vector and one in newest
             ]
-            if pairs and view.engine.embedder(view.seq) == adopted:
+            if pairs and view.adoptions.embedder(view.seq) == adopted:
                 vectors = tuple((one.id, vector) for one, vector in pairs)
                 sources = tuple(one.source for one, _ in pairs)
                 store.append([Reembedded(embedder=adopted.label, vectors=vectors, sources=sources)])

@@ -1,6 +1,6 @@
 """Dreaming and taking a dream back: what an open store does while its agent sleeps.
 
-The phases run on an imagined future (`recollect.dream`), at first off the store's lock; then all of their facts are
+The phases run on a hypothetical future (`recollect.dream`), at first off the store's lock; then all of their facts are
 appended at once, on the condition that the log still ends where the dream began. If others wrote meanwhile it is
 dreamt again, the last time with the writer's lock held; if another dream was among it, this one gives way. What a
 summariser said is kept from one attempt to the next, and under the lock it is not asked again. A dream by the clock is dreamt only if it is due at the very
@@ -100,7 +100,7 @@ class Dreaming:
     ) -> Dreamt:
         """Dream at the head, if it is due there, and commit nothing."""
         from recollect.dream.cycle import dream  # noqa: PLC0415
-        from recollect.dream.what_if import Imagined  # noqa: PLC0415
+        from recollect.dream.what_if import WhatIf  # noqa: PLC0415
 
         with self._store.lock, self._store.whole:
             view = self._store.view()
@@ -109,8 +109,8 @@ class Dreaming:
             asked = _asked(self._store, settings.measure.questions)
             analyzers = {name for one in asked for name in one.formula.analyzers}
             self._store.require_analyzers(sorted({settings.scan.analyzer, *analyzers}))
-            imagined = Imagined(self._store.projections, now)
-        return dream(imagined, settings=settings, now=now, phases=phases, asked=asked, compose=compose)
+            what_if = WhatIf(self._store.projections, now)
+        return dream(what_if, settings=settings, now=now, phases=phases, asked=asked, compose=compose)
 
     def _composer(self, summariser: Summariser) -> Compose:
         from recollect.dream.summarise import Composed  # noqa: PLC0415
@@ -171,7 +171,7 @@ class Dreaming:
             seqs = self._store.append(facts, actor=self._actor, expect=report.basis)
         except HeadMoved:
             self._store.catch_up()
-            engine = self._store.projections.engine
+            engine = self._store.projections.adoptions
             others = [one.id for one in (*engine.dreams, *engine.undoings) if one.began > report.basis]
             if others:
                 raise DreamOvertaken(
@@ -210,7 +210,7 @@ def _refusal(report: DreamReport, settings: Settings, max_churn: float | None) -
 
 def _dream(store: Store, dream_id: str, head: int) -> Dream:
     """A dream that can be taken back."""
-    engine = store.projections.engine
+    engine = store.projections.adoptions
     if any(undoing.id == dream_id for undoing in engine.undoings):
         raise InvalidInput(f"{dream_id!r} took a dream back; to have its effect again, dream again")
     dream = next((one for one in engine.dreams if one.id == dream_id), None)
@@ -227,13 +227,13 @@ def _asked(store: Store, most: int) -> list[Asked]:
     from recollect.dream.measure import Asked  # noqa: PLC0415
 
     projections = store.projections
-    seqs = projections.engine.recalls[-most:].tolist() if most else []
+    seqs = projections.adoptions.recalls[-most:].tolist() if most else []
     useful = _useful(store, seqs)
     asked = []
     for seq in seqs:
         fact = store.event(seq).fact
-        if isinstance(fact, Recalled) and fact.formula in projections.engine.formulas:
-            formula = from_canonical(projections.engine.formulas[fact.formula])
+        if isinstance(fact, Recalled) and fact.formula in projections.adoptions.formulas:
+            formula = from_canonical(projections.adoptions.formulas[fact.formula])
             asked.append(Asked(fact.question, formula, frozenset(useful.get(seq, ()))))
     return asked
 

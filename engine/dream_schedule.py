@@ -74,7 +74,7 @@ class Dreams:
         store = self._memory.store
         if ahead := store.log.clock_ahead():  # it would never be due, and could not be written
             raise ahead
-        last = view.engine.last_dream(view.seq)
+        last = view.adoptions.last_dream(view.seq)
         return is_due(
             now=store.clock(),
             last=store.log.effective_time(last) if last else None,

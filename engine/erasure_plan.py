@@ -20,7 +20,7 @@ from recollect.events.facts import (
     MemoryId,
     Recalled,
     Redacted,
-    Remains,
+    RedactedPayload,
     Unknown,
 )
 from recollect.events.redaction import Recentre, stripped, without
@@ -39,7 +39,7 @@ class Plan:
         self.ids = ids
         self.bytes = 0
         self.recalls: list[str] = []
-        self.remains: dict[int, Remains] = {}
+        self.remains: dict[int, RedactedPayload] = {}
         self._seen = 0
         self._erasures: list[int] = []
         self._place = {id_: place for place, id_ in enumerate(ids)}
@@ -76,7 +76,7 @@ class Plan:
     def add(self, seq: int, fact: AnyFact, type_: str, payload_bytes: int) -> None:
         """Events are added in the order of the log."""
         places = (self._place[id_] for id_ in memories_of(fact) if id_ in self._place)
-        self.remains[seq] = Remains(seq=seq, payload=encode(fact), version=VERSIONS[type_])
+        self.remains[seq] = RedactedPayload(seq=seq, payload=encode(fact), version=VERSIONS[type_])
         self._owned[self.ids[min(places, default=0)]].append(seq)
         self.bytes += payload_bytes
 
@@ -99,5 +99,5 @@ def _left_of(
     return left
 
 
-def _weight(remains: Remains) -> int:
+def _weight(remains: RedactedPayload) -> int:
     return len(remains.payload)

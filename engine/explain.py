@@ -106,7 +106,7 @@ def explain_from(here: Standpoint, query: str, memory_id: str, asking: Asking) -
 
     refuse_unknown(asking)
     given, moment = asking.get("formula"), asking.get("now")
-    recipe = here.formula if given is None else formula_named(here.view.engine, given)
+    recipe = here.formula if given is None else formula_named(here.view.adoptions, given)
     question, _ = pose(
         query,
         now=here.now if moment is None else parse_time(moment, now=here.now, what="now"),

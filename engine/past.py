@@ -53,7 +53,7 @@ class PastView:
     @property
     def formula(self) -> Formula:
         """The formula in force then; the default if none had been adopted yet."""
-        return formula_in_force(self._view.engine, self.seq)
+        return formula_in_force(self._view.adoptions, self.seq)
 
     def recall(
         self,
@@ -73,7 +73,7 @@ class PastView:
         moment = self._now if now is None else parse_time(now, now=self._now, what="now")
         recipe = self.formula
         if formula is not None:
-            recipe = formula_named(self._view.engine, formula)
+            recipe = formula_named(self._view.adoptions, formula)
         question, degraded = pose(
             query, now=moment, k=k, embedding=self._embedding, session=session, context=context, filters=filters, wait=wait
         )  # fmt: skip

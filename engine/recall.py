@@ -106,7 +106,7 @@ def ask(store: Store, question: Question, view: View, formula: Formula) -> tuple
             formula.analyzers
         ):  # an erasure made all projections anew
             view = store.view(view.seq)
-        return rank_around(question, view, formula, ahead=True)
+        return rank_around(question, view, formula, prefetch=True)
 
 
 def check_weights(weights: Mapping[str, float], formula: Formula) -> None:

@@ -106,7 +106,7 @@ class _Run:
         self.embedded += len(pairs)
 
     def _require_in_force(self) -> None:
-        current = self._store.projections.engine.embedder(self._store.projections.position)
+        current = self._store.projections.adoptions.embedder(self._store.projections.position)
         if current is None or current.seq != self._adopted.seq:
             raise InvalidInput(
                 f"another process gave the store another embedder while it was embedded with "
@@ -118,10 +118,10 @@ def _adopt(store: Store, embedder: Embedder, actor: str) -> Adoption:
     """Make the embedder the store's own, unless it is already."""
     fact = Embedding(embedder, None).adoption()
     with store.deciding() as view:
-        current = view.engine.embedder(view.seq)
+        current = view.adoptions.embedder(view.seq)
         if current is None or not _same(current, fact):
             store.append([fact], actor=actor, ids=[_adoption_id(fact, current)])
-            current = store.projections.engine.embedder(store.catch_up())
+            current = store.projections.adoptions.embedder(store.catch_up())
     assert current is not None
     return current
 

@@ -26,14 +26,14 @@ def status_of(store: Store, embedding: Embedding, formula: Formula) -> Status:
     without_vector = _without_vector(store, alive)
     now = store.clock()
     fork, fork_problem = _fork(store)
-    last_dream, checkpoint = projections.engine.last_dream(seq), seq - store.checkpoint_age_events
+    last_dream, checkpoint = projections.adoptions.last_dream(seq), seq - store.checkpoint_age_events
     return Status(
         store=str(store.folder) if store.folder else ":memory:",
         head=log.head,
         memories=documents.memories,
         visible=len(alive),
         by_status=projections.lifecycle.count_by_status(documents.memory_of[alive], seq),
-        recalls=len(projections.engine.recalls),
+        recalls=len(projections.adoptions.recalls),
         log_bytes=log.bytes,
         segments=log.segments,
         durable=log.durable,
@@ -70,7 +70,7 @@ def _fork(store: Store) -> tuple[str | None, list[str]]:
 
 def _embedder(store: Store, embedding: Embedding) -> EmbedderStatus:
     """The store's own, with the state of the one that it was opened with; one in a helper tells more."""
-    adopted = store.projections.engine.embedder(store.projections.position)
+    adopted = store.projections.adoptions.embedder(store.projections.position)
     return EmbedderStatus(
         name=adopted.label if adopted else embedding.name,
         dimensions=adopted.dimensions if adopted else 0,
@@ -80,7 +80,7 @@ def _embedder(store: Store, embedding: Embedding) -> EmbedderStatus:
 
 def _without_vector(store: Store, alive: Int32Array) -> int:
     projections = store.projections
-    if projections.engine.embedder(projections.position) is None:
+    if projections.adoptions.embedder(projections.position) is None:
         return 0
     able = projections.vectors.comparable(alive, at=projections.position)
     return int(len(alive) - np.count_nonzero(able))
@@ -114,7 +114,7 @@ def _problems(store: Store, embedding: Embedding, without_vector: int, now: int)
             f"{without_vector} memories have no vector and are found by words only; "
             f"`recollect reembed --embedder {embedding.name.partition('/')[0]}` gives them one"
         )
-    for label, count in store.projections.engine.unknown.items():
+    for label, count in store.projections.adoptions.unknown.items():
         problems.append(f"{count} events of the unknown type {label}: a newer program wrote them; upgrade")
     if store.unfinished_erasure:
         problems.append(str(store.unfinished_erasure))

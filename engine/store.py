@@ -409,7 +409,7 @@ class Store:
         head = self.catch_up()
         if at is not None and not 0 <= at <= head:
             raise InvalidInput(f"@{at} is not in this log, which ends at @{head}")
-        seq = head if at is None else self.projections.engine.whole(at)
+        seq = head if at is None else self.projections.adoptions.whole(at)
         return self.projections.at(seq, self.log.time_of(seq))
 
     def resolve(self, when: When) -> tuple[int, int]:

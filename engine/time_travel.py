@@ -127,7 +127,7 @@ class Travelling:
         if when is None:
             return Moment(self._store.catch_up(), self._store.clock())
         seq, now = self._store.resolve(when)
-        return Moment(self._store.projections.engine.whole(seq), now)
+        return Moment(self._store.projections.adoptions.whole(seq), now)
 
     def _birth(self, memory: int, seq: int) -> int:
         """The seq at which a memory was first remembered; anew, if it had been erased by `seq`."""
@@ -182,7 +182,7 @@ class Travelling:
             filters=options(Filters, asking.get("filters"), now=moment),
         )
         wanted = asking.get("formula")
-        formula = None if wanted is None else formula_named(self._store.projections.engine, wanted)
+        formula = None if wanted is None else formula_named(self._store.projections.adoptions, wanted)
         check_weights(question.context.weights, formula or self._formula)
         return Inquiry(
             self._store.log, self._store.projections, question, formula=formula,
@@ -292,7 +292,7 @@ class Travelling:
         hands = Hands(embed=self._embed, append=self._append_imported)
         was_empty = self._store.catch_up() == 0
         done = import_file(self._store, Path(path).expanduser(), wishes, hands, progress=progress)
-        engine = self._store.projections.engine
+        engine = self._store.projections.adoptions
         digest = engine.formula_in_force(done.head)
         if was_empty and digest is not None:
             self._formula = formulas.from_canonical(engine.formulas[digest])

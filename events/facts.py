@@ -110,7 +110,7 @@ class Superseded(Fact, frozen=True, kw_only=True, tag="memory.superseded"):
     reason: str = ""
 
 
-class Remains(msgspec.Struct, frozen=True, kw_only=True):
+class RedactedPayload(msgspec.Struct, frozen=True, kw_only=True):
     """What is left of an event whose payload was overwritten: a payload of its type, without words and vectors."""
 
     seq: int
@@ -124,7 +124,7 @@ class Erased(Fact, frozen=True, kw_only=True, tag="memory.erased"):
     id: MemoryId
     seqs: tuple[int, ...]
     reason: str = ""
-    remains: tuple[Remains, ...] = ()
+    remains: tuple[RedactedPayload, ...] = ()
 
 
 # --- reading ---------------------------------------------------------------------------------------

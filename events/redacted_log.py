@@ -23,7 +23,7 @@ from contextlib import AbstractContextManager
 from recollect.events.clock import ClockAhead
 from recollect.events.envelope import Draft, Recorded, decode, type_name
 from recollect.events.errors import LogDamaged, RecollectError
-from recollect.events.facts import AnyFact, Erased, Ingested, Redacted, Remains, Revised, Unknown
+from recollect.events.facts import AnyFact, Erased, Ingested, Redacted, RedactedPayload, Revised, Unknown
 from recollect.events.frame import Frame
 from recollect.events.log import Durability, Finding, LogStatus
 from recollect.events.process_forks import renewed_in_children
@@ -46,7 +46,7 @@ class RedactedLog:
         self._fresh: list[int] = []
         self._unread: list[int] = []
         self._erased_by: dict[int, int] = {}
-        self._last: tuple[int, dict[int, Remains]] = (0, {})
+        self._last: tuple[int, dict[int, RedactedPayload]] = (0, {})
         self.renew_locks()
         renewed_in_children(self)
 
@@ -151,7 +151,7 @@ class RedactedLog:
             recorded.seq, recorded.at, recorded.id, recorded.actor, recorded.type, left.version, payload, whole
         )  # fmt: skip
 
-    def _remains_at(self, seq: int) -> tuple[int, Remains] | None:
+    def _remains_at(self, seq: int) -> tuple[int, RedactedPayload] | None:
         """The erasure that counts for an event, and what it left of it; None if no erasure names the event."""
         erasure = 0
         while (newest := self._erased_by.get(seq, 0)) > erasure:  # reading one may teach of a later one
@@ -161,7 +161,7 @@ class RedactedLog:
                 return erasure, left
         return None
 
-    def _remains(self, erasure: int) -> dict[int, Remains]:
+    def _remains(self, erasure: int) -> dict[int, RedactedPayload]:
         number, remains = self._last
         if number != erasure:
             fact = self.get(erasure).fact

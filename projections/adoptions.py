@@ -1,4 +1,4 @@
-"""engine: what the engine itself changed, so that the past is ranked with the past's machinery.
+"""Adoptions: what the engine itself changed, so that the past is ranked with the past's machinery.
 
 Reads      formula.adopted, embedder.adopted, dream.began, dream.ended, recall.answered
 State      formulas by digest with their canonical text, which formula and embedder were in force from which
@@ -77,7 +77,7 @@ class _Memo(msgspec.Struct, array_like=True):
     undoings: list[Dream] = []
 
 
-class Engine:
+class Adoptions:
     name = "engine"
     version = 2
     reads: ClassVar[frozenset[type]] = frozenset(

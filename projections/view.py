@@ -11,7 +11,7 @@ import numpy as np
 from recollect.events.envelope import Recorded
 from recollect.events.errors import LogDamaged
 from recollect.events.facts import Ingested, Redacted
-from recollect.projections.adoptions import Engine
+from recollect.projections.adoptions import Adoptions
 from recollect.projections.channels import LexicalChannel, VectorChannel
 from recollect.projections.columns import State
 from recollect.projections.conversations import Conversations
@@ -37,7 +37,7 @@ class Projections:
         self.vectors = Vectors(self.documents, shard_dir=shard_dir)
         self.lifecycle = Lifecycle(self.documents)
         self.graph = Graph(self.documents)
-        self.engine = Engine()
+        self.adoptions = Adoptions()
         self.sessions = Sessions(self.documents)
         self.conversations = Conversations(self.documents)
 
@@ -117,13 +117,13 @@ class Projections:
         return View(self, seq, time)
 
     @property
-    def _followers(self) -> tuple[Vectors | Lifecycle | Graph | Engine | Sessions | Conversations, ...]:
+    def _followers(self) -> tuple[Vectors | Lifecycle | Graph | Adoptions | Sessions | Conversations, ...]:
         """The projections that fold an event after the documents did."""
-        return (self.vectors, self.lifecycle, self.graph, self.engine, self.sessions, self.conversations)
+        return (self.vectors, self.lifecycle, self.graph, self.adoptions, self.sessions, self.conversations)
 
     def _parts(
         self,
-    ) -> tuple[Documents | Vectors | Lifecycle | Graph | Engine | Sessions | Conversations, ...]:
+    ) -> tuple[Documents | Vectors | Lifecycle | Graph | Adoptions | Sessions | Conversations, ...]:
         return (self.documents, *self._followers)
 
     def versions(self) -> dict[str, int]:
@@ -158,7 +158,7 @@ class View:
     """The projections as of one seq. Reading it changes nothing."""
 
     __slots__ = (
-        "conversations", "documents", "engine", "graph", "lifecycle", "projections", "seq", "sessions", "time",
+        "adoptions", "conversations", "documents", "graph", "lifecycle", "projections", "seq", "sessions", "time",
     )  # fmt: skip
 
     def __init__(self, projections: Projections, seq: int, time: int) -> None:
@@ -168,7 +168,7 @@ class View:
         self.documents = projections.documents
         self.lifecycle = projections.lifecycle
         self.graph = projections.graph
-        self.engine = projections.engine
+        self.adoptions = projections.adoptions
         self.sessions = projections.sessions
         self.conversations = projections.conversations
 

@@ -12,15 +12,15 @@ import numpy as np
 
 from recollect.events.grid import from_bytes
 from recollect.projections.columns import Int32Array
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 
 DERIVED_FROM = "derived_from"
 
 
-def below_sources(order: list[int], sheet: Sheet, scene: Scene) -> list[int]:
+def below_sources(order: list[int], sheet: Sheet, ctx: RankContext) -> list[int]:
     """The order with every derived memory right after the last of the sources that it yields to."""
-    waiting = _yields(order, sheet, scene)
+    waiting = _yields(order, sheet, ctx)
     if not waiting:
         return order
     placed: list[int] = []
@@ -43,9 +43,9 @@ def below_sources(order: list[int], sheet: Sheet, scene: Scene) -> list[int]:
     return placed
 
 
-def _yields(order: list[int], sheet: Sheet, scene: Scene) -> dict[int, set[int]]:
+def _yields(order: list[int], sheet: Sheet, ctx: RankContext) -> dict[int, set[int]]:
     """For each derived candidate the sources among the candidates that it must stand below."""
-    graph, seq = scene.view.graph, scene.view.seq
+    graph, seq = ctx.view.graph, ctx.view.seq
     if not order or not graph.knows(DERIVED_FROM):
         return {}
     edges = graph.neighbours(sheet.memories[order], seq, direction="out", kinds=(DERIVED_FROM,))
@@ -53,18 +53,18 @@ def _yields(order: list[int], sheet: Sheet, scene: Scene) -> dict[int, set[int]]
     found: dict[int, set[int]] = {}
     for derived, source in zip(edges.of.tolist(), edges.memory.tolist(), strict=True):
         below, above = sheet.place(derived), sheet.place(source)
-        if source < derived and above in ranked and not _nearer(below, above, sheet, scene):
+        if source < derived and above in ranked and not _nearer(below, above, sheet, ctx):
             found.setdefault(below, set()).add(above)
     return found
 
 
-def _nearer(derived: int, source: int, sheet: Sheet, scene: Scene) -> bool:
+def _nearer(derived: int, source: int, sheet: Sheet, ctx: RankContext) -> bool:
     """Whether the question's vector is nearer to the derived memory than to its source."""
-    if scene.question.vector is None:
+    if ctx.question.vector is None:
         return False
-    vectors, at = scene.view.vectors, scene.view.seq
+    vectors, at = ctx.view.vectors, ctx.view.seq
     rows: Int32Array = sheet.rows[[derived, source]]
     if not vectors.comparable(rows, at=at).all():
         return False
-    to_derived, to_source = vectors.cosines(from_bytes(scene.question.vector), rows, at=at).tolist()
+    to_derived, to_source = vectors.cosines(from_bytes(ctx.question.vector), rows, at=at).tolist()
     return bool(np.greater(to_derived, to_source))

@@ -14,7 +14,7 @@ from recollect.projections.columns import BoolArray, FloatArray
 from recollect.query.catalogue import GIVES_NONE, inputs_of
 from recollect.query.formula import Formula
 from recollect.query.inputs import read
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet, Step
 from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.factor_stage import FactorStage
@@ -34,16 +34,16 @@ class NotFinite(RecollectError):
         )
 
 
-def require_finite(sheet: Sheet, scene: Scene, formula: Formula) -> None:
+def require_finite(sheet: Sheet, ctx: RankContext, formula: Formula) -> None:
     """Look at what the stage that was just applied wrote: its columns, and the score."""
     stage = formula.stages[sheet.stage]
     for name in formula.written[sheet.stage]:
         column = sheet.columns.get(name)
         if column is not None and _looks_odd(column):
-            _require(np.isinf(column) | _lost(stage, column, sheet, scene), column, sheet, scene, formula)
+            _require(np.isinf(column) | _lost(stage, column, sheet, ctx), column, sheet, ctx, formula)
     step = sheet.steps[-1] if sheet.steps else None
     if step is not None and step.stage == sheet.stage and _looks_odd(step.after):
-        _require(np.isinf(step.after) | _lost_score(stage, step), step.after, sheet, scene, formula)
+        _require(np.isinf(step.after) | _lost_score(stage, step), step.after, sheet, ctx, formula)
 
 
 def _looks_odd(values: FloatArray) -> bool:
@@ -51,16 +51,16 @@ def _looks_odd(values: FloatArray) -> bool:
     return not math.isfinite(values.dot(values))
 
 
-def _require(bad: BoolArray, values: FloatArray, sheet: Sheet, scene: Scene, formula: Formula) -> None:
+def _require(bad: BoolArray, values: FloatArray, sheet: Sheet, ctx: RankContext, formula: Formula) -> None:
     bad = bad & (sheet.kept | np.equal(sheet.dropped_at, sheet.stage))
     if bad.any():
         place = int(np.flatnonzero(bad)[0])
-        memory = scene.view.documents.ids.values[int(sheet.memories[place])]
+        memory = ctx.view.documents.ids.values[int(sheet.memories[place])]
         value = "nan" if math.isnan(values[place]) else f"{values[place]:+}".replace("+", "")
         raise NotFinite(formula, sheet.stage, f"gave {value} for memory {memory!r}")
 
 
-def _lost(stage: AnyStage, column: FloatArray, sheet: Sheet, scene: Scene) -> BoolArray:
+def _lost(stage: AnyStage, column: FloatArray, sheet: Sheet, ctx: RankContext) -> BoolArray:
     """Where a column has no value although there was all to compute one of."""
     missing = np.isnan(column)
     if isinstance(stage, Retrieve):
@@ -69,7 +69,7 @@ def _lost(stage: AnyStage, column: FloatArray, sheet: Sheet, scene: Scene) -> Bo
         return np.zeros(len(column), dtype=np.bool_)
     for name in inputs_of(stage.factor):
         if name != stage.column:  # an input of the same name was written over
-            missing &= ~np.isnan(read(name, sheet, scene))
+            missing &= ~np.isnan(read(name, sheet, ctx))
     return missing
 
 

@@ -13,7 +13,7 @@ from recollect.projections.columns import FloatArray
 from recollect.projections.lifecycle.traits import NO_PRIORITY
 from recollect.query.affinity import returned_before, shared_labels
 from recollect.query.clusters import centroid_cosines, cluster_cosines
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.surroundings import context_project, context_tags
 from recollect.query.timing import in_span, span_given
@@ -21,53 +21,51 @@ from recollect.query.timing import in_span, span_given
 MICROS_PER_HOUR = 3_600_000_000
 MICROS_PER_DAY = 24 * MICROS_PER_HOUR
 
-Input = Callable[[Sheet, Scene], FloatArray]
+Input = Callable[[Sheet, RankContext], FloatArray]
 
 
-def read(name: str, sheet: Sheet, scene: Scene) -> FloatArray:
+def read(name: str, sheet: Sheet, ctx: RankContext) -> FloatArray:
     """An input by name, or else the column of that name (all NaN if there is none)."""
     source = INPUTS.get(name)
-    return sheet.column(name) if source is None else source(sheet, scene)
+    return sheet.column(name) if source is None else source(sheet, ctx)
 
 
 def _lifecycle(column: str) -> Input:
-    def values(sheet: Sheet, scene: Scene) -> FloatArray:
-        return np.asarray(getattr(scene.lifecycle(sheet), column), dtype=np.float64)
+    def values(sheet: Sheet, ctx: RankContext) -> FloatArray:
+        return np.asarray(getattr(ctx.lifecycle(sheet), column), dtype=np.float64)
 
     return values
 
 
 def _since(column: str, unit: int) -> Input:
-    def values(sheet: Sheet, scene: Scene) -> FloatArray:
-        moments = np.asarray(getattr(scene.lifecycle(sheet), column), dtype=np.int64)
-        return np.maximum(scene.question.now - moments, 0) / float(unit)
+    def values(sheet: Sheet, ctx: RankContext) -> FloatArray:
+        moments = np.asarray(getattr(ctx.lifecycle(sheet), column), dtype=np.int64)
+        return np.maximum(ctx.question.now - moments, 0) / float(unit)
 
     return values
 
 
-def _settled_spread(sheet: Sheet, scene: Scene) -> FloatArray:
+def _settled_spread(sheet: Sheet, ctx: RankContext) -> FloatArray:
     """Session spread as the last dream left it: accesses since then have not been slept on."""
-    dream = scene.view.engine.last_dream(scene.view.seq)
+    dream = ctx.view.adoptions.last_dream(ctx.view.seq)
     if dream == 0:
         return np.ones(len(sheet))
-    return np.asarray(scene.view.lifecycle.at(sheet.memories, dream).session_spread, dtype=np.float64)
+    return np.asarray(ctx.view.lifecycle.at(sheet.memories, dream).session_spread, dtype=np.float64)
 
 
-def _degree(sheet: Sheet, scene: Scene) -> FloatArray:
-    return scene.view.graph.degrees(sheet.memories, scene.view.seq).astype(np.float64)
+def _degree(sheet: Sheet, ctx: RankContext) -> FloatArray:
+    return ctx.view.graph.degrees(sheet.memories, ctx.view.seq).astype(np.float64)
 
 
-def _priority(sheet: Sheet, scene: Scene) -> FloatArray:
+def _priority(sheet: Sheet, ctx: RankContext) -> FloatArray:
     """NaN where a memory was given none."""
-    given = scene.lifecycle(sheet).priority
+    given = ctx.lifecycle(sheet).priority
     return np.where(given == NO_PRIORITY, np.nan, given.astype(np.float64))
 
 
-def _derived_from(sheet: Sheet, scene: Scene) -> FloatArray:
+def _derived_from(sheet: Sheet, ctx: RankContext) -> FloatArray:
     """How many memories each candidate was derived from: edges of that kind that leave it."""
-    found = scene.view.graph.neighbours(
-        sheet.memories, scene.view.seq, direction="out", kinds=("derived_from",)
-    )
+    found = ctx.view.graph.neighbours(sheet.memories, ctx.view.seq, direction="out", kinds=("derived_from",))
     counts = np.bincount(found.of, minlength=int(sheet.memories.max(initial=0)) + 1)
     return counts[sheet.memories].astype(np.float64)
 

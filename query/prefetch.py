@@ -14,28 +14,28 @@ from recollect.projections.columns import FloatArray, Int32Array
 from recollect.projections.vectors import background
 from recollect.query.channels import CHANNELS
 from recollect.query.formula import Formula
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.stages.retrieve import Retrieve
 
 # A thread that was just started needs the interpreter for a moment before it lets go of it.
 _HAND_OVER_S = 2e-5
 
 
-class Ahead:
+class Prefetch:
     """A vector search that was begun; whoever needs it takes it, and whoever began it waits for its end."""
 
-    def __init__(self, scene: Scene, stage: Retrieve) -> None:
+    def __init__(self, ctx: RankContext, stage: Retrieve) -> None:
         self.stage = stage
-        self._scene = scene
+        self._ctx = ctx
         self._found: tuple[Int32Array, FloatArray] | None = None
         self._error: BaseException | None = None
-        self._thread = background.start(self._search, name="recollect-ahead")
+        self._thread = background.start(self._search, name="recollect-prefetch")
         time.sleep(_HAND_OVER_S)
 
     def _search(self) -> None:
-        stage, scene = self.stage, self._scene
+        stage, ctx = self.stage, self._ctx
         try:
-            self._found = CHANNELS[stage.channel](scene, stage.depth(scene), stage.bm25, stage.analyzer)
+            self._found = CHANNELS[stage.channel](ctx, stage.depth(ctx), stage.bm25, stage.analyzer)
         except BaseException as error:  # noqa: BLE001 (raised in the thread that takes the result)
             self._error = error
 
@@ -50,13 +50,13 @@ class Ahead:
         self._thread.join()
 
 
-def begin(scene: Scene, formula: Formula) -> Ahead | None:
+def begin(ctx: RankContext, formula: Formula) -> Prefetch | None:
     """Begin the formula's first vector search if it waits for others and no hard filter has to be asked."""
-    if scene.question.vector is None or not scene.unrestricted:
+    if ctx.question.vector is None or not ctx.unrestricted:
         return None
     for number, stage in enumerate(formula.stages):
         if isinstance(stage, Retrieve) and stage.channel == "vector":
             certain = stage.enabled and not stage.when and stage.expanded is None
-            worthwhile = number > 0 and scene.view.projections.vectors.shards_at(scene.view.seq)
-            return Ahead(scene, stage) if certain and worthwhile else None
+            worthwhile = number > 0 and ctx.view.projections.vectors.shards_at(ctx.view.seq)
+            return Prefetch(ctx, stage) if certain and worthwhile else None
     return None

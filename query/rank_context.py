@@ -18,7 +18,7 @@ from recollect.query.sheet import Sheet
 _NO_FILTERS = Filters()
 
 
-class Begun(Protocol):
+class Prefetched(Protocol):
     """A stage's search that was begun before its turn."""
 
     @property
@@ -29,7 +29,7 @@ class Begun(Protocol):
     def wait(self) -> None: ...
 
 
-class Scene:
+class RankContext:
     """One question asked of one view under one formula's dials."""
 
     def __init__(self, question: Question, view: View, dials: tuple[Dial, ...] = ()) -> None:
@@ -37,7 +37,7 @@ class Scene:
         self.view = view
         self._dials = dials
         self._lifecycle: LifecycleColumns | None = None
-        self.ahead: Begun | None = None
+        self.prefetch: Prefetched | None = None
 
     @cached_property
     def positions(self) -> dict[str, str]:
@@ -63,10 +63,10 @@ class Scene:
         """Whether no hard filter can reject anything."""
         return self.question.filters == _NO_FILTERS and not self.view.lifecycle.anything_expires
 
-    def asking(self, text: str, vector: GridVector | None) -> Scene:
-        """The same scene with other words and another vector."""
+    def asking(self, text: str, vector: GridVector | None) -> RankContext:
+        """The same context with other words and another vector."""
         question = msgspec.structs.replace(self.question, text=text, vector=vector)
-        return Scene(question, self.view, self._dials)
+        return RankContext(question, self.view, self._dials)
 
     def reachable(self, memories: Int32Array | IntArray) -> tuple[BoolArray, Int32Array]:
         """Which of these memories are alive and pass the hard filters, and their rows (-1: none)."""

@@ -15,11 +15,11 @@ from recollect.projections.view import View
 from recollect.query.finite import NotFinite, require_finite
 from recollect.query.formula import Formula
 from recollect.query.prefetch import begin
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.ordering import best_first
 
-Observe = Callable[[int, Sheet, Scene], None]
+Observe = Callable[[int, Sheet, RankContext], None]
 
 
 class Ranking(NamedTuple):
@@ -38,24 +38,24 @@ class Ranking(NamedTuple):
 
 
 def rank(
-    question: Question, view: View, formula: Formula, *, observe: Observe | None = None, ahead: bool = False,
+    question: Question, view: View, formula: Formula, *, observe: Observe | None = None, prefetch: bool = False,
     finite: bool = True,
 ) -> Ranking:  # fmt: skip
     """Apply the formula's stages to an empty sheet; the best k by (score to 12 digits, id).
 
     `observe` is shown the sheet after every stage that was applied, with the stage's number; it only looks. With
-    `ahead` a second core may search the vectors while this one searches the words; the ranking is the same.
+    `prefetch` a second core may search the vectors while this one searches the words; the ranking is the same.
     A stage that gives an infinity or NaN is an error; only what was recorded before that rule is ranked again
     without it (`finite=False`).
     """
-    scene = Scene(question, view, formula.dials)
-    scene.ahead = begin(scene, formula) if ahead else None
+    ctx = RankContext(question, view, formula.dials)
+    ctx.prefetch = begin(ctx, formula) if prefetch else None
     try:
-        sheet = score(scene, formula, observe, finite=finite)
+        sheet = score(ctx, formula, observe, finite=finite)
     finally:
-        if scene.ahead is not None:
-            scene.ahead.wait()
-    order = best_first(sheet, scene)
+        if ctx.prefetch is not None:
+            ctx.prefetch.wait()
+    order = best_first(sheet, ctx)
     places = order[: question.k]
     ids = view.documents.ids.values
     return Ranking(
@@ -70,7 +70,7 @@ def rank(
 
 
 def rank_around(
-    question: Question, view: View, formula: Formula, *, ahead: bool = False, finite: bool = True
+    question: Question, view: View, formula: Formula, *, prefetch: bool = False, finite: bool = True
 ) -> tuple[Question, Ranking]:
     """Rank; where shards cannot be had their rows are scanned, and the question that is returned says which."""
 
@@ -81,34 +81,36 @@ def rank_around(
         return msgspec.structs.replace(question, effects=effects)
 
     ranking, scanned = around(
-        lambda without: rank(asked(without), view, formula, ahead=ahead, finite=finite),
+        lambda without: rank(asked(without), view, formula, prefetch=prefetch, finite=finite),
         question.effects.scanned,
     )
     return asked(scanned), ranking
 
 
-def score(scene: Scene, formula: Formula, observe: Observe | None = None, *, finite: bool = True) -> Sheet:
+def score(
+    ctx: RankContext, formula: Formula, observe: Observe | None = None, *, finite: bool = True
+) -> Sheet:
     """The sheet after all stages; a shortcut skips those before the label that it jumps to."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # the numbers are looked at instead
-        return _score(scene, formula, observe, finite=finite)
+        return _score(ctx, formula, observe, finite=finite)
 
 
-def _score(scene: Scene, formula: Formula, observe: Observe | None, *, finite: bool) -> Sheet:
+def _score(ctx: RankContext, formula: Formula, observe: Observe | None, *, finite: bool) -> Sheet:
     sheet = Sheet()
-    sheet.facts.update(scene.positions)
+    sheet.facts.update(ctx.positions)
     for number, stage in enumerate(formula.stages):
         if sheet.jump and stage.label != sheet.jump:
             continue
         sheet.jump = ""
-        if not stage.enabled or scene.dial(stage.when) == 0.0:
+        if not stage.enabled or ctx.dial(stage.when) == 0.0:
             continue
         sheet.stage = number
         try:
-            stage.apply(sheet, scene)
+            stage.apply(sheet, ctx)
         except ArithmeticError as error:
             raise NotFinite(formula, number, f"cannot be computed ({error})") from None
         if finite:
-            require_finite(sheet, scene, formula)
+            require_finite(sheet, ctx, formula)
         if observe is not None:
-            observe(number, sheet, scene)
+            observe(number, sheet, ctx)
     return sheet

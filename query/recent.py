@@ -9,27 +9,27 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.projections.columns import FloatArray, Int32Array, IntArray
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 
 _WIDENING = 4
 
 
-def recent_rows(scene: Scene, top: int) -> tuple[Int32Array, FloatArray]:
+def recent_rows(ctx: RankContext, top: int) -> tuple[Int32Array, FloatArray]:
     """The `top` rows touched last, latest first (then by memory id), and the seqs of their last touches."""
     records = 2 * top
     while True:
-        touches = scene.view.lifecycle.touches(scene.view.seq, records)
-        able, rows = scene.reachable(touches.memories)
-        able[able] = scene.view.vectors.comparable(rows[able], at=scene.view.seq)
+        touches = ctx.view.lifecycle.recent_access(ctx.view.seq, records)
+        able, rows = ctx.reachable(touches.memories)
+        able[able] = ctx.view.vectors.comparable(rows[able], at=ctx.view.seq)
         if touches.complete or np.count_nonzero(able) >= top:
-            return _first(scene, touches.memories[able], rows[able], touches.seqs[able], top)
+            return _first(ctx, touches.memories[able], rows[able], touches.seqs[able], top)
         records *= _WIDENING
 
 
 def _first(
-    scene: Scene, memories: IntArray, rows: Int32Array, seqs: IntArray, top: int
+    ctx: RankContext, memories: IntArray, rows: Int32Array, seqs: IntArray, top: int
 ) -> tuple[Int32Array, FloatArray]:
-    ids = scene.view.documents.ids.values
+    ids = ctx.view.documents.ids.values
     keys = zip((-seqs).tolist(), [ids[memory] for memory in memories.tolist()], range(len(rows)), strict=True)
     order = [place for _, _, place in sorted(keys)[:top]]
     return rows[order], seqs[order].astype(np.float64)

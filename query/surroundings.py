@@ -13,7 +13,7 @@ import numpy as np
 
 from recollect.events.facts import Context
 from recollect.projections.columns import FloatArray
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 
 _PART_MIN = 3
@@ -33,10 +33,10 @@ def _names(files: tuple[str, ...], tags: tuple[str, ...], entities: tuple[str, .
     return tuple(dict.fromkeys(name.casefold() for name in (*names, *tags, *entities) if name.strip()))
 
 
-def context_tags(sheet: Sheet, scene: Scene) -> FloatArray:
+def context_tags(sheet: Sheet, ctx: RankContext) -> FloatArray:
     """How many of the memory's tags are names of the context."""
-    names = set(names_of(scene.question.context))
-    columns = scene.lifecycle(sheet)
+    names = set(names_of(ctx.question.context))
+    columns = ctx.lifecycle(sheet)
     shared = [
         len(names.intersection(tag.casefold() for tag in tags)) if names else 0
         for tags in columns.members(columns.tags)
@@ -44,10 +44,10 @@ def context_tags(sheet: Sheet, scene: Scene) -> FloatArray:
     return np.array(shared, dtype=np.float64)
 
 
-def context_project(sheet: Sheet, scene: Scene) -> FloatArray:
+def context_project(sheet: Sheet, ctx: RankContext) -> FloatArray:
     """1 where the memory's project is the context's, or one of its names; else 0."""
-    context = scene.question.context
+    context = ctx.question.context
     wanted = {*names_of(context), *([context.project.casefold()] if context.project else [])}
-    columns = scene.lifecycle(sheet)
+    columns = ctx.lifecycle(sheet)
     projects = columns.texts(columns.project)
     return np.array([float(bool(p) and str(p).casefold() in wanted) for p in projects], dtype=np.float64)

@@ -13,7 +13,7 @@ import numpy as np
 
 from recollect.events.facts import Context, Micros, Question
 from recollect.projections.columns import FloatArray, Int32Array, IntArray
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.text.dates import Span, span_of
 
@@ -37,18 +37,18 @@ def _given(context: Context, now: Micros) -> Span | None:
 _in_words = lru_cache(maxsize=64)(span_of)
 
 
-def in_span(sheet: Sheet, scene: Scene) -> FloatArray:
+def in_span(sheet: Sheet, ctx: RankContext) -> FloatArray:
     """1 where the memory's date lies in the question's time, 0 where not; NaN if the question has none."""
-    span = span_of_question(scene.question)
+    span = span_of_question(ctx.question)
     if span is None:
         return np.full(len(sheet), np.nan)
-    dates = scene.lifecycle(sheet).event_at
+    dates = ctx.lifecycle(sheet).event_at
     return ((dates >= span.start) & (dates < span.end)).astype(np.float64)
 
 
-def span_given(sheet: Sheet, scene: Scene) -> FloatArray:
+def span_given(sheet: Sheet, ctx: RankContext) -> FloatArray:
     """1 if the caller gave the time that the question is about, else 0."""
-    return np.full(len(sheet), float(_given(scene.question.context, scene.question.now) is not None))
+    return np.full(len(sheet), float(_given(ctx.question.context, ctx.question.now) is not None))
 
 
 def proximities(dates: IntArray, span: Span) -> FloatArray:
@@ -61,21 +61,21 @@ def _days(span: Span) -> float:
     return max((span.end - span.start) / _MICROS_PER_DAY, 1.0)
 
 
-def temporal_rows(scene: Scene, top: int) -> tuple[Int32Array, FloatArray]:
+def temporal_rows(ctx: RankContext, top: int) -> tuple[Int32Array, FloatArray]:
     """The `top` rows whose dates are nearest to the question's time, at most one span away from it.
 
     Among equally near ones the latest come first, then those born first.
     """
-    span = span_of_question(scene.question)
+    span = span_of_question(ctx.question)
     if span is None:
         return _NO_ROWS
-    documents, seq = scene.view.documents, scene.view.seq
+    documents, seq = ctx.view.documents, ctx.view.seq
     born = documents.rows_born(seq)
     rows = np.flatnonzero(documents.died[:born] > seq).astype(np.int32)
-    dates = scene.view.lifecycle.at(documents.memory_of[rows], seq).event_at
+    dates = ctx.view.lifecycle.at(documents.memory_of[rows], seq).event_at
     margin = int(_days(span) * _MICROS_PER_DAY)
     near = np.flatnonzero((dates >= span.start - margin) & (dates < span.end + margin))
-    near = near[scene.admit(rows[near])] if len(near) and not scene.unrestricted else near
+    near = near[ctx.admit(rows[near])] if len(near) and not ctx.unrestricted else near
     values = proximities(dates[near], span)
     order = np.lexsort((rows[near], -dates[near], -values))[:top]
     return rows[near[order]], values[order]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from recollect.projections.lexical.analyzers import ANALYZERS
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.text.stems import counts
 
 # What OMEGA keeps out of its full-text queries: operators, function words, SQL and shell words.
@@ -34,6 +34,6 @@ def keywords_of(text: str, analyzer: str) -> tuple[str, ...]:
     return tuple(word for word in words if word not in STOP_WORDS) or words
 
 
-def normal_form(scene: Scene, row: int, analyzer: str) -> str:
+def normal_form(ctx: RankContext, row: int, analyzer: str) -> str:
     """The text of a row in normal form: its terms, joined by single spaces."""
-    return " ".join(scene.view.lexical(analyzer).terms_of(row))
+    return " ".join(ctx.view.lexical(analyzer).terms_of(row))

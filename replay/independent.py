@@ -23,7 +23,7 @@ from recollect.projections.rounding import round12
 from recollect.projections.vectors.nearest import VectorHits
 from recollect.projections.view import Projections, View
 from recollect.query.formula import Formula
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.ranking import Ranking, rank
 from recollect.query.stages.retrieve import Retrieve
 from recollect.replay.corpus import Corpus
@@ -65,7 +65,7 @@ class IndependentViews:
 
 
 def _found(stage: Retrieve, question: Question, view: View) -> list[int]:
-    rows, _ = stage.search(Scene(question, view))
+    rows, _ = stage.search(RankContext(question, view))
     return [int(row) for row in rows]
 
 

@@ -72,7 +72,7 @@ def redaction(
     """Why the recall at `seq` may come out otherwise; a sentence if it may not although it touches erased data;
     None if it touches none."""
     erased_at = Touched(projections.documents.erasures).at(recalled.basis)
-    if erased_at is None or recalled.formula not in projections.engine.formulas:
+    if erased_at is None or recalled.formula not in projections.adoptions.formulas:
         return None
     gone = [erasure_at(log, projections, id_, recalled.basis) for id_ in recalled.ids]
     ranks = tuple(

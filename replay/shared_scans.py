@@ -13,7 +13,7 @@ from recollect.projections.vectors.index import Vectors
 from recollect.projections.vectors.nearest import Search, Walks
 
 
-class ScannedVectors(Vectors):
+class SharedVectors(Vectors):
     """The same vectors; searches with one question's vector share what was computed for it."""
 
     def __init__(self, base: Vectors) -> None:

@@ -28,7 +28,7 @@ class UnicodeReasons:
         """What Unicode has to do with the recall at this seq; None if it cannot be the reason."""
         recalled = self._log.get(seq).fact
         text = (
-            self._projections.engine.formulas.get(recalled.formula)
+            self._projections.adoptions.formulas.get(recalled.formula)
             if isinstance(recalled, Recalled)
             else None
         )

@@ -81,9 +81,9 @@ _FOUND: msgspec.msgpack.Decoder[_Outcome] = msgspec.msgpack.Decoder(_Outcome)
 def verify(
     log: Log, projections: Projections, *, independent: bool = False, progress: Progress | None = None
 ) -> VerifyReport:
-    seqs = projections.engine.recalls.tolist()
+    seqs = projections.adoptions.recalls.tolist()
     with suppress(LogDamaged):  # the recalls that need what cannot be read are counted below
-        for text in projections.engine.formulas.values():
+        for text in projections.adoptions.formulas.values():
             prepare(log, projections, from_canonical(text))
     damage: list[Finding] = []
 
@@ -129,7 +129,7 @@ def redacted(log: Log, projections: Projections, seqs: Sequence[int]) -> set[int
         [(seq, fact) for seq in seqs if isinstance(fact := log.get(seq).fact, Recalled)] if touched else []
     )
     touching = [seq for seq, recalled in recalls if touched.at(recalled.basis) is not None]
-    for text in projections.engine.formulas.values() if touching else ():
+    for text in projections.adoptions.formulas.values() if touching else ():
         prepare(log, projections, from_canonical(text))
     found = each(touching, partial(_check, log, projections), _FOUND)
     return {seq for seq, one in zip(touching, found, strict=True) if one.redacted is not None}
@@ -169,7 +169,7 @@ def replay(log: Log, projections: Projections, recalled: Recalled) -> Ranking:
 
 def formula_of(log: Log, projections: Projections, recalled: Recalled) -> Formula:
     """The formula of a recorded recall, as the log has it."""
-    formula = from_canonical(projections.engine.formulas[recalled.formula])
+    formula = from_canonical(projections.adoptions.formulas[recalled.formula])
     prepare(log, projections, formula)
     return formula
 
@@ -209,7 +209,7 @@ def _checked(log: Log, projections: Projections, seq: int, second: IndependentVi
 def _difference(
     log: Log, projections: Projections, seq: int, recalled: Recalled, second: IndependentViews | None
 ) -> Difference | None:
-    if recalled.formula not in projections.engine.formulas:
+    if recalled.formula not in projections.adoptions.formulas:
         return Difference(
             recall=f"r{seq}",
             rank=0,

@@ -26,7 +26,7 @@ class NothingLeftToExplain(RecollectError):
 def why(log: Log, projections: Projections, seq: int, memory_id: str) -> Explanation:
     """Why a memory ranked where it did in the recall recorded at `seq`; `exact` says that the replay held."""
     recalled = recorded(log, projections, seq)
-    if recalled.formula not in projections.engine.formulas:
+    if recalled.formula not in projections.adoptions.formulas:
         raise NothingLeftToExplain(f"r{seq} used the formula {recalled.formula}, which the log does not hold")
     erased_at = erasure_at(log, projections, memory_id, recalled.basis)
     if erased_at is not None:

@@ -26,7 +26,7 @@ class Missing(Embedding):
 
 def embedding_at(store: Store, embedding: Embedding, seq: int) -> Embedding:
     """What embeds a question that is asked at `seq`."""
-    adopted = store.projections.engine.embedder(seq)
+    adopted = store.projections.adoptions.embedder(seq)
     if embedding.embedder is None or adopted is None or adopted.label == embedding.name:
         return embedding
     return _of(adopted)
@@ -47,5 +47,5 @@ def vector_of(store: Store, embedding: Embedding, text: str, label: str) -> Grid
         return None
     if label == embedding.name:
         return embedding.vectors([text])[0]
-    adopted = store.projections.engine.adoption_of(label)
+    adopted = store.projections.adoptions.adoption_of(label)
     return None if adopted is None else _of(adopted).vectors([text])[0]

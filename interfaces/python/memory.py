@@ -111,7 +111,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         models = Models(choose_reranker(reranker), expander)
         store = Store.open(path, clock=clock, progress=progress, ahead=ahead)
         try:
-            engine = store.projections.engine
+            engine = store.projections.adoptions
             recipe = (
                 formula_in_force(engine, store.log.head)
                 if formula is None
@@ -322,7 +322,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         """
         recipe = self._formula
         if formula is not None:
-            recipe = formula_named(self._store.view().engine, formula)
+            recipe = formula_named(self._store.view().adoptions, formula)
         clock = self._store.clock()
         moment = clock if now is None else parse_time(now, now=clock, what="now")
         question, degraded = pose(
@@ -356,7 +356,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
 
     def _record(self, recalled: Recalled, recipe: Formula, *, in_force: bool, track: bool) -> str:
         """Append what was returned, the formula if the log lacks it, and the accesses if they count."""
-        engine = self._store.projections.engine
+        engine = self._store.projections.adoptions
         facts: list[AnyFact] = []
         adopt = in_force and engine.formula_in_force(self._store.log.head) != recipe.digest
         if adopt or recipe.digest not in engine.formulas:
@@ -412,7 +412,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         store = self._store
         store.catch_up()
         with store.lock, store.whole:
-            for text in list(store.projections.engine.formulas.values()):
+            for text in list(store.projections.adoptions.formulas.values()):
                 store.require(from_canonical(text))
             report = verify(store.log, store.projections, independent=independent, progress=progress)
         unfinished = () if store.unfinished_erasure is None else (str(store.unfinished_erasure),)
@@ -461,7 +461,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
             view = self._store.view()
             self._require_same_embedder(view.seq)
             batch, batch_ids = list(facts), event_ids
-            if adoption and view.engine.embedder(view.seq) is None:
+            if adoption and view.adoptions.embedder(view.seq) is None:
                 batch, batch_ids = [adoption, *facts], [adoption_event_id(adoption), *event_ids]
             with self._store.exclusive():
                 if self._store.log.positions(EMBEDDER_ADOPTED, view.seq):
@@ -469,7 +469,7 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
                 seqs = self._store.append(batch, actor=self._actor_or(actor), ids=batch_ids, expect=expect)
             self._store.catch_up()
             if adoption:
-                adopted = self._store.projections.engine.embedder(self._store.projections.position)
+                adopted = self._store.projections.adoptions.embedder(self._store.projections.position)
                 self._embedding = Embedding(own, adopted)
             return seqs
 

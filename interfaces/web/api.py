@@ -159,7 +159,7 @@ async def status(memory: AsyncMemory, request: Request) -> ServerStatus:
 async def formula_list(memory: AsyncMemory, request: Request) -> Formulas:
     parameters(request, Nothing)
     in_force = (await memory.status()).formula
-    adopted = memory.store.projections.engine.formulas.values()
+    adopted = memory.store.projections.adoptions.formulas.values()
     labels = sorted(formulas.from_canonical(text).label for text in list(adopted))
     return Formulas(built_in=tuple(formulas.names()), in_log=tuple(labels), in_force=in_force)
 

@@ -14,7 +14,7 @@ def formula_named(memory: Memory, name: str | None) -> Formula | None:
     if name in formulas.names():
         return formulas.built_in(name)
     known = [formulas.built_in(one) for one in formulas.names()]
-    known += [formulas.from_canonical(text) for text in memory.store.projections.engine.formulas.values()]
+    known += [formulas.from_canonical(text) for text in memory.store.projections.adoptions.formulas.values()]
     found = next((one for one in known if one.label == name), None)
     if found is None:
         there = ", ".join(dict.fromkeys([*formulas.names(), *(one.label for one in known)]))

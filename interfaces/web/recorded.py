@@ -70,7 +70,7 @@ def recalls(memory: Memory, *, before: int | None, limit: int) -> RecallPage:
     store = memory.store
     store.catch_up()
     with store.lock, store.whole:
-        seqs = store.projections.engine.recalls
+        seqs = store.projections.adoptions.recalls
         end = len(seqs) if before is None else int(seqs.searchsorted(before))
         chosen = seqs[max(0, end - limit) : end].tolist()
         found = tuple(_recorded(store, seq) for seq in reversed(chosen))
@@ -99,7 +99,7 @@ def _recorded(store: Store, seq: int) -> RecordedRecall:
 
 
 def _label(store: Store, digest: str) -> str:
-    text = store.projections.engine.formulas.get(digest)
+    text = store.projections.adoptions.formulas.get(digest)
     return f"{from_canonical(text).name}@{digest[:12]}" if text else digest[:12]
 
 
@@ -117,7 +117,7 @@ def check(memory: Memory, recall: str) -> RecallCheck:
     """Rank one recorded recall again at its own basis, formula and clock, and compare bit for bit."""
     fact = recall_fact(memory, recall)
     store = memory.store
-    if fact.formula not in store.projections.engine.formulas:
+    if fact.formula not in store.projections.adoptions.formulas:
         raise NotFound(f"{recall} used the formula {fact.formula}, which the log does not hold")
     with store.lock, store.whole:
         again = replay(store.log, store.projections, fact)

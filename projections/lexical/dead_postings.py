@@ -1,4 +1,4 @@
-"""The graveyard: the terms of the rows that died, in the order of their deaths.
+"""Dead postings: the terms of the rows that died, in the order of their deaths.
 
 Reads      the rows that `documents` says have died, and their tokens in the forward index
 Invariant  what the first n of the dead hold depends on these n alone
@@ -16,7 +16,7 @@ from recollect.projections.lexical.token_table import TokenTable
 _ROWS_AT_ONCE = 4096
 
 
-class Graveyard(TokenTable):
+class DeadPostings(TokenTable):
     def __init__(self, forward: ForwardIndex) -> None:
         super().__init__()
         self._forward = forward

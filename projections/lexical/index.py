@@ -6,7 +6,7 @@ Invariant  an answer at seq S depends on the events up to S alone: neither on la
            sizes, nor on checkpoints, nor on questions asked before
 
 Postings only grow. Rows are numbered by birth, so what was born by S is a prefix of every list, and what had
-died by S is a prefix of the graveyard: N, df, lengths and visibility are those of S, at the price of a live query.
+died by S is a prefix of the dead postings: N, df, lengths and visibility are those of S, at the price of a live query.
 Reading settles what was added since and uses scratch space of its own: one thread at a time.
 """
 
@@ -30,7 +30,7 @@ from recollect.projections.columns import (
 from recollect.projections.documents import Documents, NewRow
 from recollect.projections.lexical.analyzers import ANALYZERS, FOLLOWS_PYTHON, PYTHON_UNICODE
 from recollect.projections.lexical.bm25 import VARIANTS, Bm25, average_okapi_idf
-from recollect.projections.lexical.dead_postings import Graveyard
+from recollect.projections.lexical.dead_postings import DeadPostings
 from recollect.projections.lexical.forward import ForwardIndex
 from recollect.projections.lexical.frequencies import DocumentFrequencies
 from recollect.projections.lexical.matches import Admit, LexicalHits, Matches, TermMatch
@@ -95,8 +95,8 @@ class Lexical:
         self._forward = ForwardIndex(ANALYZERS[analyzer])
         self._postings = Postings(self._forward, block_tokens=block_tokens, fanout=fanout)
         self._frequencies = DocumentFrequencies(self._forward)
-        self._graveyard = Graveyard(self._forward)
-        self._graves = Postings(self._graveyard, block_tokens=block_tokens, fanout=fanout)
+        self._dead_postings = DeadPostings(self._forward)
+        self._graves = Postings(self._dead_postings, block_tokens=block_tokens, fanout=fanout)
         self._room = Room(0)
         self._last: tuple[tuple[str, int, Bm25], Matches] | None = None
 
@@ -147,7 +147,7 @@ class Lexical:
         """Count and total length of the rows alive at `at`."""
         self._bury()
         born, died = self._documents.rows_born(at), self._documents.rows_dead(at)
-        total_length = int(self._forward.offsets[born] - self._graveyard.offsets[died])
+        total_length = int(self._forward.offsets[born] - self._dead_postings.offsets[died])
         return CorpusStatistics(born - died, total_length)
 
     def search(self, query: str, *, at: int, bm25: Bm25, top: int, admit: Admit | None = None) -> LexicalHits:
@@ -261,12 +261,12 @@ class Lexical:
         return [ids[memory] for memory in self._documents.memory_of[rows].tolist()]
 
     def _bury(self) -> None:
-        """Bring the graveyard up to the latest death."""
+        """Bring the dead postings up to the latest death."""
         self._forward.settle()
-        fresh = self._documents.death_rows[self._graveyard.rows :]
+        fresh = self._documents.death_rows[self._dead_postings.rows :]
         if len(fresh):
-            self._graveyard.bury(fresh)
-            if self._graveyard.size >= self._graves.full_at:
+            self._dead_postings.bury(fresh)
+            if self._dead_postings.size >= self._graves.full_at:
                 self._graves.absorb()
 
     # --- checkpoints -----------------------------------------------------------------------------
@@ -291,8 +291,8 @@ class Lexical:
         self._forward.load(state)
         self._postings.load(state)
         self._frequencies = DocumentFrequencies(self._forward)
-        self._graveyard = Graveyard(self._forward)
-        self._graves = self._graves.over(self._graveyard)
+        self._dead_postings = DeadPostings(self._forward)
+        self._graves = self._graves.over(self._dead_postings)
         self._last = None
 
 

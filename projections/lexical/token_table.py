@@ -1,4 +1,4 @@
-"""Rows of tokens end to end, and where each begins: what the forward index and the graveyard have in common."""
+"""Rows of tokens end to end, and where each begins: what the forward index and the dead postings have in common."""
 
 from __future__ import annotations
 

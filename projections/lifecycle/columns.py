@@ -210,7 +210,7 @@ class LifecycleColumns:
 
     @cached_property
     def _verdicts_on_kind(self) -> tuple[FloatArray, FloatArray]:
-        return self._histories.verdicts.counts(self.kind, self.seq)
+        return self._histories.ratings.counts(self.kind, self.seq)
 
     @property
     def kind_helpful(self) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 from recollect.events.facts import Ingested, Verdict
 from recollect.projections.columns import Column, IntArray, Interner, State, state_array, state_bytes
 from recollect.projections.lifecycle.condition import Condition, Visibility
-from recollect.projections.lifecycle.ratings import Verdicts
+from recollect.projections.lifecycle.ratings import Ratings
 from recollect.projections.lifecycle.strength import Downscales
 from recollect.projections.lifecycle.traits import Traits
 from recollect.projections.lifecycle.usage import Feedback, Usage
@@ -25,7 +25,7 @@ class Histories:
         self.traits = Traits(self.strings)
         self.usage = Usage()
         self.feedback = Feedback()
-        self.verdicts = Verdicts()
+        self.ratings = Ratings()
         self.condition = Condition()
         self.visibility = Visibility()
         self.downscales = Downscales()
@@ -46,7 +46,7 @@ class Histories:
 
     def rated(self, memory: int, seq: int, verdict: Verdict) -> None:
         self.feedback.rated(memory, seq, verdict)
-        self.verdicts.rated(self.traits.kind(memory), seq, verdict)
+        self.ratings.rated(self.traits.kind(memory), seq, verdict)
 
     def seqs_of(self, memory: int) -> list[int]:
         """The seqs of all records of a memory, ascending."""
@@ -60,7 +60,7 @@ class Histories:
             **self.traits.dump(),
             **self.usage.dump(),
             **self.feedback.dump(),
-            **self.verdicts.dump(),
+            **self.ratings.dump(),
             **self.condition.dump(),
             **self.visibility.dump(),
             **self.downscales.dump("strength"),
@@ -72,7 +72,7 @@ class Histories:
         self.traits.load(state, self.strings)
         self.usage.load(state)
         self.feedback.load(state)
-        self.verdicts.load(state)
+        self.ratings.load(state)
         self.condition.load(state)
         self.visibility.load(state)
         self.downscales.load("strength", state)

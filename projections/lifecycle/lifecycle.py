@@ -68,7 +68,7 @@ from recollect.projections.lifecycle.condition import (
     SUPERSEDED,
 )
 from recollect.projections.lifecycle.histories import Histories
-from recollect.projections.lifecycle.recent_access import Touches, latest_touches
+from recollect.projections.lifecycle.recent_access import RecentAccess, recent_access
 from recollect.projections.lifecycle.state import LifecycleState
 from recollect.projections.lifecycle.states import States, changes
 from recollect.projections.string_sets import StringSets
@@ -256,9 +256,9 @@ class Lifecycle:
         """All values of one memory that existed at `seq`."""
         return lifecycle_state.state(self.at(np.array([memory], dtype=np.int64), seq))
 
-    def touches(self, seq: int, records: int) -> Touches:
+    def recent_access(self, seq: int, records: int) -> RecentAccess:
         """The memories last touched (born or accessed) by `seq`, latest first, from so many records."""
-        return latest_touches(self._histories, seq, records)
+        return recent_access(self._histories, seq, records)
 
     def most_accessed(self, seq: int, top: int) -> IntArray:
         """The `top` memories accessed most often by `seq`, most first, then who got there first."""

@@ -14,7 +14,7 @@ from recollect.projections.columns import FloatArray, Int32Array, State
 from recollect.projections.versions import Versions
 
 
-class Verdicts:
+class Ratings:
     def __init__(self) -> None:
         self.history = Versions([("helpful", "i"), ("unhelpful", "i")])
 

@@ -15,7 +15,7 @@ from recollect.projections.columns import IntArray
 from recollect.projections.lifecycle.histories import Histories
 
 
-class Touches(NamedTuple):
+class RecentAccess(NamedTuple):
     """Memories, each once, by the seq of their last touch, descending; `complete` if there are no others."""
 
     memories: IntArray
@@ -23,7 +23,7 @@ class Touches(NamedTuple):
     complete: bool
 
 
-def latest_touches(histories: Histories, seq: int, records: int) -> Touches:
+def recent_access(histories: Histories, seq: int, records: int) -> RecentAccess:
     """The memories of the last `records` births and accesses at or before `seq`.
 
     What was touched before the oldest record that was read may be missing, so only touches from there on
@@ -38,7 +38,7 @@ def latest_touches(histories: Histories, seq: int, records: int) -> Touches:
     seqs = np.concatenate((table["seq"], births.array[born_from:born_to])).astype(np.int64)
     unread = [accesses.seq(read_from - 1)] if read_from else []
     unread += [int(births[born_from - 1])] if born_from else []
-    return Touches(*_once(memories, seqs, after=max(unread, default=0)), complete=not unread)
+    return RecentAccess(*_once(memories, seqs, after=max(unread, default=0)), complete=not unread)
 
 
 def _once(memories: IntArray, seqs: IntArray, *, after: int) -> tuple[IntArray, IntArray]:

@@ -16,7 +16,7 @@ from recollect.projections.view import View
 from recollect.query.explain.trace import Trace
 from recollect.query.formula import Formula
 from recollect.query.portable_math import compared
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.ranking import rank, rank_around
 from recollect.query.sheet import KEPT, Order
 
@@ -48,7 +48,7 @@ class Case:
             self.question, _ = rank_around(question, view, formula, finite=False)
             self.trace = Trace(formula, self.memory)
             self.ranking = rank(self.question, view, formula, observe=self.trace, finite=False)
-        self.scene = Scene(self.question, view, formula.dials)
+        self.ctx = RankContext(self.question, view, formula.dials)
         self.sheet = self.ranking.sheet
         self.place = self.sheet.place(self.memory)
 

@@ -13,7 +13,7 @@ from recollect.query.channels import CHANNELS
 from recollect.query.explain.case import Case
 from recollect.query.explain.trace import Given
 from recollect.query.explanation import ChannelPart
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.stages.retrieve import Retrieve
 
 
@@ -31,7 +31,7 @@ def _part(case: Case, given: Given) -> ChannelPart:
         rank=int(given.rank) if found else None,
         value=given.value if found else _value(case, stage),
         found=given.found,
-        depth=stage.depth(case.scene),
+        depth=stage.depth(case.ctx),
         last=given.last if given.found else None,
         terms=_terms(case, stage) if stage.channel == "lexical" else (),
         source=_source(case) if stage.channel == "vector" else None,
@@ -41,18 +41,18 @@ def _part(case: Case, given: Given) -> ChannelPart:
 
 def _value(case: Case, stage: Retrieve) -> float | None:
     """The value of a memory that the channel did not give, from the question or a recorded rewriting of it."""
-    own = _value_in(case.scene, case.row, stage)
+    own = _value_in(case.ctx, case.row, stage)
     found = [] if own is None else [own]
     expanded, expansions = stage.expanded, case.question.effects.expansions
-    if expanded and expansions and case.scene.dial(expanded.dial) > 0.0:
-        scenes = (case.scene.asking(e.text, e.vector) for e in expansions[: expanded.first])
-        others = (_value_in(scene, case.row, stage) for scene in scenes)
+    if expanded and expansions and case.ctx.dial(expanded.dial) > 0.0:
+        contexts = (case.ctx.asking(e.text, e.vector) for e in expansions[: expanded.first])
+        others = (_value_in(ctx, case.row, stage) for ctx in contexts)
         found += [value * expanded.discount for value in others if value is not None]
     return max(found, default=None)
 
 
-def _value_in(scene: Scene, row: int, stage: Retrieve) -> float | None:
-    rows, view, question = np.array([row], dtype=np.int32), scene.view, scene.question
+def _value_in(ctx: RankContext, row: int, stage: Retrieve) -> float | None:
+    rows, view, question = np.array([row], dtype=np.int32), ctx.view, ctx.question
     if stage.channel == "lexical":
         scores = view.lexical(stage.analyzer).score_rows(question.text, rows, at=view.seq, bm25=stage.bm25)
         return float(scores[0]) or None
@@ -61,7 +61,7 @@ def _value_in(scene: Scene, row: int, stage: Retrieve) -> float | None:
             return None
         return float(view.vectors.cosines(from_bytes(question.vector), rows, at=view.seq)[0])
     whole = view.documents.rows_born(view.seq)
-    found, values = CHANNELS[stage.channel](scene, whole, stage.bm25, stage.analyzer)
+    found, values = CHANNELS[stage.channel](ctx, whole, stage.bm25, stage.analyzer)
     own = values[found == row]
     return float(own[0]) if len(own) else None
 

@@ -1,7 +1,7 @@
 """The smallest change of one number that would have lifted a memory above its neighbour.
 
 The neighbour of a hit is the one above it, that of a memory below the k asked for is the last hit. Every number
-that the stages read of the memory, and every weight, is turned until the memory passes (`turning`); the
+that the stages read of the memory, and every weight, is turned until the memory passes (`flip_point`); the
 smallest change relative to the current value is the answer. It counts only if the order that it makes has the
 memory above its neighbour; a weight moves every candidate, so for one that order is ranked again.
 """
@@ -17,7 +17,7 @@ import msgspec
 from recollect.events.facts import Question
 from recollect.projections.rounding import round12
 from recollect.query.explain.case import Case
-from recollect.query.explain.flip_point import Knob, Turn, nearest
+from recollect.query.explain.flip_point import Knob, Rescoring, nearest
 from recollect.query.explain.ranges import UNBOUNDED, Range, range_of
 from recollect.query.explanation import Counterfactual
 from recollect.query.formula import Formula
@@ -37,11 +37,11 @@ def counterfactual(case: Case) -> Counterfactual | None:
     if not case.position or case.sheet.order:
         return None
     rival = min(case.position, case.question.k) - 1
-    turn = Turn(case, rival)
-    needed = ((knob, nearest(knob, turn)) for knob in _knobs(case))
+    rescoring = Rescoring(case, rival)
+    needed = ((knob, nearest(knob, rescoring)) for knob in _knobs(case))
     found = [(knob, value) for knob, value in needed if value is not None]
     for knob, value in sorted(found, key=lambda pair: _size(*pair)):
-        score = turn.scores(knob, value)[0]
+        score = rescoring.scores(knob, value)[0]
         if _lifts(case, score, rival) if knob.kind == "factor" else _holds(case, knob, value, rival):
             return Counterfactual(
                 kind=knob.kind,
@@ -60,7 +60,7 @@ def _lifts(case: Case, score: float, rival: int) -> bool:
     sheet = copy(case.sheet)
     sheet.score = case.sheet.score.copy()
     sheet.score[case.place] = score
-    order = best_first(sheet, case.scene)
+    order = best_first(sheet, case.ctx)
     return order.index(case.place) < order.index(case.ranking.order[rival])
 
 

@@ -103,7 +103,7 @@ def _state(case: Case, number: int, came: float) -> State:
 def _why_left_out(case: Case, stage: AnyStage) -> State:
     if not stage.enabled:
         return "disabled"
-    return "left out by a dial" if case.scene.dial(stage.when) == 0.0 else "jumped over"
+    return "left out by a dial" if case.ctx.dial(stage.when) == 0.0 else "jumped over"
 
 
 def _part(

@@ -45,7 +45,7 @@ class Knob(NamedTuple):
         return value if self.kind == "factor" else self.parameter * (value / self.current)
 
 
-class Turn:
+class Rescoring:
     """The scores of the memory and of its rival with one number changed."""
 
     def __init__(self, case: Case, rival: int) -> None:
@@ -79,51 +79,51 @@ class Turn:
         return score
 
 
-def nearest(knob: Knob, turn: Turn) -> float | None:
+def nearest(knob: Knob, rescoring: Rescoring) -> float | None:
     """The value nearest to the current one with which the memory passes; None if there is none in reach."""
     if knob.name.endswith(".rank"):
-        return _better_rank(knob, turn)
+        return _better_rank(knob, rescoring)
     if math.isnan(knob.current):
         return None
     reach = _REACH * max(abs(knob.current), _SMALLEST)
     low, high = max(knob.current - reach, knob.range[0]), min(knob.current + reach, knob.range[1])
-    ends = [end for end in (low, high) if end != knob.current and turn.lead(knob, end) > 0.0]
-    found = [_turning_point(knob, turn, end) for end in ends]
+    ends = [end for end in (low, high) if end != knob.current and rescoring.lead(knob, end) > 0.0]
+    found = [_flip_point(knob, rescoring, end) for end in ends]
     return min(found, key=lambda value: abs(value - knob.current), default=None)
 
 
-def _better_rank(knob: Knob, turn: Turn) -> float | None:
+def _better_rank(knob: Knob, rescoring: Rescoring) -> float | None:
     """The worst rank above the current one that would do; ranks are whole numbers."""
     low, high = 1, _RANK_MAX if math.isnan(knob.current) else int(knob.current) - 1
-    if high < low or not turn.lead(knob, float(low)) > 0.0:
+    if high < low or not rescoring.lead(knob, float(low)) > 0.0:
         return None
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if turn.lead(knob, float(middle)) > 0.0 else (low, middle - 1)
+        low, high = (middle, high) if rescoring.lead(knob, float(middle)) > 0.0 else (low, middle - 1)
     return float(low)
 
 
-def _turning_point(knob: Knob, turn: Turn, enough: float) -> float:
+def _flip_point(knob: Knob, rescoring: Rescoring, enough: float) -> float:
     """Between the current value, which does not pass, and one that does."""
-    guess = _on_the_line(knob, turn, enough)
+    guess = _on_the_line(knob, rescoring, enough)
     still = knob.current
     if guess is not None:
         nudge = math.copysign(_PRECISION * 8.0 * max(abs(guess), abs(knob.current)), enough - knob.current)
         point = min(guess + nudge, enough) if nudge > 0.0 else max(guess + nudge, enough)
-        if turn.lead(knob, point) > 0.0 >= turn.lead(knob, guess - nudge):
+        if rescoring.lead(knob, point) > 0.0 >= rescoring.lead(knob, guess - nudge):
             return point
     for _ in range(_HALVINGS):
         middle = still + (enough - still) / 2.0
         if abs(enough - still) <= _PRECISION * max(abs(enough), abs(still)):
             break
-        still, enough = (still, middle) if turn.lead(knob, middle) > 0.0 else (middle, enough)
+        still, enough = (still, middle) if rescoring.lead(knob, middle) > 0.0 else (middle, enough)
     return enough
 
 
-def _on_the_line(knob: Knob, turn: Turn, enough: float) -> float | None:
+def _on_the_line(knob: Knob, rescoring: Rescoring, enough: float) -> float | None:
     """Where the lead would be 0 if it grew evenly from the current value on."""
-    own, rival = turn.scores(knob, knob.current)
-    far_own, far_rival = turn.scores(knob, enough)
+    own, rival = rescoring.scores(knob, knob.current)
+    far_own, far_rival = rescoring.scores(knob, enough)
     rise = (far_own - far_rival) - (own - rival)
     if not (math.isfinite(rise) and rise > 0.0):
         return None

@@ -14,7 +14,7 @@ from recollect.projections.view import View
 from recollect.query.explain.case import Case
 from recollect.query.formula_check import read_by
 from recollect.query.inputs import INPUTS
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.stages.exclude import Exclude
 from recollect.query.stages.look_up import LookUp
 from recollect.query.stages.overlap import Overlap
@@ -58,7 +58,7 @@ def _inputs(case: Case) -> list[str]:
 def _seqs(case: Case, name: str) -> tuple[int, ...]:
     """The events behind one input; what is read as of an earlier seq comes from the event there as well."""
     seen: _Columns = []
-    INPUTS[name](case.sheet, Scene(case.question, _WatchedView(case.view, seen), case.formula.dials))
+    INPUTS[name](case.sheet, RankContext(case.question, _WatchedView(case.view, seen), case.formula.dials))
     seqs: set[int] = set()
     for column, seq in seen:
         events = case.view.lifecycle.provenance(case.memory, seq)

@@ -13,7 +13,7 @@ import numpy as np
 from recollect.query.catalogue import inputs_of
 from recollect.query.formula import Formula
 from recollect.query.inputs import read
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.abstain import Abstain
 from recollect.query.stages.any_stage import AnyStage
@@ -53,14 +53,14 @@ class Trace:
         self.moments: dict[int, Moment] = {}
         self.given: list[Given] = []
 
-    def __call__(self, number: int, sheet: Sheet, scene: Scene) -> None:
+    def __call__(self, number: int, sheet: Sheet, ctx: RankContext) -> None:
         stage, place = self._formula.stages[number], sheet.place(self._memory)
         columns: dict[str, float] = {}
         inputs: dict[str, float] = {}
         if place >= 0:
             values = {name: float(column[place]) for name, column in sheet.columns.items()}
             columns = {name: value for name, value in values.items() if not math.isnan(value)}
-            inputs = {name: float(read(name, sheet, scene)[place]) for name in looks_at(stage)}
+            inputs = {name: float(read(name, sheet, ctx)[place]) for name in looks_at(stage)}
         self.moments[number] = Moment(len(sheet), columns, inputs)
         if isinstance(stage, Retrieve):
             self.given.append(self._retrieved(number, stage, sheet, place))

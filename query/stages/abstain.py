@@ -11,7 +11,7 @@ import numpy as np
 from recollect.projections.columns import BoolArray, FloatArray
 from recollect.query.bounds import Count, NonNegative, Share
 from recollect.query.inputs import read
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 
@@ -61,30 +61,30 @@ class Abstain(Stage, frozen=True, kw_only=True, tag="abstain"):
             f"{minimum:g}" if not dial else dial if minimum == 1.0 else f"{minimum:g} × {dial}"
         )
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        verdict = self._judge(sheet, scene, 1.0, 1.0)
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        verdict = self._judge(sheet, ctx, 1.0, 1.0)
         if self.retry is not None:
-            verdict = self._reconsider(sheet, scene, verdict, self.retry)
+            verdict = self._reconsider(sheet, ctx, verdict, self.retry)
         sheet.drop(verdict.low, had=sheet.score, needed=verdict.floor)
         sheet.drop(verdict.far, had=verdict.had, needed=verdict.needed)
 
-    def _judge(self, sheet: Sheet, scene: Scene, relax: float, relax_score: float) -> _Verdict:
-        floor = np.full(len(sheet), self.min_score * scene.dial(self.dials.get("score", "")) * relax_score)
+    def _judge(self, sheet: Sheet, ctx: RankContext, relax: float, relax_score: float) -> _Verdict:
+        floor = np.full(len(sheet), self.min_score * ctx.dial(self.dials.get("score", "")) * relax_score)
         enough: BoolArray = np.full(len(sheet), not self.any_of, dtype=np.bool_)
         had, needed = np.full(len(sheet), np.nan), np.full(len(sheet), np.nan)
         for name, minimum in sorted(self.any_of.items()):
-            limit = minimum * scene.dial(self.dials.get(name, "")) * relax
-            values = read(name, sheet, scene)
+            limit = minimum * ctx.dial(self.dials.get(name, "")) * relax
+            values = read(name, sheet, ctx)
             enough |= values >= limit
             closer = np.isnan(had) | (values - limit > had - needed)
             had, needed = np.where(closer, values, had), np.where(closer, limit, needed)
         return _Verdict(sheet.score < floor, floor, ~enough, had, needed)
 
-    def _reconsider(self, sheet: Sheet, scene: Scene, first: _Verdict, retry: Retry) -> _Verdict:
+    def _reconsider(self, sheet: Sheet, ctx: RankContext, first: _Verdict, retry: Retry) -> _Verdict:
         before = _confidence(sheet, first, retry.over)
         if before is None or before >= retry.below:
             return first
-        second = self._judge(sheet, scene, retry.relax, retry.relax_score)
+        second = self._judge(sheet, ctx, retry.relax, retry.relax_score)
         after = _confidence(sheet, second, retry.over) or 0.0
         better = after > before and after >= retry.accept
         sheet.facts["retry"] = "relaxed" if better else "no better"

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from recollect.projections.columns import distinct
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 
@@ -21,9 +21,9 @@ class Admit(Stage, frozen=True, kw_only=True, tag="admit"):
     def title(self) -> str:
         return f"admit neighbours in the {self.beside}"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        before, after = scene.view.conversations.neighbours(sheet.memories[sheet.kept])
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        before, after = ctx.view.conversations.neighbours(sheet.memories[sheet.kept])
         beside = distinct(np.concatenate((before, after)))
         beside = beside[beside >= 0]
-        able, rows = scene.reachable(beside)
+        able, rows = ctx.reachable(beside)
         sheet.admit(beside[able].astype(np.int32), rows[able])

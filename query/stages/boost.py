@@ -7,7 +7,7 @@ import numpy as np
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import Finite, NonNegative
 from recollect.query.inputs import read
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Reads, Sheet
 from recollect.query.stages.stage import ScoringStage
 
@@ -26,8 +26,8 @@ class Boost(ScoringStage, frozen=True, kw_only=True, tag="boost"):
     def title(self) -> str:
         return "boost by " + ", ".join(f"{amount:+g} {name}" for name, amount in sorted(self.amounts.items()))
 
-    def reads(self, sheet: Sheet, scene: Scene) -> Reads:
-        columns = {name: read(name, sheet, scene) for name in sorted(self.amounts)}
+    def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
+        columns = {name: read(name, sheet, ctx) for name in sorted(self.amounts)}
         return {name: np.where(np.isnan(values), 0.0, values) for name, values in columns.items()}
 
     def combine(self, before: FloatArray, reads: Reads) -> FloatArray:

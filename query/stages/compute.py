@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.factor_stage import FactorStage
 
@@ -20,5 +20,5 @@ class Compute(FactorStage, frozen=True, kw_only=True, tag="compute"):
     def title(self) -> str:
         return f"compute {self.name} ({self.factor})" if self.name else f"compute {self.factor}"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        self.values(sheet, scene)
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        self.values(sheet, ctx)

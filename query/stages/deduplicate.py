@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from recollect.query.bounds import Count, Share
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.ordering import best_first
 from recollect.query.stages.stage import Stage
@@ -32,16 +32,16 @@ class Deduplicate(Stage, frozen=True, kw_only=True, tag="deduplicate"):
         how = f"cosine ≥ {self.threshold:g}" if self.by == "vector" else f"first {self.characters} characters"
         return f"deduplicate by {how}"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        order = best_first(sheet, scene)[: self.among or None]
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        order = best_first(sheet, ctx)[: self.among or None]
         losers = np.zeros(len(sheet), dtype=np.bool_)
         likeness = np.full(len(sheet), np.nan)
         starts: dict[int, str] = {}
         stay: list[int] = []
         for place in order:
-            if not self.among and len(stay) == scene.question.k:
+            if not self.among and len(stay) == ctx.question.k:
                 break
-            alike = max((self._alike(sheet, scene, starts, place, other) for other in stay), default=0.0)
+            alike = max((self._alike(sheet, ctx, starts, place, other) for other in stay), default=0.0)
             likeness[place] = alike
             if alike >= self._limit:
                 losers[place] = True
@@ -54,11 +54,11 @@ class Deduplicate(Stage, frozen=True, kw_only=True, tag="deduplicate"):
     def _limit(self) -> float:
         return self.threshold if self.by == "vector" else 1.0
 
-    def _alike(self, sheet: Sheet, scene: Scene, starts: dict[int, str], a: int, b: int) -> float:
+    def _alike(self, sheet: Sheet, ctx: RankContext, starts: dict[int, str], a: int, b: int) -> float:
         if self.by == "vector":
-            return scene.view.vectors.similarity(int(sheet.rows[a]), int(sheet.rows[b])) or 0.0
+            return ctx.view.vectors.similarity(int(sheet.rows[a]), int(sheet.rows[b])) or 0.0
         for place in (a, b):
             if place not in starts:
-                text = normal_form(scene, int(sheet.rows[place]), self.analyzer)
+                text = normal_form(ctx, int(sheet.rows[place]), self.analyzer)
                 starts[place] = text[: self.characters]
         return float(starts[a] == starts[b] != "")

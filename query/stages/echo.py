@@ -6,7 +6,7 @@ import numpy as np
 
 from recollect.projections.columns import FloatArray, Int32Array
 from recollect.query.bounds import NonNegative
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Reads, Sheet
 from recollect.query.stages.stage import ScoringStage
 
@@ -24,8 +24,8 @@ class Echo(ScoringStage, frozen=True, kw_only=True, tag="echo"):
     def title(self) -> str:
         return f"echo {self.share:g} of the better neighbour"
 
-    def reads(self, sheet: Sheet, scene: Scene) -> Reads:
-        before, after = scene.view.conversations.neighbours(sheet.memories)
+    def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
+        before, after = ctx.view.conversations.neighbours(sheet.memories)
         return {"neighbour": np.maximum(_scores(sheet, before), _scores(sheet, after))}
 
     def combine(self, before: FloatArray, reads: Reads) -> FloatArray:

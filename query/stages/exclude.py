@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 
@@ -18,9 +18,9 @@ class Exclude(Stage, frozen=True, kw_only=True, tag="exclude"):
     def title(self) -> str:
         return f"exclude {', '.join(self.kinds)}"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        unwanted = {kind.lower() for kind in self.kinds} - {k.lower() for k in scene.question.filters.kinds}
-        columns = scene.lifecycle(sheet)
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        unwanted = {kind.lower() for kind in self.kinds} - {k.lower() for k in ctx.question.filters.kinds}
+        columns = ctx.lifecycle(sheet)
         kinds, places = np.unique(columns.kind, return_inverse=True)
         refused = [(kind or "").lower() in unwanted for kind in columns.texts(kinds)]
         losers = np.array(refused, dtype=np.bool_)[places]

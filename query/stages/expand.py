@@ -9,7 +9,7 @@ import numpy as np
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import Count, NonNegative, Share
 from recollect.query.linked import admit_linked
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Reads, Sheet
 from recollect.query.stages.ordering import best_first
 from recollect.query.stages.stage import ScoringStage
@@ -40,28 +40,28 @@ class Expand(ScoringStage, frozen=True, kw_only=True, tag="expand"):
     def title(self) -> str:
         return f"expand {self.hops} hops along edges"
 
-    def depth(self, scene: Scene) -> int:
+    def depth(self, ctx: RankContext) -> int:
         """How many hops this question takes."""
-        asked = scene.question.context.depth
+        asked = ctx.question.context.depth
         return self.hops if asked is None or self.hops_max is None else min(max(asked, 1), self.hops_max)
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
         if self.decay > 0.0:
-            self._follow_the_best(sheet, scene)
+            self._follow_the_best(sheet, ctx)
         else:
             admit_linked(
-                sheet, scene, sheet.memories[sheet.kept][: self.seeds],
-                hops=self.depth(scene), reach=self.reach, direction=self.direction, min_weight=self.min_weight,
+                sheet, ctx, sheet.memories[sheet.kept][: self.seeds],
+                hops=self.depth(ctx), reach=self.reach, direction=self.direction, min_weight=self.min_weight,
             )  # fmt: skip
 
-    def _follow_the_best(self, sheet: Sheet, scene: Scene) -> None:
+    def _follow_the_best(self, sheet: Sheet, ctx: RankContext) -> None:
         """Each seed's neighbourhood at a share of the seed's score; the largest share counts."""
         shares: dict[int, float] = {}
-        scale = scene.dial(self.dial)
-        for seed in best_first(sheet, scene)[: self.seeds]:
-            for step in scene.view.graph.expand(
-                [int(sheet.memories[seed])], scene.view.seq, self.depth(scene),
-                direction=self.direction, min_weight=self.min_weight, admit=lambda found: scene.reachable(found)[0],
+        scale = ctx.dial(self.dial)
+        for seed in best_first(sheet, ctx)[: self.seeds]:
+            for step in ctx.view.graph.expand(
+                [int(sheet.memories[seed])], ctx.view.seq, self.depth(ctx),
+                direction=self.direction, min_weight=self.min_weight, admit=lambda found: ctx.reachable(found)[0],
             ):  # fmt: skip
                 share = float(sheet.score[seed])
                 for _ in range(step.hop):
@@ -71,7 +71,7 @@ class Expand(ScoringStage, frozen=True, kw_only=True, tag="expand"):
                 if share > shares.get(step.memory, 0.0) and not (new and share < self.min_score):
                     shares[step.memory] = share
         memories = np.array(list(shares), dtype=np.int32)
-        places = sheet.admit(memories, scene.reachable(memories)[1])
+        places = sheet.admit(memories, ctx.reachable(memories)[1])
         sheet.write("graph", places, np.array(list(shares.values()), dtype=np.float64))
         reads = {"graph": np.where(sheet.kept, sheet.column("graph"), np.nan)}
         sheet.step(reads, self.combine(sheet.score, reads))

@@ -6,7 +6,7 @@ import numpy as np
 
 from recollect.query.bounds import Finite
 from recollect.query.inputs import read
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 
@@ -28,8 +28,8 @@ class Filter(Stage, frozen=True, kw_only=True, tag="filter"):
         high = "" if self.max is None else f" ≤ {self.max:g}"
         return f"filter {low}{self.by}{high}"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        values = read(self.by, sheet, scene)
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        values = read(self.by, sheet, ctx)
         if self.min is not None:
             sheet.drop(values < self.min, had=values, needed=np.full(len(sheet), self.min))
         if self.max is not None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import NonNegative, Positive
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Reads, Sheet
 from recollect.query.stages.stage import ScoringStage
 
@@ -32,12 +32,12 @@ class Fuse(ScoringStage, frozen=True, kw_only=True, tag="fuse"):
     def title(self) -> str:
         return f"fuse {' + '.join(self.channels)} (rrf, k={self.k:g})"
 
-    def reads(self, sheet: Sheet, scene: Scene) -> Reads:
+    def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
         found: Reads = {}
         total = np.zeros(len(sheet))
         for channel in self.channels:
             ranks = np.where(sheet.kept, sheet.column(f"{channel}.rank"), np.nan)
-            weight = self.weights.get(channel, 1.0) * scene.dial(self.dials.get(channel, ""))
+            weight = self.weights.get(channel, 1.0) * ctx.dial(self.dials.get(channel, ""))
             found[f"{channel}.rank"] = ranks
             found[f"{channel}.weight"] = np.full(len(sheet), weight)
             if self.per_channel:

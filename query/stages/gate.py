@@ -8,7 +8,7 @@ from recollect.events.grid import cosine_of, from_bytes
 from recollect.projections.columns import FloatArray
 from recollect.projections.rounding import round12
 from recollect.query.bounds import Share
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Reads, Sheet
 from recollect.query.stages.stage import ScoringStage
 
@@ -29,16 +29,16 @@ class Gate(ScoringStage, frozen=True, kw_only=True, tag="gate"):
     def title(self) -> str:
         return f"gate: keep the previous answer above cosine {self.threshold:g}"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        previous, vector = scene.question.effects.previous, scene.question.vector
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        previous, vector = ctx.question.effects.previous, ctx.question.vector
         if previous is None or vector is None or len(vector) != len(previous.vector):
             return
         if round12(cosine_of(from_bytes(vector), from_bytes(previous.vector))) <= self.threshold:
             return
-        find = scene.view.documents.ids.find
+        find = ctx.view.documents.ids.find
         known = {find(id_): score for id_, score in zip(previous.ids, previous.scores, strict=True)}
         memories = np.array([memory for memory in known if memory >= 0], dtype=np.int32)
-        able, rows = scene.reachable(memories)
+        able, rows = ctx.reachable(memories)
         if not able.any():
             return
         sheet.admit(memories[able], rows[able])

@@ -6,7 +6,7 @@ import numpy as np
 
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import Count, NonNegative
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Reads, Sheet
 from recollect.query.stages.stage import ScoringStage
 
@@ -25,8 +25,8 @@ class Gather(ScoringStage, frozen=True, kw_only=True, tag="gather"):
     def title(self) -> str:
         return f"gather {self.share:g} of the session's best {self.best}"
 
-    def reads(self, sheet: Sheet, scene: Scene) -> Reads:
-        sessions = scene.view.conversations.of(sheet.memories)
+    def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
+        sessions = ctx.view.conversations.of(sheet.memories)
         level = np.zeros(len(sheet))
         scores = np.where(sheet.scored, sheet.score, 0.0)
         order = np.lexsort((-scores, sessions))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.projections.lexical.analyzers import ANALYZERS
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 
@@ -28,9 +28,9 @@ class Labels(Stage, frozen=True, kw_only=True, tag="labels"):
     def title(self) -> str:
         return "see which memories stand under a label that the question names"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        lexical = scene.view.lexical(self.analyzer)
-        asked = set(ANALYZERS[self.analyzer](scene.question.text))
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        lexical = ctx.view.lexical(self.analyzer)
+        asked = set(ANALYZERS[self.analyzer](ctx.question.text))
         first = lexical.first_terms(sheet.rows)
         named = sorted({term for term in first if term in asked})
         held = lexical.holding(sheet.rows, [(term,) for term in named]) & sheet.kept[:, None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.projections.lexical.analyzers import ANALYZERS
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 
@@ -23,7 +23,7 @@ class Leads(Stage, frozen=True, kw_only=True, tag="leads"):
     def title(self) -> str:
         return "see which memories begin with a word of the question"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        asked = set(ANALYZERS[self.analyzer](scene.question.text))
-        first = scene.view.lexical(self.analyzer).first_terms(sheet.rows)
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        asked = set(ANALYZERS[self.analyzer](ctx.question.text))
+        first = ctx.view.lexical(self.analyzer).first_terms(sheet.rows)
         sheet.columns[self.name] = np.array([float(term in asked) for term in first])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.query.bounds import Finite
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 
@@ -24,8 +24,8 @@ class LookUp(Stage, frozen=True, kw_only=True, tag="look-up"):
     def title(self) -> str:
         return f"look up {self.name} by kind"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        columns = scene.lifecycle(sheet)
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        columns = ctx.lifecycle(sheet)
         listed = {kind.lower(): value for kind, value in self.table.items()}
         kinds, places = np.unique(columns.kind, return_inverse=True)
         found = [listed.get((kind or "").lower(), self.default) for kind in columns.texts(kinds)]

@@ -9,7 +9,7 @@ import numpy as np
 from recollect.events.grid import from_bytes
 from recollect.projections.columns import FloatArray
 from recollect.projections.lexical.analyzers import ANALYZERS
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.lexical_stage import LexicalStage
 from recollect.query.surroundings import names_of
@@ -28,18 +28,18 @@ class Measure(LexicalStage, frozen=True, kw_only=True, tag="measure"):
     def title(self) -> str:
         return f"measure {self.name or self.channel}"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        question, seq = scene.question, scene.view.seq
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        question, seq = ctx.question, ctx.view.seq
         values = np.full(len(sheet), np.nan)
         if self.channel == "lexical":
-            scores = scene.view.lexical(self.analyzer).score_rows(
+            scores = ctx.view.lexical(self.analyzer).score_rows(
                 question.text, sheet.rows, at=seq, bm25=self.bm25
             )
             values = np.where(scores > 0.0, scores, np.nan)
         elif self.channel == "context":
-            values = self._names_held(sheet, scene)
+            values = self._names_held(sheet, ctx)
         elif question.vector is not None:
-            vectors = scene.view.vectors
+            vectors = ctx.view.vectors
             kept = np.flatnonzero(sheet.kept)
             rows = sheet.rows[kept]
             able = vectors.comparable(rows, at=seq)
@@ -47,11 +47,11 @@ class Measure(LexicalStage, frozen=True, kw_only=True, tag="measure"):
             values[kept] = np.where(able, cosines, np.nan)
         sheet.columns[self.name or self.channel] = values
 
-    def _names_held(self, sheet: Sheet, scene: Scene) -> FloatArray:
-        phrases = [" ".join(ANALYZERS[self.analyzer](name)) for name in names_of(scene.question.context)]
+    def _names_held(self, sheet: Sheet, ctx: RankContext) -> FloatArray:
+        phrases = [" ".join(ANALYZERS[self.analyzer](name)) for name in names_of(ctx.question.context)]
         wanted = [f" {phrase} " for phrase in dict.fromkeys(phrases) if phrase]
         held = np.zeros(len(sheet))
         for place, row in enumerate(sheet.rows.tolist() if wanted else ()):
-            text = f" {normal_form(scene, row, self.analyzer)} "
+            text = f" {normal_form(ctx, row, self.analyzer)} "
             held[place] = sum(phrase in text for phrase in wanted)
         return held

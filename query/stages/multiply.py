@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.projections.columns import FloatArray
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Reads, Sheet
 from recollect.query.stages.factor_stage import FactorStage
 
@@ -15,8 +15,8 @@ class Multiply(FactorStage, frozen=True, kw_only=True, tag="multiply"):
     def title(self) -> str:
         return f"multiply by {self.factor}"
 
-    def reads(self, sheet: Sheet, scene: Scene) -> Reads:
-        return {self.column: self.values(sheet, scene)}
+    def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
+        return {self.column: self.values(sheet, ctx)}
 
     def combine(self, before: FloatArray, reads: Reads) -> FloatArray:
         return before * reads[self.column]

@@ -9,7 +9,7 @@ import numpy as np
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import Finite
 from recollect.query.inputs import read
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Reads, Sheet
 from recollect.query.stages.stage import ScoringStage
 
@@ -31,8 +31,8 @@ class Normalise(ScoringStage, frozen=True, kw_only=True, tag="normalise"):
     def title(self) -> str:
         return f"normalise {self.column} ({self.method})"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        values = np.where(sheet.kept, read(self.column, sheet, scene), np.nan)
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        values = np.where(sheet.kept, read(self.column, sheet, ctx), np.nan)
         reads: Reads = {
             "value": values,
             "min": np.full(len(sheet), float(np.nanmin(values, initial=np.inf))),

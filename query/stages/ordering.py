@@ -10,17 +10,17 @@ import numpy as np
 from recollect.projections.rounding import round12_array
 from recollect.query.derivation import below_sources
 from recollect.query.portable_math import compared
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 
 
-def best_first(sheet: Sheet, scene: Scene) -> list[int]:
+def best_first(sheet: Sheet, ctx: RankContext) -> list[int]:
     """The places of all candidates that are kept and scored, best first."""
-    return below_sources(_by_score(sheet, scene), sheet, scene)
+    return below_sources(_by_score(sheet, ctx), sheet, ctx)
 
 
-def _by_score(sheet: Sheet, scene: Scene) -> list[int]:
-    ids = scene.view.documents.ids.values
+def _by_score(sheet: Sheet, ctx: RankContext) -> list[int]:
+    ids = ctx.view.documents.ids.values
     places = np.flatnonzero(sheet.scored)
     names = [ids[memory] for memory in sheet.memories[places].tolist()]
     by_id = [

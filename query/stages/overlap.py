@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 from recollect.query.text.stems import family
@@ -28,14 +28,14 @@ class Overlap(Stage, frozen=True, kw_only=True, tag="overlap"):
     def title(self) -> str:
         return "overlap with the question's words"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        words = words_of(scene.question.text, self.analyzer)
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        words = words_of(ctx.question.text, self.analyzer)
         families = list(dict.fromkeys(family(word, self.suffixes) for word in words))
         fresh = np.flatnonzero(np.isnan(sheet.column("word_overlap"))).astype(np.int32)
-        held = scene.view.lexical(self.analyzer).holding(sheet.rows[fresh], families)
+        held = ctx.view.lexical(self.analyzer).holding(sheet.rows[fresh], families)
         count = float(len(families) or 1)
         sheet.write("word_ratio", fresh, held.sum(axis=1) / count)
-        columns = scene.lifecycle(sheet)
+        columns = ctx.lifecycle(sheet)
         for place, tags in enumerate(columns.members(columns.tags[fresh])):
             if tags:
                 tagged = _words_of_tags(tags, self.analyzer)

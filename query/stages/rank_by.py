@@ -10,7 +10,7 @@ from recollect.projections.columns import FloatArray
 from recollect.query.bounds import Count
 from recollect.query.inputs import read
 from recollect.query.portable_math import compared
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 
@@ -32,9 +32,9 @@ class RankBy(Stage, frozen=True, kw_only=True, tag="rank"):
     def title(self) -> str:
         return f"rank by {self.by} ({self.ties})"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        values = np.where(sheet.kept, read(self.by, sheet, scene), np.nan)
-        ids = scene.view.documents.ids.values
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        values = np.where(sheet.kept, read(self.by, sheet, ctx), np.nan)
+        ids = ctx.view.documents.ids.values
         sign = 1.0 if self.ascending else -1.0
         order = sorted(
             (sign * compared(value), ids[memory], place)
@@ -43,7 +43,7 @@ class RankBy(Stage, frozen=True, kw_only=True, tag="rank"):
             )
             if value == value  # noqa: PLR0124 (NaN: no value, no rank)
         )
-        order = order if self.per_hit is None else order[: self.per_hit * scene.question.k]
+        order = order if self.per_hit is None else order[: self.per_hit * ctx.question.k]
         sheet.columns[f"{self.name or self.by}.rank"] = self._ranks(order, len(sheet))
 
     def _ranks(self, order: list[tuple[float, str, int]], size: int) -> FloatArray:

@@ -6,7 +6,7 @@ import numpy as np
 
 from recollect.projections.columns import FloatArray, Int32Array
 from recollect.query.bounds import NonNegative
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Reads, Sheet
 from recollect.query.stages.stage import ScoringStage
 
@@ -26,8 +26,8 @@ class Reply(ScoringStage, frozen=True, kw_only=True, tag="reply"):
     def title(self) -> str:
         return f"reply ({self.before:g} of the one before, {self.after:g} of the one after)"
 
-    def reads(self, sheet: Sheet, scene: Scene) -> Reads:
-        before, after = scene.view.conversations.neighbours(sheet.memories)
+    def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
+        before, after = ctx.view.conversations.neighbours(sheet.memories)
         return {"before": _scores_of(sheet, before), "after": _scores_of(sheet, after)}
 
     def combine(self, before: FloatArray, reads: Reads) -> FloatArray:

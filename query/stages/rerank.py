@@ -6,7 +6,7 @@ import numpy as np
 
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import Count, NonNegative
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Reads, Sheet
 from recollect.query.stages.ordering import best_first
 from recollect.query.stages.stage import ScoringStage
@@ -31,13 +31,13 @@ class Rerank(ScoringStage, frozen=True, kw_only=True, tag="rerank"):
     def title(self) -> str:
         return f"rerank the best {self.top}"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        order = best_first(sheet, scene)[: self.top]
-        effect = scene.question.effects.reranked
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        order = best_first(sheet, ctx)[: self.top]
+        effect = ctx.question.effects.reranked
         if effect is None:
             sheet.wanted = tuple(order)
             return
-        ids = scene.view.documents.ids.values
+        ids = ctx.view.documents.ids.values
         raw = np.full(len(sheet), np.nan)
         weight = np.zeros(len(sheet))
         for position, place in enumerate(order, 1):

@@ -6,7 +6,7 @@ import numpy as np
 
 from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.query.bounds import Count, Share
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 from recollect.query.words import normal_form
@@ -28,16 +28,16 @@ class Resemble(Stage, frozen=True, kw_only=True, tag="resemble"):
     def title(self) -> str:
         return f"resemble by trigrams (from {self.min:g})"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        wanted = self._trigrams(" ".join(ANALYZERS[self.analyzer](scene.question.text)))
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        wanted = self._trigrams(" ".join(ANALYZERS[self.analyzer](ctx.question.text)))
         values = np.full(len(sheet), np.nan)
         if len(wanted) >= self.trigrams_min:
             for place in np.flatnonzero(sheet.kept).tolist():
-                values[place] = self._likeness(scene, int(sheet.rows[place]), wanted)
+                values[place] = self._likeness(ctx, int(sheet.rows[place]), wanted)
         sheet.columns["trigram"] = values
 
-    def _likeness(self, scene: Scene, row: int, wanted: frozenset[str]) -> float:
-        text = normal_form(scene, row, self.analyzer)[: self.characters]
+    def _likeness(self, ctx: RankContext, row: int, wanted: frozenset[str]) -> float:
+        text = normal_form(ctx, row, self.analyzer)[: self.characters]
         shared = sum(trigram in text for trigram in wanted)
         if shared < self.min * len(wanted):  # the union is no smaller than the question's own trigrams
             return np.nan

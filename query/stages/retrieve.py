@@ -12,7 +12,7 @@ from recollect.projections.columns import FloatArray, Int32Array
 from recollect.projections.rounding import round12
 from recollect.query.bounds import Count, Finite, Share
 from recollect.query.channels import CHANNELS
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.lexical_stage import LexicalStage
 
@@ -50,41 +50,41 @@ class Retrieve(LexicalStage, frozen=True, kw_only=True, tag="retrieve"):
     def title(self) -> str:
         return f"retrieve {self.column} (top {self.top})"
 
-    def depth(self, scene: Scene) -> int:
+    def depth(self, ctx: RankContext) -> int:
         """How many candidates the channel may give for this question."""
-        return self.top if self.per_hit is None else max(self.top, self.per_hit * scene.question.k)
+        return self.top if self.per_hit is None else max(self.top, self.per_hit * ctx.question.k)
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        rows, values = self.search(scene)
-        if self._expands(scene) and scene.question.effects.expansions is None:
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        rows, values = self.search(ctx)
+        if self._expands(ctx) and ctx.question.effects.expansions is None:
             sheet.expansions_wanted = True
-        places = sheet.admit(scene.view.documents.memory_of[rows], rows)
+        places = sheet.admit(ctx.view.documents.memory_of[rows], rows)
         sheet.write(self.column, places, values)
         sheet.write(f"{self.column}.rank", places, np.arange(1.0, len(rows) + 1.0))
 
-    def search(self, scene: Scene) -> tuple[Int32Array, FloatArray]:
+    def search(self, ctx: RankContext) -> tuple[Int32Array, FloatArray]:
         """The rows that the channel finds, best first, and their values."""
-        rows, values = self._found(scene)
-        expansions = scene.question.effects.expansions
-        if expansions and self.expanded and self._expands(scene):
-            others = [self._found(scene.asking(e.text, e.vector)) for e in expansions[: self.expanded.first]]
-            rows, values = self._merged(scene, (rows, values), others, self.expanded.discount)
+        rows, values = self._found(ctx)
+        expansions = ctx.question.effects.expansions
+        if expansions and self.expanded and self._expands(ctx):
+            others = [self._found(ctx.asking(e.text, e.vector)) for e in expansions[: self.expanded.first]]
+            rows, values = self._merged(ctx, (rows, values), others, self.expanded.discount)
         if self.min is None:
             return rows, values
         enough = values >= self.min
         return rows[enough], values[enough]
 
-    def _found(self, scene: Scene) -> tuple[Int32Array, FloatArray]:
-        if scene.ahead is not None and scene.ahead.stage is self:
-            return scene.ahead.take()
-        return CHANNELS[self.channel](scene, self.depth(scene), self.bm25, self.analyzer)
+    def _found(self, ctx: RankContext) -> tuple[Int32Array, FloatArray]:
+        if ctx.prefetch is not None and ctx.prefetch.stage is self:
+            return ctx.prefetch.take()
+        return CHANNELS[self.channel](ctx, self.depth(ctx), self.bm25, self.analyzer)
 
-    def _expands(self, scene: Scene) -> bool:
-        return self.expanded is not None and scene.dial(self.expanded.dial) > 0.0
+    def _expands(self, ctx: RankContext) -> bool:
+        return self.expanded is not None and ctx.dial(self.expanded.dial) > 0.0
 
     def _merged(
         self,
-        scene: Scene,
+        ctx: RankContext,
         own: tuple[Int32Array, FloatArray],
         others: list[tuple[Int32Array, FloatArray]],
         discount: float,
@@ -94,7 +94,7 @@ class Retrieve(LexicalStage, frozen=True, kw_only=True, tag="retrieve"):
         for rows, values in others:
             for row, value in zip(rows.tolist(), (values * discount).tolist(), strict=True):
                 best[row] = max(value, best.get(row, value))
-        ids, memory_of = scene.view.documents.ids.values, scene.view.documents.memory_of
+        ids, memory_of = ctx.view.documents.ids.values, ctx.view.documents.memory_of
         order = sorted((-round12(value), ids[memory_of[row]], row) for row, value in best.items())
-        chosen = [row for _, _, row in order[: self.depth(scene)]]
+        chosen = [row for _, _, row in order[: self.depth(ctx)]]
         return np.array(chosen, dtype=np.int32), np.array([best[row] for row in chosen], dtype=np.float64)

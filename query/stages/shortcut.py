@@ -7,7 +7,7 @@ import numpy as np
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import NonNegative
 from recollect.query.inputs import read
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Reads, Sheet
 from recollect.query.stages.stage import ScoringStage
 
@@ -28,8 +28,8 @@ class Shortcut(ScoringStage, frozen=True, kw_only=True, tag="shortcut"):
     def title(self) -> str:
         return f"shortcut to {self.to!r} if {self.column} is decisive"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        values = np.where(sheet.kept, read(self.column, sheet, scene), np.nan)
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        values = np.where(sheet.kept, read(self.column, sheet, ctx), np.nan)
         best = np.sort(values[~np.isnan(values)])[::-1]
         if len(best) < max(self.at_least, 1) or best[0] < self.min:
             return

@@ -6,7 +6,7 @@ import numpy as np
 
 from recollect.query.bounds import NonNegative
 from recollect.query.inputs import read
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 
@@ -27,17 +27,17 @@ class Silence(Stage, frozen=True, kw_only=True, tag="silence"):
             f"{name} {least:g}" for name, least in sorted(self.below.items())
         )
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        best = {name: self._best(name, sheet, scene) for name in sorted(self.below)}
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        best = {name: self._best(name, sheet, ctx) for name in sorted(self.below)}
         judged = not any(np.isnan(value) for value in best.values())
         silent = judged and all(value < self.below[name] for name, value in best.items())
         sheet.facts["silence"] = "true" if silent else "false"
         if silent:
             name = max(best, key=lambda column: (best[column] - self.below[column], column))
             needed = np.full(len(sheet), self.below[name])
-            sheet.drop(np.ones(len(sheet), dtype=np.bool_), had=read(name, sheet, scene), needed=needed)
+            sheet.drop(np.ones(len(sheet), dtype=np.bool_), had=read(name, sheet, ctx), needed=needed)
 
-    def _best(self, name: str, sheet: Sheet, scene: Scene) -> float:
-        values = read(name, sheet, scene)[sheet.kept]
+    def _best(self, name: str, sheet: Sheet, ctx: RankContext) -> float:
+        values = read(name, sheet, ctx)[sheet.kept]
         values = values[~np.isnan(values)]
         return float(values.max()) if len(values) else float("nan")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import Stage
 
@@ -17,7 +17,7 @@ class Skip(Stage, frozen=True, kw_only=True, tag="skip"):
     def title(self) -> str:
         return f"skip to {self.to!r} after the shortcut on {self.after}"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        del scene  # what fired is written on the sheet
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        del ctx  # what fired is written on the sheet
         if sheet.facts.get("shortcut") == self.after:
             sheet.jump = self.to

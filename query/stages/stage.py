@@ -11,7 +11,7 @@ from __future__ import annotations
 import msgspec
 
 from recollect.projections.columns import FloatArray
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Reads, Sheet
 
 
@@ -30,14 +30,14 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, tag_field="op", forbid_un
         """What the stage is, in a few words."""
         return str(self.__struct_config__.tag)
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
         raise NotImplementedError
 
 
 class ScoringStage(Stage, frozen=True, kw_only=True):
     """A stage that gives every candidate a new score."""
 
-    def reads(self, sheet: Sheet, scene: Scene) -> Reads:
+    def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
         """The values that the new score is made of, one array per name."""
         raise NotImplementedError
 
@@ -45,6 +45,6 @@ class ScoringStage(Stage, frozen=True, kw_only=True):
         """The new score, candidate by candidate, of the score before and the reads."""
         raise NotImplementedError
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
-        reads = self.reads(sheet, scene)
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        reads = self.reads(sheet, ctx)
         sheet.step(reads, self.combine(sheet.score, reads))

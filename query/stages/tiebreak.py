@@ -8,7 +8,7 @@ import numpy as np
 
 from recollect.query.bounds import NonNegative
 from recollect.query.inputs import read
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Order, Sheet
 from recollect.query.stages.stage import Stage
 
@@ -28,12 +28,12 @@ class TieBreak(Stage, frozen=True, kw_only=True, tag="tie-break"):
     def title(self) -> str:
         return f"tie-break below σ {self.sigma:g} by {', '.join(self.by)}"
 
-    def apply(self, sheet: Sheet, scene: Scene) -> None:
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
         scores = sheet.score[sheet.scored].tolist()
         fires = len(scores) > 1 and _deviation(scores) < self.sigma
         sheet.facts["tiebreak_applied"] = "true" if fires else "false"
         if fires:
-            sheet.order = tuple(Order(name, np.array(read(name, sheet, scene))) for name in self.by)
+            sheet.order = tuple(Order(name, np.array(read(name, sheet, ctx))) for name in self.by)
             sheet.id_descending = self.id_descending
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import Finite, NonNegative
 from recollect.query.inputs import read
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Reads, Sheet
 from recollect.query.stages.stage import ScoringStage
 
@@ -35,22 +35,21 @@ class Weigh(ScoringStage, frozen=True, kw_only=True, tag="weigh"):
     def title(self) -> str:
         return "weigh " + " + ".join(f"{weight:g} {name}" for name, weight in sorted(self.weights.items()))
 
-    def reads(self, sheet: Sheet, scene: Scene) -> Reads:
+    def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
         found: Reads = {}
-        for name, weight in self._weights(scene).items():
-            values = read(name + self.suffix, sheet, scene)
+        for name, weight in self._weights(ctx).items():
+            values = read(name + self.suffix, sheet, ctx)
             found[name] = np.where(np.isnan(values), self.missing, values)
             found[f"{name}.weight"] = np.full(len(sheet), weight)
         return found
 
-    def _weights(self, scene: Scene) -> dict[str, float]:
-        given = scene.question.context.weights if self.overridable else {}
+    def _weights(self, ctx: RankContext) -> dict[str, float]:
+        given = ctx.question.context.weights if self.overridable else {}
         if given:
             weights = {name: given.get(name, 0.0) for name in sorted(self.weights)}
         else:
             weights = {
-                name: weight * scene.dial(self.dials.get(name, ""))
-                + scene.supplement(self.extras.get(name, ""))
+                name: weight * ctx.dial(self.dials.get(name, "")) + ctx.supplement(self.extras.get(name, ""))
                 for name, weight in sorted(self.weights.items())
             }
         total = math.fsum(weights.values())

@@ -32,7 +32,7 @@ from recollect.events.facts import (
     Unknown,
 )
 from recollect.events.log import Log
-from recollect.replay.changes.bisect_probes import turns
+from recollect.replay.changes.bisect_probes import bisect_probes
 from recollect.replay.changes.inquiry import Inquiry, Moment, Standing
 from recollect.replay.redaction import redacted_within
 
@@ -148,7 +148,7 @@ def _asked_first(inquiry: Inquiry, memory_id: str, since: int, until: int) -> li
     """Positions spread over the range, and those before and at the memory's own events."""
     spread = np.linspace(since, until, SAMPLES + 2).round().astype(int).tolist()
     memory = inquiry.projections.documents.ids.find(memory_id)
-    own = turns(inquiry.projections, memory, since, until)
+    own = bisect_probes(inquiry.projections, memory, since, until)
     return sorted({*spread, *own, *(seq - 1 for seq in own)})
 
 

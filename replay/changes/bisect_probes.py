@@ -6,11 +6,11 @@ import numpy as np
 
 from recollect.projections.view import Projections
 
-TURNS_MAX = 50
+PROBES_MAX = 50
 TOUCHES_MAX = 10
 
 
-def turns(projections: Projections, memory: int, since: int, until: int) -> list[int]:
+def bisect_probes(projections: Projections, memory: int, since: int, until: int) -> list[int]:
     """Seqs in (since, until], ascending: what showed, hid or reworded the memory, and some of what else touched it.
 
     The latter are its uses, ratings, dreams and edges, which are many and move it little. Where there are too many
@@ -20,7 +20,7 @@ def turns(projections: Projections, memory: int, since: int, until: int) -> list
     versions = documents.versions_of(memory)
     shown_or_hidden = {*documents.born[versions].tolist(), *documents.died[versions].tolist()}
     touched = {*projections.lifecycle.history(memory), *projections.graph.history(memory)} - shown_or_hidden
-    turned = _thinned(_within(shown_or_hidden, since, until), TURNS_MAX)
+    turned = _thinned(_within(shown_or_hidden, since, until), PROBES_MAX)
     return sorted([*turned, *_thinned(_within(touched, since, until), TOUCHES_MAX)])
 
 

@@ -37,7 +37,7 @@ class Passings(NamedTuple):
     stayed: tuple[int, ...]
 
 
-class Witnesses:
+class ChangeEvents:
     """For every cause its events between the two moments, and what they say in a few words."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Witnesses:
 
     def of(self, cause: Cause, *, moved: bool) -> tuple[list[int], str]:  # noqa: PLR0911 (one answer per cause)
         """`moved` says that the cause has a part in the change."""
-        engine, since, until = self._inquiry.projections.engine, self._since, self._until
+        adoptions, since, until = self._inquiry.projections.adoptions, self._since, self._until
         match cause:
             case "edits":
                 seqs = self._own(lambda fact: isinstance(fact, (Ingested, Revised)))
@@ -67,9 +67,9 @@ class Witnesses:
                 return self._others(moved)
             case "formula":
                 a, b = self._inquiry.formula_at(since.seq), self._inquiry.formula_at(until.seq)
-                return self._within([engine.formula_since(until.seq)]), f"{a.label} → {b.label}"
+                return self._within([adoptions.formula_since(until.seq)]), f"{a.label} → {b.label}"
             case "embedder":
-                adopted = engine.embedder(until.seq)
+                adopted = adoptions.embedder(until.seq)
                 names = f"{self._inquiry.embedder_at(since.seq)} → {self._inquiry.embedder_at(until.seq)}"
                 again = self._own(lambda fact: isinstance(fact, Reembedded))
                 return self._within([adopted.seq if adopted else 0, *again]), names
@@ -80,7 +80,7 @@ class Witnesses:
         own = self._own(lambda fact: not isinstance(fact, (Ingested, Revised, Reembedded)))
         strength = self._inquiry.projections.lifecycle.provenance(self._memory, self._until.seq)["strength"]
         dreams = [
-            dream.ended for dream in self._inquiry.projections.engine.dreams
+            dream.ended for dream in self._inquiry.projections.adoptions.dreams
             if self._since.seq < dream.ended <= self._until.seq
         ]  # fmt: skip
         seqs = self._within([*own, *strength, *dreams])

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from recollect.events.grid import GridArray
-from recollect.projections.adoptions import Adoption, Engine
+from recollect.projections.adoptions import Adoption, Adoptions
 from recollect.projections.columns import NEVER, BoolArray, FloatArray, Int32Array, IntArray
 from recollect.projections.documents import Documents
 from recollect.projections.lexical.bm25 import Bm25
@@ -30,7 +30,7 @@ from recollect.projections.lexical.index import Admit, CorpusStatistics, Lexical
 from recollect.projections.lexical.matches import Matches, TermMatch
 from recollect.projections.lexical.postings import LivingPostings, TermPostings
 from recollect.projections.lifecycle.lifecycle import Lifecycle, LifecycleColumns
-from recollect.projections.lifecycle.recent_access import Touches
+from recollect.projections.lifecycle.recent_access import RecentAccess
 from recollect.projections.vectors.index import Vectors
 from recollect.projections.vectors.nearest import VectorHits
 from recollect.projections.view import Projections, View
@@ -57,8 +57,8 @@ class HybridView(View):
         super().__init__(projections, mix.others, time)
         self._own = Own(projections.documents, memory, mix)
         self.documents = _Documents(projections.documents, self._own)
-        self.lifecycle = _Lifecycle(projections.lifecycle, projections.engine, self._own)
-        self.engine = _Engine(projections.engine, mix)
+        self.lifecycle = _Lifecycle(projections.lifecycle, projections.adoptions, self._own)
+        self.adoptions = _Adoptions(projections.adoptions, mix)
         self._lexicals: dict[str, _Lexical] = {}
         self._vectors = _Vectors(vectors, projections, self._own)
 
@@ -113,8 +113,8 @@ class _Documents(Documents):
         return rows
 
 
-class _Engine(Engine):
-    def __init__(self, base: Engine, mix: Mix) -> None:
+class _Adoptions(Adoptions):
+    def __init__(self, base: Adoptions, mix: Mix) -> None:
         vars(self).update(vars(base))
         self._mix = mix
 
@@ -128,10 +128,10 @@ class _Engine(Engine):
 
 
 class _Lifecycle(Lifecycle):
-    def __init__(self, base: Lifecycle, engine: Engine, own: Own) -> None:
+    def __init__(self, base: Lifecycle, adoptions: Adoptions, own: Own) -> None:
         vars(self).update(vars(base))
         self._own = own
-        self._settled = engine.last_dream(own.mix.others), engine.last_dream(own.mix.lifecycle)
+        self._settled = adoptions.last_dream(own.mix.others), adoptions.last_dream(own.mix.lifecycle)
 
     def at(self, memories: IntArray | Int32Array, seq: int) -> LifecycleColumns:
         mix = self._own.mix
@@ -144,16 +144,16 @@ class _Lifecycle(Lifecycle):
             common=theirs,
         )
 
-    def touches(self, seq: int, records: int) -> Touches:  # noqa: ARG002
+    def recent_access(self, seq: int, records: int) -> RecentAccess:  # noqa: ARG002
         """Those of the others, and the memory at its own last touch if that is among them."""
-        own, found = self._own, super().touches(self._own.mix.others, records)
+        own, found = self._own, super().recent_access(self._own.mix.others, records)
         other = found.memories != own.memory
         memories, seqs = found.memories[other], found.seqs[other]
         touched = self.last_touch(own.memory, own.mix.lifecycle)
         if own.row >= 0 and (found.complete or touched >= seqs.min(initial=NEVER)):
             memories, seqs = np.append(memories, own.memory), np.append(seqs, touched)
         order = np.lexsort((memories, -seqs))
-        return Touches(memories[order], seqs[order], found.complete)
+        return RecentAccess(memories[order], seqs[order], found.complete)
 
     def most_accessed(self, seq: int, top: int) -> IntArray:  # noqa: ARG002
         own = self._own
@@ -209,8 +209,8 @@ class _Vectors:
         self._vectors = vectors
         self._documents = projections.documents
         self._own = own
-        engine, mix = projections.engine, own.mix
-        self._same_space = _space(engine, mix.others) == _space(engine, mix.embedder)
+        adoptions, mix = projections.adoptions, own.mix
+        self._same_space = _space(adoptions, mix.others) == _space(adoptions, mix.embedder)
 
     def search(
         self,
@@ -286,6 +286,6 @@ class _Vectors:
         return next((r for r, fits in zip(alike, able.tolist(), strict=True) if fits), row)
 
 
-def _space(engine: Engine, seq: int) -> tuple[str, int, bytes] | None:
-    adopted = engine.embedder(seq)
+def _space(adoptions: Adoptions, seq: int) -> tuple[str, int, bytes] | None:
+    adopted = adoptions.embedder(seq)
     return (adopted.label, adopted.dimensions, adopted.probe) if adopted else None

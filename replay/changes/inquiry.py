@@ -17,7 +17,7 @@ from recollect.projections.rounding import round12
 from recollect.projections.view import Projections, View
 from recollect.query.formula import Formula, from_canonical
 from recollect.query.ranking import Ranking, rank_around
-from recollect.replay.shared_scans import ScannedVectors
+from recollect.replay.shared_scans import SharedVectors
 
 Embed = Callable[[str], GridVector | None]
 
@@ -53,12 +53,12 @@ class _View(View):
 
     __slots__ = ("_scanned",)
 
-    def __init__(self, projections: Projections, seq: int, time: int, vectors: ScannedVectors) -> None:
+    def __init__(self, projections: Projections, seq: int, time: int, vectors: SharedVectors) -> None:
         super().__init__(projections, seq, time)
         self._scanned = vectors
 
     @property
-    def vectors(self) -> ScannedVectors:
+    def vectors(self) -> SharedVectors:
         return self._scanned
 
 
@@ -76,17 +76,17 @@ class Inquiry:
         self._formula = formula
         self._embed = embed
         self._vectors: dict[str, GridVector | None] = {}
-        self.vectors = ScannedVectors(projections.vectors)
+        self.vectors = SharedVectors(projections.vectors)
 
     def formula_at(self, seq: int) -> Formula:
         if self._formula is not None:
             return self._formula
-        engine = self.projections.engine
-        digest = engine.formula_in_force(seq)
-        return self._fallback if digest is None else from_canonical(engine.formulas[digest])
+        adoptions = self.projections.adoptions
+        digest = adoptions.formula_in_force(seq)
+        return self._fallback if digest is None else from_canonical(adoptions.formulas[digest])
 
     def embedder_at(self, seq: int) -> str | None:
-        adopted = self.projections.engine.embedder(seq)
+        adopted = self.projections.adoptions.embedder(seq)
         return adopted.label if adopted else None
 
     def question_at(self, seq: int, now: int) -> Question:

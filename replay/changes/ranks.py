@@ -46,7 +46,7 @@ def rank_history(
     touched = [seq for seq in inquiry.projections.lifecycle.history(memory) if since <= seq <= until]
     own = set(touched[-(points // 2) :])
     spread = np.linspace(since, until, max(points - len(own), 2)).round().astype(int).tolist()
-    seqs = {inquiry.projections.engine.whole(seq) for seq in (*own, *spread)}
+    seqs = {inquiry.projections.adoptions.whole(seq) for seq in (*own, *spread)}
     return RankHistory(
         id=memory_id,
         query=inquiry.question.text,

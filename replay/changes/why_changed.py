@@ -18,7 +18,7 @@ import msgspec
 
 from recollect.events.log import Log
 from recollect.query.ranking import Ranking, rank_around
-from recollect.replay.changes.change_events import CAUSES, Cause, Passings, Witnesses
+from recollect.replay.changes.change_events import CAUSES, Cause, ChangeEvents, Passings
 from recollect.replay.changes.hybrid import HybridView, Mix
 from recollect.replay.changes.inquiry import Inquiry, Moment, Standing, position_of
 from recollect.replay.changes.shapley import shapley
@@ -128,8 +128,10 @@ def why_changed(log: Log, inquiry: Inquiry, memory_id: str, since: Moment, until
     scores = shapley(causes, lambda later: standings.of(later)[0])
     ranks = shapley(causes, lambda later: float(standings.of(later)[1]))
     passings = _passings(memory, first, last) if ranked else Passings((), (), (), (), ())
-    witnesses = Witnesses(log, inquiry, memory, since, until, passings)
-    parts = tuple(_part(cause, scores.get(cause, 0.0), ranks.get(cause, 0.0), witnesses) for cause in CAUSES)
+    change_events = ChangeEvents(log, inquiry, memory, since, until, passings)
+    parts = tuple(
+        _part(cause, scores.get(cause, 0.0), ranks.get(cause, 0.0), change_events) for cause in CAUSES
+    )
     (score_a, rank_a), (score_b, rank_b) = standings.worth(first), standings.worth(last)
     rank_change = rank_b - rank_a if ranked else 0
     cause = _main(parts, score_b - score_a, rank_change)
@@ -143,8 +145,8 @@ def why_changed(log: Log, inquiry: Inquiry, memory_id: str, since: Moment, until
         score_change=score_b - score_a,
         rank_change=rank_change,
         parts=parts,
-        passed_by=witnesses.names(passings.passed_by),
-        passed=witnesses.names(passings.passed),
+        passed_by=change_events.names(passings.passed_by),
+        passed=change_events.names(passings.passed),
         redacted=redacted_within(inquiry.projections, (since.seq, since.seq), (until.seq, until.seq)),
     )
 
@@ -172,8 +174,8 @@ def _before(order: dict[int, None], memory: int) -> dict[int, None]:
     return dict.fromkeys(takewhile(lambda other: other != memory, order))
 
 
-def _part(cause: Cause, score: float, rank_: float, witnesses: Witnesses) -> Part:
-    seqs, says = witnesses.of(cause, moved=abs(score) > _NOTHING or abs(rank_) > _NOTHING)
+def _part(cause: Cause, score: float, rank_: float, change_events: ChangeEvents) -> Part:
+    seqs, says = change_events.of(cause, moved=abs(score) > _NOTHING or abs(rank_) > _NOTHING)
     return Part(
         cause=cause, score=score, rank=rank_, says=says, events=tuple(seqs[-EVENTS_MAX:]), event_count=len(seqs)
     )  # fmt: skip

@@ -39,7 +39,7 @@ from recollect.replay.compare.judgements import Gains, Judgements, from_events, 
 from recollect.replay.compare.movers import movers
 from recollect.replay.compare.quality import flat_metrics, judge, judged_names
 from recollect.replay.compare.recorded_questions import Asked, recorded_questions
-from recollect.replay.compare.shared_search import SearchOnce
+from recollect.replay.compare.shared_search import SharedSearch
 from recollect.replay.compare.sides import FormulaSide, Mode, Pair, Ranked, Side
 from recollect.replay.parallel import each
 from recollect.replay.verify import redacted
@@ -83,7 +83,7 @@ def compare(
     depth = max(side.depth for side in sides)
 
     def ranked(one: Asked) -> tuple[Ranked, Ranked]:
-        view = SearchOnce(projections, one.basis, log.time_of(one.basis), depth=depth)
+        view = SharedSearch(projections, one.basis, log.time_of(one.basis), depth=depth)
         return sides[0].rank(one, view), sides[1].rank(one, view)
 
     answers = each(known, ranked, _ANSWERS, progress=progress)

@@ -11,7 +11,7 @@ from recollect.query.explanation import Explanation
 from recollect.query.formula import Formula
 from recollect.replay.compare.movers import text_of
 from recollect.replay.compare.recorded_questions import Asked, under
-from recollect.replay.compare.shared_search import SearchOnce
+from recollect.replay.compare.shared_search import SharedSearch
 from recollect.replay.compare.sides import FormulaSide
 
 
@@ -37,7 +37,7 @@ class Drilldown(msgspec.Struct, frozen=True, kw_only=True):
 
 def drill(log: Log, projections: Projections, asked: Asked, a: Formula, b: Formula) -> Drilldown:
     time = log.time_of(asked.basis)
-    once, view = SearchOnce(projections, asked.basis, time), projections.at(asked.basis, time)
+    once, view = SharedSearch(projections, asked.basis, time), projections.at(asked.basis, time)
     answers = [FormulaSide(log, projections, formula).rank(asked, once).ids for formula in (a, b)]
 
     def explained(formula: Formula, memory_id: str) -> Explanation:

@@ -30,7 +30,7 @@ class Asked(NamedTuple):
 
 def recorded_questions(log: Log, projections: Projections, *, last: int | None = None) -> list[Asked]:
     """All recorded recalls in order, or the last n of them; those that were erased are left out."""
-    seqs = projections.engine.recalls.tolist()
+    seqs = projections.adoptions.recalls.tolist()
     asked = []
     for seq in seqs if last is None else seqs[max(0, len(seqs) - last) :]:
         event = log.get(seq)

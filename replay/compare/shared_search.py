@@ -5,7 +5,7 @@ one question the second search with the same arguments is the first. Most of a r
 A word search has one order of all rows, so fewer of them are the first of more: `depth` is how many are looked for
 at once. A vector search for fewer rows may be less wide and find others; only its scans are shared, and its walks
 through shards where they are equally wide. What admits rows is told apart by its function: the same method of two
-rankings' scenes is the same filter.
+rankings' contexts is the same filter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from recollect.projections.vectors.nearest import VectorHits, Walks
 from recollect.projections.view import Projections, View
 
 
-class SearchOnce(View):
+class SharedSearch(View):
     """The view of one question, for several formulas."""
 
     __slots__ = ("_depth", "_lexicals", "_vectors")

@@ -21,7 +21,7 @@ from recollect.query.formula import Formula
 from recollect.query.ranking import rank_around
 from recollect.query.stages.retrieve import Retrieve
 from recollect.replay.compare.recorded_questions import Asked, under
-from recollect.replay.compare.shared_search import SearchOnce
+from recollect.replay.compare.shared_search import SharedSearch
 
 Mode = Literal["frozen", "open loop", "closed loop"]
 
@@ -62,7 +62,7 @@ class Side(Protocol):
         """Whether its answer is the recorded one, and not a ranking of what is in the log now."""
         ...
 
-    def rank(self, asked: Asked, view: SearchOnce) -> Ranked: ...
+    def rank(self, asked: Asked, view: SharedSearch) -> Ranked: ...
 
 
 class FormulaSide:
@@ -86,7 +86,7 @@ class FormulaSide:
     def quotes(self, asked: Asked) -> bool:  # noqa: ARG002 (a formula ranks)
         return False
 
-    def rank(self, asked: Asked, view: SearchOnce) -> Ranked:
+    def rank(self, asked: Asked, view: SharedSearch) -> Ranked:
         recorded = asked.recorded.formula if asked.recorded else None
         question = under(asked.question, formula=self.formula.digest, recorded=recorded)
         question, ranking = rank_around(question, view, self.formula, finite=recorded != self.formula.digest)
@@ -108,7 +108,7 @@ class RecordedSide:
     def quotes(self, asked: Asked) -> bool:  # noqa: ARG002 (always)
         return True
 
-    def rank(self, asked: Asked, view: SearchOnce) -> Ranked:  # noqa: ARG002 (nothing is ranked)
+    def rank(self, asked: Asked, view: SharedSearch) -> Ranked:  # noqa: ARG002 (nothing is ranked)
         assert asked.recorded is not None
         return Ranked(asked.recorded.ids, asked.recorded.ids)
 
@@ -145,6 +145,6 @@ class ForkSide:
     def quotes(self, asked: Asked) -> bool:
         return asked.recorded is not None and _said(asked.recorded) == self._answers[asked.event]
 
-    def rank(self, asked: Asked, view: SearchOnce) -> Ranked:  # noqa: ARG002 (nothing is ranked)
+    def rank(self, asked: Asked, view: SharedSearch) -> Ranked:  # noqa: ARG002 (nothing is ranked)
         ids = self._answers[asked.event].ids
         return Ranked(ids, ids)

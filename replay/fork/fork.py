@@ -29,7 +29,7 @@ from recollect.events.segment_log import SegmentLog
 from recollect.projections.view import Projections
 from recollect.query.formula import Formula, from_canonical
 from recollect.replay.compare.sides import ForkSide, Mode
-from recollect.replay.fork.fork_replay import Reliving
+from recollect.replay.fork.fork_replay import ForkReplay
 from recollect.replay.fork.note import GO_ON, ForkNote, finish_fork, leave_note, read_note
 from recollect.replay.fork.reembedding import NewEmbedder
 from recollect.replay.fork.rules import Dreaming, RecordedClock, Rules
@@ -91,11 +91,11 @@ def fork(
     clock = RecordedClock()
     with SegmentLog.open(target / "log", clock=clock) as log:
         projections = Projections(formula.analyzers if formula else (), shard_dir=shards)
-        reliving = Reliving(source, log, clock, projections, rules)
-        counts = reliving.run(progress)
+        fork_replay = ForkReplay(source, log, clock, projections, rules)
+        counts = fork_replay.run(progress)
         made = ForkReport(
             path=str(target),
-            source_head=reliving.upto,
+            source_head=fork_replay.upto,
             head=log.head,
             since=since,
             formula=formula.label if formula else None,

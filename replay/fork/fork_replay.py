@@ -61,7 +61,7 @@ class _Answer(NamedTuple):
     again: Recalled
 
 
-class Reliving:
+class ForkReplay:
     def __init__(
         self,
         source: Log,
@@ -243,7 +243,7 @@ class Reliving:
         return under(moved.question, formula=formula.digest, recorded=moved.formula)
 
     def _formula(self, digest: str) -> Formula | None:
-        text = self._projections.engine.formulas.get(digest)
+        text = self._projections.adoptions.formulas.get(digest)
         return None if text is None else from_canonical(text)
 
     def _access(self, seq: int, recorded: Accessed, moved: Accessed) -> Iterator[Accessed]:

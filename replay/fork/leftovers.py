@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.events.envelope import Recorded, encode, type_name
-from recollect.events.facts import AnyFact, Erased, Ingested, Redacted, Remains, Revised, Unknown
+from recollect.events.facts import AnyFact, Erased, Ingested, Redacted, RedactedPayload, Revised, Unknown
 from recollect.events.log import Log
 from recollect.events.redacted_log import ERASED, RedactedLog
 from recollect.events.transfer import TransferableLog
@@ -61,8 +61,10 @@ class Leftovers:
         return msgspec.structs.replace(erased, seqs=seqs, remains=tuple(_remains(one) for one in left))
 
 
-def _remains(left: _Left) -> Remains:
-    return Remains(seq=left.seq, payload=encode(left.fact), version=VERSIONS[type_name(type(left.fact))])
+def _remains(left: _Left) -> RedactedPayload:
+    return RedactedPayload(
+        seq=left.seq, payload=encode(left.fact), version=VERSIONS[type_name(type(left.fact))]
+    )
 
 
 def left_of(fact: AnyFact | Unknown | Redacted) -> AnyFact | None:

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from recollect.dream.what_if import Imagined
+from recollect.dream.what_if import WhatIf
 from recollect.engine.dream import DreamOvertaken
 from recollect.events.envelope import encode
 from recollect.events.errors import InvalidInput
@@ -72,10 +72,10 @@ def test_imagining_leaves_the_store_as_it_was(busy):
 
 
 def test_what_is_imagined_is_what_then_happens(busy, clock):
-    imagined = Imagined(busy._store.projections, clock.now)
+    what_if = WhatIf(busy._store.projections, clock.now)
     report = busy.dream()
-    imagined.happen(recorded.fact for recorded in busy._store.log.read(report.basis, report.head))
-    ours, theirs = imagined.view(), busy._store.view()
+    what_if.apply(recorded.fact for recorded in busy._store.log.read(report.basis, report.head))
+    ours, theirs = what_if.view(), busy._store.view()
     memories = np.arange(theirs.documents.memories)
     for column in ("strength", "stability", "depth_score", "status", "layer", "visibility"):
         one, other = (getattr(view.lifecycle.at(memories, view.seq), column) for view in (ours, theirs))
@@ -155,7 +155,7 @@ def test_of_two_dreams_at_once_one_wins_and_the_other_says_so(busy, monkeypatch)
     with pytest.raises(DreamOvertaken, match="another dream, d"):
         busy.dream()
     monkeypatch.undo()
-    assert [dream.id for dream in store.projections.engine.dreams][-1] == won[0]
+    assert [dream.id for dream in store.projections.adoptions.dreams][-1] == won[0]
     assert busy.verify().exact
 
 
@@ -196,10 +196,10 @@ def test_a_dream_that_breaks_in_the_middle_leaves_nothing(tmp_path, clock, monke
         (store / "log").mkdir(parents=True)
         (store / "log" / segment.name).write_bytes(whole[:-lost])
         with Memory.open(store, embedder="hash", clock=clock) as torn:
-            assert torn._store.projections.engine.last_dream(torn.status().head) == 0
+            assert torn._store.projections.adoptions.last_dream(torn.status().head) == 0
             assert torn.get("a").state.strength == 1.0
     with Memory.open(tmp_path, embedder="hash", clock=clock) as again:
-        assert again._store.projections.engine.last_dream(report.head) == report.head
+        assert again._store.projections.adoptions.last_dream(report.head) == report.head
 
 
 def test_phases_run_in_their_own_order_and_unknown_ones_are_refused(busy):

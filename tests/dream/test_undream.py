@@ -173,7 +173,7 @@ def test_an_undoing_names_its_dream_and_is_explained(memory, clock):
     assert {(change.what, change.before, change.after) for change in phase.changes} == {
         ("status", "consolidated", "staged")
     }
-    assert memory._store.projections.engine.last_dream(undone.head) == 0
+    assert memory._store.projections.adoptions.last_dream(undone.head) == 0
 
 
 def test_what_cannot_be_undone_is_refused_by_name(memory):

@@ -39,5 +39,5 @@ def test_after_a_year_strengths_are_in_range_nothing_tagged_is_lost_and_use_coun
     for day in range(DAYS - 6):
         hits = [hit.id for hit in year.recall(f"twin of day {day}", k=500, record=False).hits]
         assert f"idle{day}" not in hits[: hits.index(f"used{day}")], day
-    assert len(year._store.projections.engine.dreams) == DAYS
+    assert len(year._store.projections.adoptions.dreams) == DAYS
     assert year.verify().exact

@@ -27,7 +27,7 @@ from recollect.events.writer_lock import WriterLock
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.python.memory import Memory
 from recollect.projections.vectors.sealing import Sealer, SealPolicy
-from recollect.replay.fork import fork_replay as reliving
+from recollect.replay.fork import fork_replay
 
 Open = Callable[..., Memory]
 SECRET = "xylophone"
@@ -106,8 +106,8 @@ def test_a_fork_is_whole_wherever_an_erasure_met_it(
     closed_loop: bool,
 ):
     """Before the erased memory was lived again, just then, and after it."""
-    monkeypatch.setattr(reliving, "_PROGRESS_EVERY", after)
-    monkeypatch.setattr(reliving, "_WINDOW", 1)
+    monkeypatch.setattr(fork_replay, "_PROGRESS_EVERY", after)
+    monkeypatch.setattr(fork_replay, "_WINDOW", 1)
     filled.fork(
         tmp_path / "out/fork", closed_loop=closed_loop, progress=once(lambda: open_memory().erase("a"))
     )

@@ -188,7 +188,7 @@ def test_verify_reports_damage_and_checks_what_comes_before(
 ):
     assert len(segments(segmented)) > 3
     with open_memory() as memory:
-        recalls = memory.store.projections.engine.recalls.tolist()
+        recalls = memory.store.projections.adoptions.recalls.tolist()
     DAMAGE[damaged_by](segmented)
     report = open_memory().verify(independent=independent)
     assert not report.exact

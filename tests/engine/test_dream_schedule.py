@@ -85,7 +85,7 @@ def test_a_dream_that_another_process_dreamt_meanwhile_is_no_failure(due, open_m
     meanwhile(monkeypatch, other.dream)
     assert dreams.look() is None
     monkeypatch.undo()
-    assert len(other.store.projections.engine.dreams) == 1
+    assert len(other.store.projections.adoptions.dreams) == 1
     assert dreams.look() is None  # nothing is new since then
 
 
@@ -102,7 +102,7 @@ def test_a_dream_succeeds_beside_others_who_write_whenever_they_can(due, open_me
     meanwhile(monkeypatch, lambda: locked or other.remember("something else"))
     assert dreams.look().committed
     assert locked
-    assert len(store.projections.engine.dreams) == 1
+    assert len(store.projections.adoptions.dreams) == 1
 
 
 def test_of_two_that_are_due_at_once_one_dreams(due, open_memory, monkeypatch):
@@ -117,7 +117,7 @@ def test_of_two_that_are_due_at_once_one_dreams(due, open_memory, monkeypatch):
 
     monkeypatch.setattr(scheduled, "is_due", decided_then_overtaken)
     assert dreams.look() is None
-    assert len(other.store.projections.engine.dreams) == 1
+    assert len(other.store.projections.adoptions.dreams) == 1
     assert {memo.state.strength for memo in other.memories()} == {0.95}
 
 

@@ -15,8 +15,8 @@ from recollect.events.facts import (
     Ingested,
     Linked,
     Redacted,
+    RedactedPayload,
     Reembedded,
-    Remains,
     Revised,
     Superseded,
 )
@@ -43,7 +43,7 @@ def log_of(*facts: AnyFact) -> RedactedLog:
 
 
 def erasing(id_: str, *left: tuple[int, AnyFact]) -> Erased:
-    remains = tuple(Remains(seq=seq, payload=encode(fact)) for seq, fact in left)
+    remains = tuple(RedactedPayload(seq=seq, payload=encode(fact)) for seq, fact in left)
     return Erased(id=id_, seqs=tuple(seq for seq, _ in left), remains=remains)
 
 

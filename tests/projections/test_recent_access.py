@@ -10,7 +10,7 @@ from recollect.events.envelope import Recorded
 from recollect.events.facts import Accessed, Ingested
 from recollect.projections.documents import Documents
 from recollect.projections.lifecycle.lifecycle import Lifecycle
-from recollect.projections.lifecycle.recent_access import Touches
+from recollect.projections.lifecycle.recent_access import RecentAccess
 
 BORN = [Ingested(id=id_, content="x", at=0) for id_ in ("a", "b", "c", "d")]
 
@@ -24,7 +24,7 @@ def folded(log: list[Recorded]) -> tuple[Documents, Lifecycle]:
     return documents, lifecycle
 
 
-def listed(documents: Documents, touches: Touches) -> list[tuple[str, int]]:
+def listed(documents: Documents, touches: RecentAccess) -> list[tuple[str, int]]:
     ids = [documents.ids.values[memory] for memory in touches.memories.tolist()]
     return list(zip(ids, touches.seqs.tolist(), strict=True))
 
@@ -46,19 +46,19 @@ def plainly(log: list[Recorded], seq: int) -> dict[str, int]:
 def test_the_latest_touch_of_each_memory_comes_first():
     log = log_of(*BORN, Accessed(ids=("b",), at=0), Accessed(ids=("a", "b"), at=0))
     documents, lifecycle = folded(log)
-    assert listed(documents, lifecycle.touches(6, 100)) == [("a", 6), ("b", 6), ("d", 4), ("c", 3)]
-    assert listed(documents, lifecycle.touches(5, 100)) == [("b", 5), ("d", 4), ("c", 3), ("a", 1)]
-    assert listed(documents, lifecycle.touches(0, 100)) == []
+    assert listed(documents, lifecycle.recent_access(6, 100)) == [("a", 6), ("b", 6), ("d", 4), ("c", 3)]
+    assert listed(documents, lifecycle.recent_access(5, 100)) == [("b", 5), ("d", 4), ("c", 3), ("a", 1)]
+    assert listed(documents, lifecycle.recent_access(0, 100)) == []
 
 
 def test_a_new_version_is_no_touch():
     documents, lifecycle = folded(log_of(*BORN[:2], BORN[0]))
-    assert listed(documents, lifecycle.touches(3, 100)) == [("b", 2), ("a", 1)]
+    assert listed(documents, lifecycle.recent_access(3, 100)) == [("b", 2), ("a", 1)]
 
 
 def test_few_records_give_the_beginning_of_the_list_and_say_that_there_is_more():
     documents, lifecycle = folded(log_of(*BORN, Accessed(ids=("b",), at=0)))
-    some = lifecycle.touches(5, 2)
+    some = lifecycle.recent_access(5, 2)
     assert listed(documents, some) == [("b", 5), ("d", 4), ("c", 3)]
     assert not some.complete
 
@@ -70,7 +70,7 @@ def test_however_few_records_are_read_the_list_is_a_beginning_of_the_whole(
 ):
     seq = data.draw(st.integers(0, len(log)))
     documents, lifecycle = folded(log)
-    touches = lifecycle.touches(seq, records)
+    touches = lifecycle.recent_access(seq, records)
     found, expected = listed(documents, touches), plainly(log, seq)
     assert [touch for _, touch in found] == sorted(expected.values(), reverse=True)[: len(found)]
     assert all(expected[id_] == touch for id_, touch in found)

@@ -69,9 +69,9 @@ def picture(projections: Projections, seq: int) -> dict[str, object]:
         "lifecycle": [projections.lifecycle.state(m, seq) for m in born],
         "edges": [projections.graph.edges_of(m, seq) for m in born],
         "engine": (
-            projections.engine.formula_in_force(seq),
-            projections.engine.embedder(seq),
-            projections.engine.last_dream(seq),
+            projections.adoptions.formula_in_force(seq),
+            projections.adoptions.embedder(seq),
+            projections.adoptions.last_dream(seq),
         ),
         "ranking": (ranking.ids, ranking.scores),
     }
@@ -79,7 +79,7 @@ def picture(projections: Projections, seq: int) -> dict[str, object]:
 
 def same_dimensions(projections: Projections, seq: int) -> bool:
     """Random logs adopt embedders of other dimensions too; those refuse this query."""
-    adopted = projections.engine.embedder(seq)
+    adopted = projections.adoptions.embedder(seq)
     return adopted is None or adopted.dimensions == DIMENSIONS
 
 

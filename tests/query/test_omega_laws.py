@@ -52,7 +52,7 @@ def folded(events: list[Recorded]) -> Projections:
 
 def asked(question: Question, projections: Projections, seq: int) -> Ranking:
     """With a vector, if the embedder in force has vectors of the question's dimensions."""
-    adopted = projections.engine.embedder(seq)
+    adopted = projections.adoptions.embedder(seq)
     if adopted is not None and adopted.dimensions == DIMENSIONS:
         question = Question(
             text=question.text, now=question.now, k=question.k, vector=VECTOR,

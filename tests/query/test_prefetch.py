@@ -11,9 +11,9 @@ from recollect import Memory
 from recollect.engine.store import Store
 from recollect.events.facts import Filters, Question, Recalled
 from recollect.projections.vectors.index import Vectors
-from recollect.query import prefetch as ahead
+from recollect.query import prefetch
 from recollect.query.formula import built_in, names
-from recollect.query.rank_context import Scene
+from recollect.query.rank_context import RankContext
 from recollect.query.ranking import rank
 
 TEXTS = [f"note {n} about {topic}" for n in range(12) for topic in ("tea", "kettles", "trains", "rain")]
@@ -37,7 +37,7 @@ def question(store: Store) -> Question:
 def test_every_formula_ranks_the_same_with_and_without(store: Store, question: Question, name: str):
     formula, view = built_in(name), store.view()
     store.require(formula)
-    early, late = rank(question, view, formula, ahead=True), rank(question, view, formula)
+    early, late = rank(question, view, formula, prefetch=True), rank(question, view, formula)
     assert early[:6] == late[:6]
     assert early.ids
 
@@ -47,12 +47,12 @@ def test_a_search_begun_early_leaves_no_thread_and_is_used_once(
 ):
     taken = []
     monkeypatch.setattr(
-        ahead.Ahead, "take", lambda self, take=ahead.Ahead.take: taken.append(1) or take(self)
+        prefetch.Prefetch, "take", lambda self, take=prefetch.Prefetch.take: taken.append(1) or take(self)
     )
-    rank(question, store.view(), built_in("reverie"), ahead=True)
+    rank(question, store.view(), built_in("reverie"), prefetch=True)
     assert taken == [1]
     assert [
-        thread.name for thread in threading.enumerate() if thread.name.startswith("recollect-ahead")
+        thread.name for thread in threading.enumerate() if thread.name.startswith("recollect-prefetch")
     ] == []
 
 
@@ -62,7 +62,7 @@ def test_what_goes_wrong_in_it_is_raised_where_it_is_needed(store: Store, questi
 
     monkeypatch.setattr(Vectors, "search", broken)
     with pytest.raises(RuntimeError, match="the shard is gone"):
-        rank(question, store.view(), built_in("reverie"), ahead=True)
+        rank(question, store.view(), built_in("reverie"), prefetch=True)
 
 
 def test_questions_without_a_vector_or_with_hard_filters_are_not_begun(store: Store, question: Question):
@@ -70,4 +70,4 @@ def test_questions_without_a_vector_or_with_hard_filters_are_not_begun(store: St
         msgspec.structs.replace(question, vector=None),
         msgspec.structs.replace(question, filters=Filters(project="p")),
     ):
-        assert ahead.begin(Scene(other, store.view()), built_in("reverie")) is None
+        assert prefetch.begin(RankContext(other, store.view()), built_in("reverie")) is None

@@ -71,7 +71,7 @@ def test_a_recall_recorded_with_fma_replays_exactly_without_it(tmp_path: Path):
 def test_a_text_adopted_before_there_were_versions_means_the_first_and_keeps_its_digest(tmp_path: Path):
     shutil.copytree(GOLDEN, tmp_path / "log")
     with Memory.open(tmp_path, embedder="hash") as memory:
-        adopted = dict(memory.store.projections.engine.formulas)
+        adopted = dict(memory.store.projections.adoptions.formulas)
     assert len(adopted) == 8
     for digest, text in adopted.items():
         formula = from_canonical(text)
@@ -87,7 +87,7 @@ def test_a_name_without_a_version_is_the_newest_in_a_file_and_the_adopted_text_s
         memory.remember("tea")
         memory.recall("tea", formula=path)
         assert memory.verify().exact
-        (text,) = memory.store.projections.engine.formulas.values()
+        (text,) = memory.store.projections.adoptions.formulas.values()
     assert '"factor":"half_life_recency/2"' in text
     assert '"variant":"fts5/2"' in text
     assert from_canonical(text) == parse(FRESH, origin="fresh")

@@ -103,7 +103,7 @@ def test_one_inquiry_gives_at_every_moment_the_answer_of_that_moment(history):
     with world(":memory:", history) as memory:
         memory._store.catch_up()
         inquiry = memory._inquiry(QUERY, {"k": 5}, now=START)
-        whole = memory._store.projections.engine.whole
+        whole = memory._store.projections.adoptions.whole
         for seq in {whole(seq) for seq in range(0, memory.status().head + 1, 3)}:
             standing = inquiry.standing("m0", Moment(seq, memory._store.log.time_of(seq)))
             then = memory.at(seq).recall(QUERY, k=5)

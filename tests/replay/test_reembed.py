@@ -298,7 +298,7 @@ def eventful(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_same_embedder_changes_nothing_whatever_happened(eventful: Path, name: str):
     with Memory.open(eventful, embedder=None) as memory:
         result = memory.compare(name, name, embedder="hash")
-        assert result.questions == len(memory._store.projections.engine.recalls)
+        assert result.questions == len(memory._store.projections.adoptions.recalls)
     assert result.metrics["unchanged"] == 1.0
 
 

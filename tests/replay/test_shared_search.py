@@ -14,8 +14,8 @@ from recollect.projections.lexical.bm25 import Bm25
 from recollect.projections.vectors.sealing import Sealer, SealPolicy
 from recollect.projections.vectors.shard_names import Builder
 from recollect.projections.vectors.shards import Shard
-from recollect.replay.compare.shared_search import SearchOnce
-from recollect.replay.shared_scans import ScannedVectors
+from recollect.replay.compare.shared_search import SharedSearch
+from recollect.replay.shared_scans import SharedVectors
 
 WORDS = ("tea", "kettle", "train", "rain", "green")
 ANALYZER = "unicode61-cjk/2"
@@ -38,7 +38,7 @@ def memory(tmp_path_factory):
 )
 def test_a_word_search_gives_the_same_whatever_was_searched_before_and_how_deep(memory, tops, depth, query):
     projections = memory.store.projections
-    once = SearchOnce(projections, projections.position, 0, depth=depth)
+    once = SharedSearch(projections, projections.position, 0, depth=depth)
     for top in tops:
         shared = once.lexical(ANALYZER).search(query, at=projections.position, bm25=Bm25(), top=top)
         alone = projections.lexicals[ANALYZER].search(query, at=projections.position, bm25=Bm25(), top=top)
@@ -52,7 +52,7 @@ def test_fewer_rows_than_before_are_not_searched_again(memory, monkeypatch):
     monkeypatch.setattr(
         lexical, "search", lambda *args, **kwargs: searches.append(1) or search(*args, **kwargs)
     )
-    once = SearchOnce(projections, projections.position, 0, depth=10)
+    once = SharedSearch(projections, projections.position, 0, depth=10)
     for top in (5, 10, 3, 20, 15):
         once.lexical(ANALYZER).search("tea", at=projections.position, bm25=Bm25(), top=top)
     assert len(searches) == 2  # ten at once, then twenty
@@ -92,7 +92,7 @@ def vector_of(text: str):
 def test_a_vector_search_gives_the_same_whatever_was_searched_before(sealed, asked, back):
     projections = sealed.store.projections
     at = projections.position - back
-    once, scanned = SearchOnce(projections, at, 0), ScannedVectors(projections.vectors)
+    once, scanned = SharedSearch(projections, at, 0), SharedVectors(projections.vectors)
     for top, word in asked:
         alone = projections.vectors.search(vector_of(word), at=at, top=top)
         for shared in (once.vectors, scanned):
@@ -105,7 +105,7 @@ def test_a_vector_search_gives_the_same_whatever_was_searched_before(sealed, ask
 @given(st.lists(st.integers(0, 60), min_size=2, max_size=8), st.sampled_from(WORDS))
 def test_moments_in_any_order_share_a_scan_and_find_their_own(sealed, backs, word):
     vectors = sealed.store.projections.vectors
-    scanned = ScannedVectors(vectors)
+    scanned = SharedVectors(vectors)
     for back in backs:
         at = sealed.store.projections.position - back
         alone, shared = (one.search(vector_of(word), at=at, top=40) for one in (vectors, scanned))
@@ -118,7 +118,7 @@ def test_equally_wide_walks_through_a_shard_are_made_once(sealed, monkeypatch):
     nearest = Shard.nearest
     monkeypatch.setattr(Shard, "nearest", lambda self, query, k: walks.append(k) or nearest(self, query, k))
     projections = sealed.store.projections
-    once = SearchOnce(projections, projections.position, 0)
+    once = SharedSearch(projections, projections.position, 0)
     for top in (10, 20, 30):  # 20 rows wide each, which three shards share by (1/3) ** (3/4)
         once.vectors.search(vector_of("tea"), at=projections.position, top=top)
     narrow = [width for width in walks if width == 9]

@@ -42,7 +42,7 @@ def test_as_of_equals_a_store_that_ends_there_for_every_built_in_formula(history
     with world(":memory:", history) as memory:
         head = memory._store.log.head
         memory._store.catch_up()
-        seq = memory._store.projections.engine.whole(data.draw(st.integers(0, head)))
+        seq = memory._store.projections.adoptions.whole(data.draw(st.integers(0, head)))
         now = to_datetime(memory._store.log.time_of(seq))
         then = memory.at(seq)
         with prefix_of(memory, seq) as prefix:

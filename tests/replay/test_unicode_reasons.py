@@ -28,7 +28,7 @@ def old() -> Formula:
 def differing(memory: Memory) -> str:
     """The reason for a recall that the log has with another score."""
     memory.store.catch_up()
-    recall = memory.store.projections.engine.recalls.tolist()[-1]
+    recall = memory.store.projections.adoptions.recalls.tolist()[-1]
     fact = memory.store.log.get(recall).fact
     assert isinstance(fact, Recalled)
     memory.store.append([msgspec.structs.replace(fact, scores=tuple(2 * score for score in fact.scores))])

@@ -101,7 +101,7 @@ def replayed(memory: Memory) -> list[tuple[str, list[tuple[str, float]]]]:
     report = memory.verify()
     assert report.exact, report.differences
     found = []
-    for seq in memory._store.projections.engine.recalls.tolist():
+    for seq in memory._store.projections.adoptions.recalls.tolist():
         fact = memory._store.event(seq).fact
         assert isinstance(fact, Recalled)
         found.append((f"r{seq}", list(zip(fact.ids, fact.scores, strict=True))))
@@ -164,7 +164,7 @@ with Memory.open(sys.argv[1], embedder=None) as memory:
 def forge(store: Store, **changes: object) -> None:
     """Append a recall that differs from the last one in what it says was answered."""
     store.catch_up()
-    seq = int(store.projections.engine.recalls[-1])
+    seq = int(store.projections.adoptions.recalls[-1])
     fact = store.event(seq).fact
     store.log.append([draft(msgspec.structs.replace(fact, **changes))])
 

@@ -108,7 +108,7 @@ def forged(memory: Memory, **changes: object) -> str:
     """A recall like the last one but for what it says was answered."""
     store = memory._store
     store.catch_up()
-    fact = store.event(int(store.projections.engine.recalls[-1])).fact
+    fact = store.event(int(store.projections.adoptions.recalls[-1])).fact
     assert isinstance(fact, Recalled)
     return f"r{store.log.append([draft(msgspec.structs.replace(fact, **changes))])[0]}"
 
@@ -152,6 +152,6 @@ def test_explain_agrees_with_recall_under_any_formula(memory: Memory):
 def test_the_formula_of_the_log_is_the_one_that_reproduces(memory: Memory):
     answer = memory.recall(QUESTION)
     explanation = memory.why(answer.id, "postgres")
-    engine = memory._store.projections.engine
+    engine = memory._store.projections.adoptions
     fact = memory._store.event(int(answer.id[1:])).fact
     assert reproduce(explanation, from_canonical(engine.formulas[fact.formula])) == explanation.score

@@ -76,7 +76,7 @@ def ranked(store: Store, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Ids and the bits of their scores."""
     view = store.view()
     store.require(FORMULA)
-    adopted = view.engine.embedder(view.seq)
+    adopted = view.adoptions.embedder(view.seq)
     vector = None if adopted is None else embedder_named(adopted.label).grid(text)  # type: ignore[attr-defined]
     name = None if adopted is None else adopted.label
     question = Question(text=text, now=view.time, k=5, vector=vector, embedder=name)
@@ -162,7 +162,7 @@ def _scheduled(world: World, store: Store) -> None:
     """A dream by the clock comes an interval after the dream before it."""
     from .process import INTERVAL_S
 
-    dreams = store.projections.engine.dreams
+    dreams = store.projections.adoptions.dreams
     for before, after in pairwise(dreams):
         apart_s = (store.log.time_of(after.began) - store.log.time_of(before.ended)) / 1e6
         if after.id in world.scheduled and apart_s < INTERVAL_S:

@@ -269,14 +269,14 @@ class Process:
 
     def _dreamt(self, memory: Memory, dream: Callable[[], object]) -> None:
         """A dream gives way to another dream, and to nothing else."""
-        before = {one.id for one in memory.store.projections.engine.dreams}
+        before = {one.id for one in memory.store.projections.adoptions.dreams}
         try:
             dream()
             self._world.counts["dreams"] += 1
         except DreamOvertaken as error:
             with self._machine.scheduler.quietly():
                 memory.store.catch_up()
-            if {one.id for one in memory.store.projections.engine.dreams} == before:
+            if {one.id for one in memory.store.projections.adoptions.dreams} == before:
                 self._wrong("dream", f"overtaken by no other dream: {error}")
             raise
 

@@ -151,7 +151,7 @@ def _background(machine: Machine, incarnation: Any, acknowledge: Any) -> Iterato
     """What other threads would do beside a process is done by its own steps, or not at all."""
     yield Sealer, "start", lambda self: None
     if hasattr(ranking, "begin"):
-        yield ranking, "begin", lambda scene, formula: None
+        yield ranking, "begin", lambda ctx, formula: None
 
 
 def _log(machine: Machine, incarnation: Any, acknowledge: Acknowledge) -> Iterator[Replacement]:
