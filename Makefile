@@ -37,9 +37,10 @@ install: $(LOCAL)
 demo: install ## memories, recalls, 200 more writes, and the first recall replayed exactly (real MiniLM)
 	@$(BIN)/python -m recollect.interfaces.cli.demo
 
-test: install ## types, lint and all tests
+test: install ## types, lint, layers and all tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy -p recollect
 	$(BIN)/python -m pytest -q -n 2 -rfEs
 
@@ -49,9 +50,10 @@ fuzz: install ## the tests of laws, with examples that no run has seen
 torture: install ## 10,000 simulated runs of several processes, and a fault at every file operation of every command
 	$(BIN)/python -m tests.torture $(if $(SEEDS),--seeds $(SEEDS))
 
-lint: install ## ruff
+lint: install ## ruff, and the layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
 
 types: install ## mypy --strict
 	$(BIN)/mypy -p recollect

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import click
 from click.core import ParameterSource
 
-from recollect import __version__
 from recollect.interfaces.cli import completions as completing
 from recollect.interfaces.cli.commands import Commands, Failure
+from recollect.interfaces.common.version import __version__
 
 if TYPE_CHECKING:
     from recollect.engine.embedding.embedder import Embedder

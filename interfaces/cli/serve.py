@@ -40,7 +40,8 @@ def serve(
       recollect serve --port 0 --read-only
       recollect serve --host 0.0.0.0 --token "$(openssl rand -hex 16)" --dream-every 24h
     """
-    from recollect.web.serving import serve as run  # noqa: PLC0415 (imports wait until needed)
+    from recollect.interfaces.mcp.http import mcp_application  # noqa: PLC0415 (imports wait until needed)
+    from recollect.web.serving import serve as run  # noqa: PLC0415
 
     def ready(address: Address) -> None:
         _announce(address, as_json)
@@ -50,7 +51,7 @@ def serve(
     with _memory(store, embedder, make=True, actor="web") as memory:
         run(
             memory, host=host, port=port, token=token, read_only=read_only, dream_every=dream_every,
-            origins=origins, host_names=host_names, ready=ready,
+            origins=origins, host_names=host_names, mcp=mcp_application, ready=ready,
         )  # fmt: skip
         head = memory.store.log.head
     click.echo(f"recollect: stopped; the store is closed, its head is @{head}", err=True)

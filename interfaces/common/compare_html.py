@@ -10,12 +10,22 @@ from html import escape
 
 from recollect.engine.event_summaries import shorten
 from recollect.engine.moments import iso
-from recollect.interfaces.cli.render.compare import meaning, most_changed
 from recollect.interfaces.common.slope_chart import CHART_STYLE, TextOf, slope_chart
 from recollect.replay.compare.comparison import Comparison, Mover, QuestionRow
 
 _CHARTS_SHOWN = 24
 _COUNTS = {"entered", "left"}
+_MEANINGS = {
+    "unchanged": "share of questions with the same answer",
+    "top1_changed": "share of questions with another first hit",
+    "churn": "share of the first {} that is new",
+    "jaccard": "overlap of the first {}; 1 is the same",
+    "rbo": "similarity of the order at p = {}; 1 is the same",
+    "tau_b": "agreement of the order, from -1 to 1",
+    "mean_abs_rank_change": "places moved, on average",
+    "entered": "memories that came into an answer",
+    "left": "memories that fell out of an answer",
+}
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1f2328; --dim: #656d76; --paper: #ffffff; --line: #d0d7de; }
@@ -33,6 +43,17 @@ td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 svg { width: 100%; min-width: 680px; height: auto; display: block; }
 @media (max-width: 560px) { body { font-size: 14px; margin: 1rem auto; } table { font-size: 13px; } }
 """
+
+
+def meaning(metric: str) -> str:
+    """What a metric says, in a few words."""
+    name, _, parameter = metric.partition("@")
+    return _MEANINGS.get(name, "").format(parameter)
+
+
+def most_changed(rows: Sequence[QuestionRow], count: int) -> list[QuestionRow]:
+    """The questions whose answers differ most, by rank-biased overlap."""
+    return sorted((row for row in rows if not row.unchanged), key=lambda row: row.rbo)[:count]
 
 
 def page(comparison: Comparison, text_of: TextOf) -> str:

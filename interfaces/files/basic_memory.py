@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.files import front_matter
+from recollect.interfaces.common import front_matter
 from recollect.interfaces.files.foreign_times import moment
 from recollect.interfaces.files.records import (
     ByteProgress,

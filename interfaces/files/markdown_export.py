@@ -35,8 +35,8 @@ from recollect.engine.unfinished_files import put_in_place
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Filters
 from recollect.events.private_files import make_private, open_private, sync_directory
+from recollect.interfaces.common.file_uris import prefix_of, shown, unescape
 from recollect.interfaces.files import pages
-from recollect.interfaces.folders.names import prefix_of, shown, unescape
 from recollect.projections.lifecycle.condition import VISIBLE
 from recollect.projections.view import View
 

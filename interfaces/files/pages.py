@@ -28,7 +28,7 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from recollect.interfaces.files import front_matter
+from recollect.interfaces.common import front_matter
 from recollect.interfaces.files.records import digest
 
 LINKS = "\n\n<!-- recollect: links -->\n"
@@ -66,15 +66,10 @@ def write(fields: Mapping[str, object], content: str, links: Sequence[PageLink])
     return text.encode()
 
 
-def is_page(fields: Mapping[str, object] | Mapping[object, object]) -> bool:
-    """Whether front matter is that of a page of ours."""
-    return fields.get("recollect") == 1 and "id" in fields
-
-
 def read(text: str) -> tuple[dict[str, object], str, list[PageLink]] | None:
     """Fields, content and links of a page; None if it is not one of ours."""
     page = front_matter.parse(text)
-    if not is_page(page.fields):
+    if not front_matter.is_exported_page(page.fields):
         return None
     body, marker, tail = page.body.removeprefix("\n").rpartition(LINKS)
     if not marker:

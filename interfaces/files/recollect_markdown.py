@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.files import front_matter, pages
+from recollect.interfaces.common import front_matter
+from recollect.interfaces.files import pages
 from recollect.interfaces.files.foreign_times import moment
 from recollect.interfaces.files.records import ByteProgress, Choices, Item, Link, Problem, Record, Skipped
 from recollect.interfaces.files.sources import files_under, page_text, size_of

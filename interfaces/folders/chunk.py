@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from recollect.interfaces.folders.names import escape
+from recollect.interfaces.common.file_uris import escape
 from recollect.interfaces.folders.paragraphs import pack, split_long
 
 CHUNKER = "folders/1"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import codecs
 import posixpath
 
+from recollect.interfaces.common.file_uris import shown
 from recollect.interfaces.folders import code, markdown, org, pdf, plain
 from recollect.interfaces.folders.chunk import BINARY, Chunk, NoNote, Unreadable
-from recollect.interfaces.folders.names import shown
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdx", ".mkd"})
 PLAIN = frozenset({".txt", ".text", ".rst", ".adoc", ".asciidoc"})

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.folders.names import shown
+from recollect.interfaces.common.file_uris import shown
 
 _RECOGNISED = 0.5
 

@@ -12,9 +12,9 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from recollect.interfaces.common.file_uris import unescape
 from recollect.interfaces.folders.links import Link
 from recollect.interfaces.folders.manifest import Known, Manifest
-from recollect.interfaces.folders.names import unescape
 
 KIND = "links_to"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from recollect.interfaces.folders import front_matter
 from recollect.interfaces.folders.chunk import Chunk, Section, finish
+from recollect.interfaces.folders.note_fields import take
 from recollect.interfaces.folders.outline import Outline
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
@@ -15,7 +15,7 @@ _NOT_A_PARAGRAPH = re.compile(r"\s*(?:$|[-*+>|]|\d+[.)]\s)")
 
 
 def chunks(text: str, stem: str) -> tuple[Chunk, ...]:
-    meta, rest = front_matter.take(text)
+    meta, rest = take(text)
     sections, first_is_title = outline(rest)
     title = meta.title or (sections[0].path[0] if first_is_title else stem)
     return finish(sections, title=title, meta=meta)

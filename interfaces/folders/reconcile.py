@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from recollect.interfaces.common.file_uris import shown, source_of
 from recollect.interfaces.folders.chunk import CHUNKER, Chunk, digest
 from recollect.interfaces.folders.manifest import REASON, Known, Manifest
 from recollect.interfaces.folders.matching import match
 from recollect.interfaces.folders.moves import find_moves
-from recollect.interfaces.folders.names import shown, source_of
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32
 _ID_CHARACTERS = 20

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from recollect.interfaces.common.file_uris import shown
 from recollect.interfaces.folders.folder_sync import Keeper, Step
-from recollect.interfaces.folders.names import shown
 from recollect.interfaces.folders.reconcile import FileChange, Forget, Ingest, Restore, Revise
 from recollect.interfaces.folders.report import Happened, Trouble, WatchReport, What, counted
 

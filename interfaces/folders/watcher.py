@@ -8,12 +8,12 @@ from functools import partial
 import msgspec
 
 from recollect.events.errors import InvalidInput
+from recollect.interfaces.common.file_uris import shown
 from recollect.interfaces.folders import sync_report as telling
 from recollect.interfaces.folders.folder import Folder
 from recollect.interfaces.folders.folder_sync import Bars, Keeper, Settings, Step
 from recollect.interfaces.folders.fs_events import hints
 from recollect.interfaces.folders.lease import FolderBusy
-from recollect.interfaces.folders.names import shown
 from recollect.interfaces.folders.reading import Timing
 from recollect.interfaces.folders.report import Happened, WatchReport, What, counted
 from recollect.interfaces.folders.rules import IGNORE_FILES

@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from recollect.events.errors import InvalidInput
+from recollect.interfaces.common.validation_errors import in_words
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "query": ("q", "text", "question", "search", "prompt", "topic", "input"),
@@ -44,13 +45,6 @@ ALIASES: dict[str, tuple[str, ...]] = {
 
 A = TypeVar("A", bound=msgspec.Struct)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_TYPES = {
-    "int": "a whole number", "float": "a number", "str": "text", "bool": "true or false", "array": "a list",
-    "object": "an object",
-}  # fmt: skip
-_VALUE_SHOWN = 200
-_FIELD = re.compile(r"`\$\.(\w+)")
-_NAMED_TYPES = re.compile(r"`([a-z| ]+)`")
 
 
 def parse(kind: type[A], given: Mapping[str, object] | None, *, tool: str) -> A:
@@ -66,34 +60,7 @@ def parse(kind: type[A], given: Mapping[str, object] | None, *, tool: str) -> A:
     try:
         return msgspec.convert(fields, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise InvalidInput(f"{tool}: {in_words(str(error), fields, kind)}") from None
-
-
-def in_words(problem: str, fields: Mapping[str, object], kind: type[msgspec.Struct]) -> str:
-    """`Expected `int`, got `str` - at `$.k`` as: k is 'five'; it must be a whole number."""
-    found = _FIELD.search(problem)
-    name = found[1] if found else ""
-    said = problem.partition(" - at ")[0].removeprefix("Expected ").partition(", got")[0]
-    choices = _choices(get_type_hints(kind).get(name))
-    expected = f"one of {', '.join(choices)}" if choices else _NAMED_TYPES.sub(_type_in_words, said)
-    if name not in fields:
-        return expected
-    value = repr(fields[name])
-    shown = value if len(value) <= _VALUE_SHOWN else f"{value[:_VALUE_SHOWN]}…"
-    return f"{name} is {shown}; it must be {expected}"
-
-
-def _type_in_words(types: re.Match[str]) -> str:
-    """`str | null` as: text. What may be left out need not be null."""
-    named = [one.strip() for one in types[1].split("|")]
-    return " or ".join(_TYPES.get(one, one) for one in named if one != "null")
-
-
-def _choices(hint: object) -> tuple[str, ...]:
-    """The words of a Literal, also of a list of them."""
-    if get_origin(hint) is Literal:
-        return get_args(hint)
-    return next((found for part in get_args(hint) if (found := _choices(part))), ())
+        raise InvalidInput(f"{tool}: {in_words(error, fields, kind)}") from None
 
 
 def names(kind: type[msgspec.Struct]) -> tuple[str, ...]:

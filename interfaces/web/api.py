@@ -15,7 +15,7 @@ from starlette.requests import Request
 from recollect.engine import log_stream as streaming
 from recollect.engine.answers import Answer, Happening, Memo
 from recollect.engine.moments import iso
-from recollect.interfaces.mcp.embedding import loading
+from recollect.interfaces.common.model_loading import loading
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
 from recollect.query import formula as formulas

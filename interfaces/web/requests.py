@@ -25,7 +25,7 @@ from recollect.events.errors import (
     RecollectError,
     UnknownMemory,
 )
-from recollect.interfaces.mcp.arguments import in_words
+from recollect.interfaces.common.validation_errors import in_words
 from recollect.replay.why import NothingLeftToExplain
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -138,4 +138,4 @@ def _said(error: msgspec.ValidationError, given: dict[str, object], kind: type[m
     missing = [
         field.name for field in msgspec.structs.fields(kind) if field.required and field.name not in given
     ]
-    return f"it needs {missing[0]!r}" if missing else in_words(str(error), given, kind)
+    return f"it needs {missing[0]!r}" if missing else in_words(error, given, kind)

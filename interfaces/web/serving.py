@@ -13,6 +13,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from typing import Protocol
 
 import msgspec
 import uvicorn
@@ -24,17 +25,23 @@ from recollect.engine.embedding.embedder import PROBE_TEXT
 from recollect.engine.scrubbing import scrubbing_beside
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, Limits, Server, protocol
-from recollect.interfaces.common.http.guard import guarded
-from recollect.interfaces.mcp.http import BODY_BYTES_MAX, PATH
+from recollect.interfaces.common.http.guard import BODY_BYTES_MAX, guarded
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
 from recollect.web.app import application
 from recollect.web.forms import Serving
 
 PORT = 8377
+MCP_PATH = "/mcp"
 _GRACE_SECONDS = 5
 
 Ready = Callable[["Address"], None]
+
+
+class McpApplication(Protocol):
+    """Makes the MCP server of an open memory: an application whose routes and lifespan join this one's."""
+
+    def __call__(self, memory: Memory, *, host: str, path: str) -> Starlette: ...
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,18 +66,20 @@ def serve(
     origins: Sequence[str] = (),
     host_names: Sequence[str] = (),
     limits: Limits | None = None,
+    mcp: McpApplication | None = None,
     ready: Ready | None = None,
 ) -> None:
     """Serve an open memory until SIGINT or SIGTERM; it is open still when this returns.
 
-    `limits` say how long a client is waited for. `ready` hears the address once requests are answered.
+    With `mcp`, and unless it is `read_only`, agents are served too, at /mcp of the same address. `limits` say how long a client is waited for. `ready` hears the address once requests are answered.
     """
     interval = None if dream_every is None else parse_interval(dream_every)
     with _bound(host, port) as listening:
-        address = _address(host, listening.getsockname()[1], token, read_only)
+        agents = None if read_only or mcp is None else mcp(memory, host=host, path=MCP_PATH)
+        address = _address(host, listening.getsockname()[1], token, read_only, has_mcp=agents is not None)
         serving = Serving(read_only=read_only, dream_every=dream_every)
         app = guarded(
-            _application(memory, serving, host=host, interval=interval),
+            _application(memory, serving, agents, interval=interval),
             host=host, port=address.port, token=token, body_bytes_max=BODY_BYTES_MAX, origins=origins,
             host_names=host_names, public_paths=("/",),
         )  # fmt: skip
@@ -81,10 +90,11 @@ def serve(
         _Server(config, lambda: ready(address) if ready else None).run(sockets=[listening])
 
 
-def _application(memory: Memory, serving: Serving, *, host: str, interval: int | None) -> Starlette:
-    """The page, the API and, where writing is allowed, the MCP server, over one open memory."""
+def _application(
+    memory: Memory, serving: Serving, agents: Starlette | None, *, interval: int | None
+) -> Starlette:
+    """The page, the API and the MCP server, if there is one, over one open memory."""
     shared = AsyncMemory(memory, owner=False)
-    agents = None if serving.read_only else _agents(memory, host)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -98,12 +108,6 @@ def _application(memory: Memory, serving: Serving, *, host: str, interval: int |
             yield
 
     return application(shared, serving, mounts=agents.routes if agents else (), lifespan=lifespan)
-
-
-def _agents(memory: Memory, host: str) -> Starlette:
-    from recollect.web.mcp import mcp_application  # noqa: PLC0415 (the SDK takes a second to import)
-
-    return mcp_application(memory, host=host)
 
 
 def load_model(memory: Memory, serving: Serving) -> None:
@@ -145,13 +149,12 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
         yield listening
 
 
-def _address(host: str, port: int, token: str | None, read_only: bool) -> Address:
+def _address(host: str, port: int, token: str | None, read_only: bool, *, has_mcp: bool) -> Address:
     name = f"[{host}]" if ":" in host and not host.startswith("[") else host
     url = f"http://{name}:{port}"
     page = f"{url}/" if token is None else f"{url}/#token={token}"
-    return Address(
-        url=url, host=host, port=port, page=page, read_only=read_only, mcp=None if read_only else url + PATH
-    )
+    mcp = url + MCP_PATH if has_mcp else None
+    return Address(url=url, host=host, port=port, page=page, read_only=read_only, mcp=mcp)
 
 
 @asynccontextmanager

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from recollect.interfaces.common.version import __version__
+
 TYPE_CHECKING = False  # checkers take it for that of `typing`, which takes 5 ms to import
 if TYPE_CHECKING:
     from recollect.interfaces.python.async_memory import AsyncMemory
     from recollect.interfaces.python.memory import Memory
 
 __all__ = ["AsyncMemory", "Memory", "__version__"]
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:

@@ -13,6 +13,7 @@ from recollect.engine.event_summaries import shorten
 from recollect.engine.reembed import ReembedReport
 from recollect.engine.safe_text import drawing
 from recollect.interfaces.cli.render.common import console, escaped
+from recollect.interfaces.common.compare_html import meaning, most_changed
 from recollect.query.explanation import Explanation, StagePart
 from recollect.replay.compare.comparison import Comparison, JudgedMetric, Mover, QuestionRow
 from recollect.replay.compare.drill import BothWays, Drilldown
@@ -20,23 +21,6 @@ from recollect.replay.fork.fork import ForkReport
 
 _ROWS_SHOWN = 10
 _TEXT_SHOWN = 44
-_MEANINGS = {
-    "unchanged": "share of questions with the same answer",
-    "top1_changed": "share of questions with another first hit",
-    "churn": "share of the first {} that is new",
-    "jaccard": "overlap of the first {}; 1 is the same",
-    "rbo": "similarity of the order at p = {}; 1 is the same",
-    "tau_b": "agreement of the order, from -1 to 1",
-    "mean_abs_rank_change": "places moved, on average",
-    "entered": "memories that came into an answer",
-    "left": "memories that fell out of an answer",
-}
-
-
-def meaning(metric: str) -> str:
-    """What a metric says, in a few words."""
-    name, _, parameter = metric.partition("@")
-    return _MEANINGS.get(name, "").format(parameter)
 
 
 @drawing
@@ -59,17 +43,12 @@ def comparison(result: Comparison, out: Console | None = None) -> None:
     out.print(table)
     if result.judged:
         _judged(out, result)
-    changed = most_changed(result.rows)
+    changed = most_changed(result.rows, _ROWS_SHOWN)
     if changed:
         _questions(out, changed)
     if result.movers:
         _movers(out, result.movers)
     out.print(Text(f"\n{result.caveat}", style="dim"))
-
-
-def most_changed(rows: Sequence[QuestionRow], count: int = _ROWS_SHOWN) -> list[QuestionRow]:
-    """The questions whose answers differ most, by rank-biased overlap."""
-    return sorted((row for row in rows if not row.unchanged), key=lambda row: row.rbo)[:count]
 
 
 def _judged(out: Console, result: Comparison) -> None:

@@ -37,6 +37,9 @@ from recollect.interfaces.common.http.exchange import (
 
 __all__ = ["Application", "guarded", "is_loopback"]
 
+BODY_BYTES_MAX = 2_000_000
+"""What a request to a store may send: a tool call or a JSON body with one long memory."""
+
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 

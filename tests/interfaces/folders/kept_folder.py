@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from recollect.events.facts import AnyFact
+from recollect.interfaces.common.file_uris import prefix_of
 from recollect.interfaces.folders.chunks import chunks_of
 from recollect.interfaces.folders.folder import Folder
 from recollect.interfaces.folders.folder_sync import Keeper, Settings
-from recollect.interfaces.folders.names import prefix_of
 from recollect.interfaces.folders.reading import Timing
 from recollect.interfaces.folders.report import WatchReport
 from recollect.interfaces.python.memory import Memory

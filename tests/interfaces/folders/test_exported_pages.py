@@ -50,7 +50,7 @@ def test_pages_that_were_taken_for_notes_before_are_forgotten_though_they_look_a
     for path in notes.iterdir():
         os.utime(path, (1, 1))
     with monkeypatch.context() as older:
-        older.setattr("recollect.interfaces.folders.front_matter.is_page", lambda _: False)
+        older.setattr("recollect.interfaces.folders.note_fields.is_exported_page", lambda _: False)
         older.setattr("recollect.interfaces.folders.file_cache.READER", 1)
         older.setattr("recollect.interfaces.folders.file_cache._TICK_NS", -1)
         assert keep(memory, notes).ingested == 2

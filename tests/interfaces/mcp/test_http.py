@@ -17,7 +17,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.mcp.http import BODY_BYTES_MAX, DEFAULT_PORT, Address, parse_address
+from recollect.interfaces.common.http.guard import BODY_BYTES_MAX
+from recollect.interfaces.mcp.http import DEFAULT_PORT, Address, parse_address
 
 TOKEN = "open-sesame"
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}

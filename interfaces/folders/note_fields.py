@@ -1,4 +1,4 @@
-"""Front matter: the YAML (---) or TOML (+++) block at the top of a note, and what of it a memory can hold.
+"""What of a note's front matter a memory can hold.
 
 tags, tag → tags; title; aliases, alias → entities; date, created, else updated → when it was written; valid_from
 and valid_to. Other keys are ignored. What is there but cannot be read makes the file unreadable, with the reason.
@@ -12,14 +12,10 @@ from contextlib import suppress
 from datetime import UTC, date, datetime
 
 from recollect.engine.moments import micros
-from recollect.events.errors import InvalidInput
-from recollect.events.toml_file import parse_toml
-from recollect.interfaces.common.yaml_block import Refused, load_yaml
-from recollect.interfaces.files.pages import is_page
+from recollect.interfaces.common import front_matter
+from recollect.interfaces.common.front_matter import is_exported_page, split
 from recollect.interfaces.folders.chunk import EXPORTED, Meta, NoNote, Unreadable
 
-_YAML = re.compile(r"\A---[ \t]*\n(?:(.*?)\n)??(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_TOML = re.compile(r"\A\+\+\+[ \t]*\n(?:(.*?)\n)??\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL)
 _CHARACTERS_MAX = 65_536
 _LABEL_CHARACTERS_MAX = 256
 _SEPARATORS = re.compile(r"[,\s]+")
@@ -29,50 +25,16 @@ Scalar = str | int | float | date | datetime
 
 def take(text: str) -> tuple[Meta, str]:
     """What the front matter says, and the text after it."""
-    if block := _YAML.match(text):
-        fields = _from_yaml(block[1] or "")
-    elif block := _TOML.match(text):
-        fields = _from_toml(_small(block))
-    else:
-        return Meta(), text
-    if is_page(fields):
-        raise NoNote(EXPORTED)
-    return read(fields), text[block.end() :]
-
-
-def _small(block: re.Match[str]) -> str:
-    inner = block[1] or ""
-    if len(inner) > _CHARACTERS_MAX:
-        raise Unreadable(f"front matter has {len(inner):,} characters; at most {_CHARACTERS_MAX:,} are read")
-    return inner
-
-
-def _from_toml(block: str) -> dict[object, object]:
     try:
-        return dict[object, object](parse_toml(block).items())
-    except InvalidInput as error:
-        raise Unreadable(f"front matter {str(error).replace('valid TOML', 'TOML')}") from None
-
-
-def _from_yaml(block: str) -> dict[object, object]:
-    import yaml  # noqa: PLC0415 (only notes with front matter need it)
-
-    try:
-        fields = load_yaml(block, characters_max=_CHARACTERS_MAX)
-    except Refused as error:
+        found = split(text, characters_max=_CHARACTERS_MAX, toml=True)
+    except front_matter.Unreadable as error:
         raise Unreadable(f"front matter {error}") from None
-    except yaml.MarkedYAMLError as error:
-        line = "" if error.problem_mark is None else f" (line {error.problem_mark.line + 2})"
-        raise Unreadable(f"front matter is not YAML: {error.problem or error.context}{line}") from None
-    except ValueError as error:
-        raise Unreadable(f"front matter holds a date that does not exist: {error}") from None
-    except (yaml.YAMLError, RecursionError) as error:
-        raise Unreadable(f"front matter is not YAML: {error}") from None
-    if fields is None:
-        return {}
-    if not isinstance(fields, dict):
-        raise Unreadable(f"front matter is {type(fields).__name__}, not names with values")
-    return fields
+    if found is None:
+        return Meta(), text
+    fields, rest = found
+    if is_exported_page(fields):
+        raise NoNote(EXPORTED)
+    return read(fields), rest
 
 
 def read(fields: dict[object, object]) -> Meta:

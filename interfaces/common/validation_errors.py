@@ -1,0 +1,45 @@
+"""Why a value cannot be converted to a Struct, in words that a person or a model can act on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+
+_TYPES = {
+    "int": "a whole number", "float": "a number", "str": "text", "bool": "true or false", "array": "a list",
+    "object": "an object",
+}  # fmt: skip
+_VALUE_SHOWN = 200
+_FIELD = re.compile(r"`\$\.(\w+)")
+_NAMED_TYPES = re.compile(r"`([a-z| ]+)`")
+
+
+def in_words(error: msgspec.ValidationError, fields: Mapping[str, object], kind: type[msgspec.Struct]) -> str:
+    """`Expected `int`, got `str` - at `$.k`` as: k is 'five'; it must be a whole number."""
+    problem = str(error)
+    found = _FIELD.search(problem)
+    name = found[1] if found else ""
+    said = problem.partition(" - at ")[0].removeprefix("Expected ").partition(", got")[0]
+    choices = _choices(get_type_hints(kind).get(name))
+    expected = f"one of {', '.join(choices)}" if choices else _NAMED_TYPES.sub(_type_in_words, said)
+    if name not in fields:
+        return expected
+    value = repr(fields[name])
+    shown = value if len(value) <= _VALUE_SHOWN else f"{value[:_VALUE_SHOWN]}…"
+    return f"{name} is {shown}; it must be {expected}"
+
+
+def _type_in_words(types: re.Match[str]) -> str:
+    """`str | null` as: text. What may be left out need not be null."""
+    named = [one.strip() for one in types[1].split("|")]
+    return " or ".join(_TYPES.get(one, one) for one in named if one != "null")
+
+
+def _choices(hint: object) -> tuple[str, ...]:
+    """The words of a Literal, also of a list of them."""
+    if get_origin(hint) is Literal:
+        return get_args(hint)
+    return next((found for part in get_args(hint) if (found := _choices(part))), ())
