@@ -12,14 +12,17 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import wraps
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
+import msgspec
 from click.core import ParameterSource
 
-from recollect.interfaces.cli import completions as completing
-from recollect.interfaces.cli.commands import Commands, Failure
+from recollect.events.errors import RecollectError
+from recollect.interfaces.cli.commands import Commands, Failure, completed_by, say
+from recollect.interfaces.cli.progress import progress
 from recollect.interfaces.common.version import __version__
 
 if TYPE_CHECKING:
@@ -27,8 +30,6 @@ if TYPE_CHECKING:
     from recollect.engine.store import Progress
     from recollect.interfaces.model_server.client import WarmEmbedder
     from recollect.interfaces.python.memory import Memory
-
-__all__ = ["Command", "Failure", "embedder_named", "main", "no_daemon", "progress_bar", "was_named"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,7 +57,7 @@ def _directory(_: click.Context, __: click.Parameter, value: str) -> str:
     return value
 
 
-def _common(function: Command) -> Command:
+def common_options(function: Command) -> Command:
     """The options that every command takes."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
@@ -66,7 +67,7 @@ def _common(function: Command) -> Command:
             envvar="RECOLLECT_EMBEDDER",
             default="minilm",
             show_default=True,
-            shell_complete=completing.embedders,
+            shell_complete=completed_by("embedders"),
             help="minilm, hash or none; unless told, a store keeps the one that it has.",
         ),
         click.option(
@@ -80,10 +81,10 @@ def _common(function: Command) -> Command:
         ),
     ):
         function = option(function)
-    return _clear_errors(function)
+    return clear_errors(function)
 
 
-def _unembedded(function: Callable[..., None]) -> Callable[..., None]:
+def options_without_embedder(function: Callable[..., None]) -> Callable[..., None]:
     """The options that every command takes, for one that embeds nothing."""
 
     @wraps(function)
@@ -91,14 +92,12 @@ def _unembedded(function: Callable[..., None]) -> Callable[..., None]:
         del embedder
         function(**options)
 
-    return _common(run)
+    return common_options(run)
 
 
-def _clear_errors(function: Callable[P, R]) -> Callable[P, R]:
+def clear_errors(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        from recollect.events.errors import RecollectError  # noqa: PLC0415 (imports wait until needed)
-
         try:
             return function(*args, **kwargs)
         except RecollectError as error:
@@ -126,7 +125,7 @@ def embedder_named(name: str) -> str | WarmEmbedder | None:
         return name
     from recollect.interfaces.model_server.client import WarmEmbedder  # noqa: PLC0415 (imports wait until needed)
 
-    return WarmEmbedder(tell=_say, starting=_say if sys.stderr.isatty() else _say_nothing)
+    return WarmEmbedder(tell=say, starting=say if sys.stderr.isatty() else _say_nothing)
 
 
 def was_named(option: str) -> bool:
@@ -136,18 +135,12 @@ def was_named(option: str) -> bool:
     return source not in (None, ParameterSource.DEFAULT)
 
 
-def _say(note: str) -> None:
-    from recollect.engine.safe_text import block  # noqa: PLC0415 (imports wait until needed)
-
-    click.echo(f"recollect: {block(note)}", err=True)
-
-
 def _say_nothing(_: str) -> None:
     """A script does not care that the first answer takes longer."""
 
 
 @contextmanager
-def _memory(
+def open_memory(
     store: str,
     embedder: str | Embedder = "none",
     *,
@@ -178,11 +171,11 @@ def _memory(
         with memory:
             note = memory.store.damage_note
             if note and make:  # it may run for long
-                _say(note)
+                say(note)
             try:
                 yield memory
                 if note and not make:
-                    _say(note)
+                    say(note)
             except KeyboardInterrupt as stop:
                 head = f"the store is whole, its head is @{memory.store.log.head}"
                 raise KeyboardInterrupt(*stop.args, head) from None
@@ -194,8 +187,6 @@ def progress_bar(label: str) -> Iterator[Progress]:
 
     An interruption tells how far the work had come.
     """
-    from recollect.interfaces.cli.progress import progress  # noqa: PLC0415
-
     done, total = 0, 0
     with progress(label) as show:
 
@@ -211,13 +202,17 @@ def progress_bar(label: str) -> Iterator[Progress]:
             raise KeyboardInterrupt(so_far, *stop.args) from None
 
 
-def _show(value: object, as_json: bool, render: str) -> None:
-    from recollect.interfaces.cli.render import common as renderers  # noqa: PLC0415
-
+def show(value: object, as_json: bool, render: str) -> None:
+    """Print a result as JSON, or by a function of a module in `render/`, such as "compare.drilldown"."""
     if as_json:
-        click.echo(renderers.to_json(value))
-    else:
-        getattr(renderers, render)(value)
+        click.echo(to_json(value))
+        return
+    module, _, function = render.rpartition(".")
+    getattr(import_module(f"recollect.interfaces.cli.render.{module or 'common'}"), function)(value)
+
+
+def to_json(value: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -233,5 +228,5 @@ def main() -> None:
     """
 
 
-def _given(fields: dict[str, Any]) -> dict[str, Any]:
+def given_only(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in (None, ())}

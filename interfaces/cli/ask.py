@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import click
 
-from recollect.interfaces.cli import completions as completing
 from recollect.interfaces.cli.app import (
-    _common,
-    _given,
-    _memory,
-    _show,
-    _unembedded,
+    common_options,
+    given_only,
     main,
+    open_memory,
+    options_without_embedder,
     progress_bar,
+    show,
     was_named,
 )
+from recollect.interfaces.cli.commands import completed_by
 
 
 @main.command()
@@ -22,7 +22,7 @@ from recollect.interfaces.cli.app import (
 @click.option("-k", default=10, show_default=True, help="How many hits.")
 @click.option(
     "--formula",
-    shell_complete=completing.formulas,
+    shell_complete=completed_by("formulas"),
     help="A built-in formula's name or the path of a TOML file.",
 )
 @click.option("--session", help="The conversation that asks.")
@@ -34,7 +34,7 @@ from recollect.interfaces.cli.app import (
 @click.option("--now", help="The clock to rank with.")
 @click.option("--no-track", is_flag=True, help="The hits do not count as accessed.")
 @click.option("--no-record", is_flag=True, help="Write nothing.")
-@_common
+@common_options
 def recall(
     query: str, k: int, formula: str | None, session: str | None, project: str | None, tags: tuple[str, ...],
     kinds: tuple[str, ...], when: str | None, valid_at: str | None, now: str | None, no_track: bool,
@@ -47,22 +47,22 @@ def recall(
       recollect recall "where are auth sessions stored?" -k 3
       recollect recall "where are auth sessions stored?" --at "2 days ago"
     """
-    filters = _given({"project": project, "tags": tags, "kinds": kinds, "valid_at": valid_at})
-    options = _given({"formula": formula, "session": session, "now": now})
-    with _memory(store, embedder, asked=query) as memory:
+    filters = given_only({"project": project, "tags": tags, "kinds": kinds, "valid_at": valid_at})
+    options = given_only({"formula": formula, "session": session, "now": now})
+    with open_memory(store, embedder, asked=query) as memory:
         source = memory if when is None else memory.at(when)
         answer = source.recall(
             query, k=k, filters=filters, track=not no_track, record=not no_record, **options
         )
-        _show(answer, as_json, "answer")
+        show(answer, as_json, "answer")
         if answer.hits and len(answer.hits) < k and was_named("k") and not as_json:
             click.echo(f"{len(answer.hits)} of the {k} asked for were found")
 
 
 @main.command()
-@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
+@click.argument("memory_id", metavar="ID", shell_complete=completed_by("memory_ids"))
 @click.option("--at", "when", help="As of a seq (@1234), a time, or '2 days ago'.")
-@_unembedded
+@options_without_embedder
 def get(memory_id: str, when: str | None, store: str, as_json: bool) -> None:
     """Show one memory: content and whole state.
 
@@ -70,14 +70,14 @@ def get(memory_id: str, when: str | None, store: str, as_json: bool) -> None:
     Example:
       recollect get 0192f0c1… --at @120
     """
-    with _memory(store) as memory:
-        _show(memory.get(memory_id, at=when), as_json, "memo")
+    with open_memory(store) as memory:
+        show(memory.get(memory_id, at=when), as_json, "memo")
 
 
 @main.command()
-@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
+@click.argument("memory_id", metavar="ID", shell_complete=completed_by("memory_ids"))
 @click.option("--ranks", "query", metavar="QUERY", help="Its rank over time for this question instead.")
-@_common
+@common_options
 def history(memory_id: str, query: str | None, store: str, embedder: str, as_json: bool) -> None:
     """Every event that touched a memory, or its rank over time.
 
@@ -86,18 +86,16 @@ def history(memory_id: str, query: str | None, store: str, embedder: str, as_jso
       recollect history 0192f0c1…
       recollect history 0192f0c1… --ranks "where are auth sessions stored?"
     """
-    with _memory(store, "none" if query is None else embedder) as memory:
+    with open_memory(store, "none" if query is None else embedder) as memory:
         if query is None:
-            _show(memory.history(memory_id), as_json, "happenings")
+            show(memory.history(memory_id), as_json, "happenings")
         else:
-            from recollect.interfaces.cli.time_travel import show  # noqa: PLC0415 (only for this form of the command)
-
-            show(memory.ranks(memory_id, query), as_json, "ranks")
+            show(memory.ranks(memory_id, query), as_json, "time_travel.ranks")
 
 
 @main.command()
 @click.option("--independent", is_flag=True, help="With rank-bm25 and a brute-force scan instead.")
-@_unembedded
+@options_without_embedder
 def verify(independent: bool, store: str, as_json: bool) -> None:
     """Rank every recorded recall again and compare bit for bit; exit 1 if one differs.
 
@@ -106,15 +104,15 @@ def verify(independent: bool, store: str, as_json: bool) -> None:
       recollect verify
       recollect verify --independent
     """
-    with _memory(store) as memory, progress_bar("verifying") as progress:
+    with open_memory(store) as memory, progress_bar("verifying") as progress:
         report = memory.verify(independent=independent, progress=progress)
-    _show(report, as_json, "verification")
+    show(report, as_json, "verification")
     if not report.exact:
         raise SystemExit(1)
 
 
 @main.command()
-@_common
+@common_options
 def status(store: str, embedder: str, as_json: bool) -> None:
     """The store's health and sizes on one screen.
 
@@ -125,9 +123,9 @@ def status(store: str, embedder: str, as_json: bool) -> None:
     from recollect.engine.embedding.embedder import Elsewhere, EmbedderMismatch  # noqa: PLC0415 (imports wait until needed)
 
     try:
-        with _memory(store, embedder) as memory:
+        with open_memory(store, embedder) as memory:
             result = memory.status()
     except EmbedderMismatch as mismatch:
-        with _memory(store, Elsewhere(mismatch)) as memory:
+        with open_memory(store, Elsewhere(mismatch)) as memory:
             result = memory.status()
-    _show(result, as_json, "status")
+    show(result, as_json, "status")

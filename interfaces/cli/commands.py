@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
+
+from recollect.engine.safe_text import block
 
 INTERRUPTED = 130
 _LONG = frozenset({"bisect", "compare", "dream", "fork", "mcp", "reembed", "serve", "verify", "watch"})
@@ -82,15 +85,29 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+def say(note: str) -> None:
+    """A line on stderr."""
+    click.echo(f"recollect: {block(note)}", err=True)
+
+
+def completed_by(source: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """What Tab offers, by the name of a function of `completions.py`, which is imported when Tab is pressed."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        offered = getattr(import_module("recollect.interfaces.cli.completions"), source)
+        found: list[CompletionItem] = offered(ctx, param, incomplete)
+        return found
+
+    return complete
+
+
 class Failure(click.ClickException):
     """One clear line on stderr."""
 
     exit_code = 2
 
     def show(self, file: Any = None) -> None:  # noqa: ARG002 (click's signature)
-        from recollect.engine.safe_text import block  # noqa: PLC0415 (only what goes wrong needs it)
-
-        click.echo(f"recollect: {block(self.message)}", err=True)
+        say(self.message)
 
 
 class Interrupted(Failure):

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
-from recollect.interfaces.cli import completions as completing
 from recollect.interfaces.cli.app import (
-    Failure,
-    _clear_errors,
-    _memory,
+    clear_errors,
     embedder_named,
     main,
     no_daemon,
+    open_memory,
     progress_bar,
+    show,
 )
-
-if TYPE_CHECKING:
-    from recollect.replay.compare.comparison import Comparison
-    from recollect.replay.compare.limits import Limit
+from recollect.interfaces.cli.commands import Failure, completed_by
+from recollect.replay.compare.compare import metric_names
+from recollect.replay.compare.comparison import Comparison
+from recollect.replay.compare.limits import Limit, parse_limit
 
 _STORE = click.option(
     "--store",
@@ -32,19 +30,9 @@ _STORE = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
-def _show(value: object, as_json: bool, how: str) -> None:
-    from recollect.interfaces.cli.render import common as render  # noqa: PLC0415 (imports wait until needed)
-    from recollect.interfaces.cli.render import compare as render_compare  # noqa: PLC0415 (imports wait until needed)
-
-    if as_json:
-        click.echo(render.to_json(value))
-    else:
-        getattr(render_compare, how)(value)
-
-
 @main.command()
-@click.argument("a", required=False, shell_complete=completing.formulas)
-@click.argument("b", required=False, shell_complete=completing.formulas)
+@click.argument("a", required=False, shell_complete=completed_by("formulas"))
+@click.argument("b", required=False, shell_complete=completed_by("formulas"))
 @click.option("--last", type=click.IntRange(min=1), help="Only the last so many recorded questions.")
 @click.option("--queries", help="Questions of a file, one per line or JSON lines, instead of recorded ones.")
 @click.option("--at", "when", help="Ask the file's questions as of a seq (@1234) or a time.")
@@ -61,7 +49,7 @@ def _show(value: object, as_json: bool, how: str) -> None:
 @no_daemon
 @_STORE
 @_JSON
-@_clear_errors
+@clear_errors
 def compare(
     a: str | None, b: str | None, last: int | None, queries: str | None, when: str | None, qrels: str | None,
     k: int, limits: tuple[str, ...], report: str | None, overwrite: bool, question: str | None, embedder: str | None,
@@ -91,9 +79,9 @@ def compare(
             work=work,
         )
     parsed = _limits(limits, k)
-    with _memory(store) as memory:
+    with open_memory(store) as memory:
         if question is not None:
-            _show(memory.drill(question, a or "", b or ""), as_json, "drilldown")
+            show(memory.drill(question, a or "", b or ""), as_json, "compare.drilldown")
             return
         with progress_bar("comparing") as progress:
             result = memory.compare(
@@ -102,7 +90,7 @@ def compare(
                 overwrite=overwrite, progress=progress,
             )  # fmt: skip
         passed = [limit for limit in parsed if limit.passed(result.metrics)]
-    _show(result, as_json, "comparison")
+    show(result, as_json, "compare.comparison")
     _refuse(passed, result)
 
 
@@ -116,9 +104,6 @@ def _refuse_beside_question(**given: object) -> None:
 
 def _limits(texts: Sequence[str], k: int) -> list[Limit]:
     """The limits, whose metrics are known before anything is ranked."""
-    from recollect.replay.compare.compare import metric_names  # noqa: PLC0415 (imports wait until needed)
-    from recollect.replay.compare.limits import parse_limit  # noqa: PLC0415
-
     parsed = [parse_limit(text) for text in texts]
     for limit in parsed:
         limit.check(metric_names(k))
@@ -136,7 +121,7 @@ def _refuse(passed: Sequence[Limit], result: Comparison) -> None:
 @click.option("--to", "target", required=True, help="The directory of the new store.")
 @click.option(
     "--formula",
-    shell_complete=completing.formulas,
+    shell_complete=completed_by("formulas"),
     help="Rank under this one; each recall under its own if not given.",
 )
 @click.option("--closed-loop", is_flag=True, help="Accesses follow what the formula returned.")
@@ -144,7 +129,7 @@ def _refuse(passed: Sequence[Limit], result: Comparison) -> None:
 @click.option("--dream", "settings", help="Dream again with the settings of this TOML file.")
 @_STORE
 @_JSON
-@_clear_errors
+@clear_errors
 def fork(
     target: str, formula: str | None, closed_loop: bool, since: str, settings: str | None, store: str,
     as_json: bool,
@@ -156,19 +141,19 @@ def fork(
       recollect fork --formula mine.toml --closed-loop --since @1200 --to ./what-if
       recollect compare recorded ./what-if
     """
-    with _memory(store) as memory, progress_bar("living again") as progress:
+    with open_memory(store) as memory, progress_bar("living again") as progress:
         result = memory.fork(
             target, formula=formula, closed_loop=closed_loop, since=since, dream=settings, progress=progress
         )
-    _show(result, as_json, "fork")
+    show(result, as_json, "compare.fork")
 
 
 @main.command()
-@click.option("--embedder", required=True, shell_complete=completing.embedders, help="minilm or hash.")
+@click.option("--embedder", required=True, shell_complete=completed_by("embedders"), help="minilm or hash.")
 @no_daemon
 @_STORE
 @_JSON
-@_clear_errors
+@clear_errors
 def reembed(embedder: str, store: str, as_json: bool) -> None:
     """Give every memory a vector of another embedder; the past keeps its own.
 
@@ -177,6 +162,6 @@ def reembed(embedder: str, store: str, as_json: bool) -> None:
       recollect compare --embedder minilm
       recollect reembed --embedder minilm
     """
-    with _memory(store) as memory, progress_bar("embedding") as progress:
+    with open_memory(store) as memory, progress_bar("embedding") as progress:
         result = memory.reembed(embedder_named(embedder) or embedder, progress=progress)
-    _show(result, as_json, "reembedding")
+    show(result, as_json, "compare.reembedding")

@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 
 import click
+from click.shell_completion import get_completion_class
 
-from recollect.interfaces.cli.app import main
+from recollect.interfaces.cli.app import main, to_json
 
 VARIABLE = "_RECOLLECT_COMPLETE"
 _ENDS = {
@@ -31,8 +32,6 @@ def completion(shell: str | None, as_json: bool) -> None:
       eval "$(recollect completion zsh)"       # in ~/.zshrc
       recollect completion fish | source       # in ~/.config/fish/config.fish
     """
-    from click.shell_completion import get_completion_class  # noqa: PLC0415 (imports wait until needed)
-
     chosen = shell or Path(os.environ.get("SHELL", "")).name
     found = get_completion_class(chosen) if chosen in _ENDS else None
     if found is None:
@@ -43,8 +42,6 @@ def completion(shell: str | None, as_json: bool) -> None:
         "prog_name": "recollect",
     }
     if as_json:
-        from recollect.interfaces.cli.render.common import to_json  # noqa: PLC0415
-
         click.echo(to_json({"shell": chosen, "enable": _ENDS[chosen], "script": script}))
     else:
         click.echo(script)

@@ -5,20 +5,21 @@ Completion must never fail or write: where the store cannot be read, nothing is 
 
 from __future__ import annotations
 
+from importlib import resources
 from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
+
+from recollect.engine.event_summaries import shorten
+from recollect.engine.safe_text import inline
+from recollect.interfaces.python.memory import Memory
 
 OFFERED_MAX = 50
 
 
 def memory_ids(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Memories whose id begins so, with what they say."""
-    from recollect.engine.event_summaries import shorten  # noqa: PLC0415
-    from recollect.engine.safe_text import inline  # noqa: PLC0415
-    from recollect.interfaces.python.memory import Memory  # noqa: PLC0415 (only when a memory is completed)
-
     folder = Path(str(ctx.params.get("store") or "~/.recollect")).expanduser()
     if not (folder / "log").is_dir():
         return []
@@ -33,8 +34,6 @@ def memory_ids(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[
 
 def formulas(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Built-in formulas, else the files that are there."""
-    from importlib import resources  # noqa: PLC0415 (only when a formula is completed)
-
     files = resources.files("recollect.query.formulas").iterdir()
     names = sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
     offered = [CompletionItem(name) for name in names if name.startswith(incomplete)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from recollect.interfaces.cli.app import _common, main, progress_bar
+from recollect.engine.doctor import doctor as examine
+from recollect.interfaces.cli.app import common_options, main, progress_bar, show
 
 
 @main.command()
@@ -17,7 +18,7 @@ from recollect.interfaces.cli.app import _common, main, progress_bar
     "--salvage", metavar="NEW_DIR", help="Copy what can be read before the damage into a new store."
 )
 @click.option("--scrub", is_flag=True, help="Read all sealed segments again from the disk itself; slow.")
-@_common
+@common_options
 def doctor(fix: bool, salvage: str | None, scrub: bool, store: str, embedder: str, as_json: bool) -> None:
     """Examine a store end to end and say what is wrong; exit 1 if anything is.
 
@@ -36,16 +37,9 @@ def doctor(fix: bool, salvage: str | None, scrub: bool, store: str, embedder: st
       recollect doctor --scrub
       recollect doctor --salvage ./rescued
     """
-    from recollect.engine import doctor as examining  # noqa: PLC0415 (imports wait until needed)
-    from recollect.interfaces.cli.render import erase as render_erase  # noqa: PLC0415
-    from recollect.interfaces.cli.render.common import to_json  # noqa: PLC0415
-
     del embedder
     with progress_bar("examining") as progress:
-        result = examining.doctor(store, fix=fix, salvage=salvage, scrub=scrub, progress=progress)
-    if as_json:
-        click.echo(to_json(result))
-    else:
-        render_erase.diagnosis(result)
+        result = examine(store, fix=fix, salvage=salvage, scrub=scrub, progress=progress)
+    show(result, as_json, "erase.diagnosis")
     if not result.healthy:
         raise click.exceptions.Exit(1)

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
 
 import click
 
+from recollect.dream.schedule import parse_interval
+from recollect.engine.dream_schedule import keep_dreaming, schedule_of
 from recollect.engine.safe_text import inline
-from recollect.interfaces.cli.app import _common, _memory, _unembedded, main
-
-if TYPE_CHECKING:
-    from recollect.dream.report import DreamReport
-    from recollect.events.errors import RecollectError
-
-
-def _show(report: DreamReport, as_json: bool) -> None:
-    from recollect.interfaces.cli.render import common as render  # noqa: PLC0415 (imports wait until needed)
-    from recollect.interfaces.cli.render import dream as render_dream  # noqa: PLC0415 (imports wait until needed)
-
-    if as_json:
-        click.echo(render.to_json(report))
-    else:
-        render_dream.dream(report)
+from recollect.events.errors import RecollectError
+from recollect.interfaces.cli.app import common_options, main, open_memory, options_without_embedder, show
 
 
 @main.command()
@@ -33,7 +22,7 @@ def _show(report: DreamReport, as_json: bool) -> None:
 @click.option(
     "--every", help="Stay and dream whenever this much time has passed and something is new: 24h, 90m."
 )
-@_common
+@common_options
 def dream(
     dry_run: bool, phases: str | None, now: str | None, max_churn: float | None, settings_file: str | None,
     every: str | None, store: str, embedder: str, as_json: bool,
@@ -52,28 +41,23 @@ def dream(
         _stay(every, store, embedder, as_json)
         return
     named = None if phases is None else [name.strip() for name in phases.split(",") if name.strip()]
-    with _memory(store, embedder) as memory:
+    with open_memory(store, embedder) as memory:
         report = memory.dream(
             dry_run=dry_run, phases=named, now=now, max_churn=max_churn, settings=settings_file
         )
-    _show(report, as_json)
+    show(report, as_json, "dream.dream")
     if report.refused:
         raise SystemExit(1)
 
 
 def _stay(every: str, store: str, embedder: str, as_json: bool) -> None:
     """Dream by the clock until interrupted, and tell from the log what was done: one may be written and not shown."""
-    import time  # noqa: PLC0415 (imports wait until needed)
-
-    from recollect.dream.schedule import parse_interval  # noqa: PLC0415
-    from recollect.engine.dream_schedule import keep_dreaming, schedule_of  # noqa: PLC0415
-
     schedule = schedule_of(parse_interval(every))
-    with _memory(store, embedder) as memory:
+    with open_memory(store, embedder) as memory:
         before = memory.status().last_dream
         try:
             for report in keep_dreaming(memory, schedule, sleep=time.sleep, on_failure=_failed):
-                _show(report, as_json)
+                show(report, as_json, "dream.dream")
         except KeyboardInterrupt:
             last = memory.status().last_dream
             done = f"every dream is written, the last at @{last}" if last > before else "no dream was written"
@@ -87,7 +71,7 @@ def _failed(error: RecollectError | None) -> None:
 
 @main.command()
 @click.argument("dream_id", metavar="DREAM")
-@_unembedded
+@options_without_embedder
 def undream(dream_id: str, store: str, as_json: bool) -> None:
     """Take a dream back; what has changed since is named and left alone.
 
@@ -95,5 +79,5 @@ def undream(dream_id: str, store: str, as_json: bool) -> None:
     Example:
       recollect undream d1234
     """
-    with _memory(store) as memory:
-        _show(memory.undream(dream_id), as_json)
+    with open_memory(store) as memory:
+        show(memory.undream(dream_id), as_json, "dream.dream")

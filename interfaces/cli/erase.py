@@ -8,7 +8,8 @@ import click
 
 from recollect.engine import validate
 from recollect.engine.safe_text import identifier
-from recollect.interfaces.cli.app import Failure, _common, _memory, main, progress_bar
+from recollect.interfaces.cli.app import common_options, main, open_memory, progress_bar, show
+from recollect.interfaces.cli.commands import Failure
 
 _LISTS = {"kind": "kinds", "tag": "tags", "entity": "entities", "source": "sources"}
 _SINGLE = ("project", "session", "since", "until", "valid_at", "min_importance")
@@ -27,7 +28,7 @@ _SINGLE = ("project", "session", "since", "until", "valid_at", "min_importance")
 @click.option("--reason", default="", help="Why; it stays in the log.")
 @click.option("--dry-run", is_flag=True, help="Say what would be erased; write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@_common
+@common_options
 def erase(
     memory_ids: tuple[str, ...], conditions: tuple[str, ...], reason: str, dry_run: bool, yes: bool, store: str,
     embedder: str, as_json: bool,
@@ -42,22 +43,16 @@ def erase(
       recollect erase 01m7hchceagz6kyj4amp
       recollect erase --where project=acme --where tag=personal --dry-run
     """
-    from recollect.interfaces.cli.render import erase as render_erase  # noqa: PLC0415 (imports wait until needed)
-    from recollect.interfaces.cli.render.common import to_json  # noqa: PLC0415
-
     del embedder
     if bool(memory_ids) == bool(conditions):
         raise Failure("name the memories to erase by id, or by --where KEY=VALUE; one of the two")
     wanted = list(memory_ids) if memory_ids else _filter(conditions)
-    with _memory(store, "none") as memory, progress_bar("erasing") as progress:
+    with open_memory(store, "none") as memory, progress_bar("erasing") as progress:
         report = memory.erase(wanted, reason=reason, dry_run=True, progress=progress)
         if not dry_run and report.ids:
             _confirm(report.ids, yes)
             report = memory.erase(wanted, reason=reason, progress=progress)
-        if as_json:
-            click.echo(to_json(report))
-        else:
-            render_erase.erasure(report)
+        show(report, as_json, "erase.erasure")
     if not report.ids:
         raise click.exceptions.Exit(1)
 

@@ -4,37 +4,30 @@ from __future__ import annotations
 
 import sys
 from importlib import resources
-from typing import TYPE_CHECKING
 
 import click
 
 from recollect.engine.regular_files import read_whole
 from recollect.engine.safe_text import block, inline, visible
 from recollect.events.toml_file import TOML_BYTES_MAX
-from recollect.interfaces.cli import completions as completing
-from recollect.interfaces.cli.app import Failure, _clear_errors, _memory, _unembedded, main
-
-if TYPE_CHECKING:
-    from recollect.query.explanation import Explanation
-    from recollect.query.formula import Formula
+from recollect.interfaces.cli.app import (
+    clear_errors,
+    main,
+    open_memory,
+    options_without_embedder,
+    show,
+    to_json,
+)
+from recollect.interfaces.cli.commands import Failure, completed_by
+from recollect.query.formula import Formula, InvalidFormula, built_in, load, names, parse
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
-def _show(result: Explanation, as_json: bool) -> None:
-    from recollect.interfaces.cli.render import common as render  # noqa: PLC0415 (imports wait until needed)
-    from recollect.interfaces.cli.render import explanation as render_explanation  # noqa: PLC0415 (imports wait until needed)
-
-    if as_json:
-        click.echo(render.to_json(result))
-    else:
-        render_explanation.explanation(result)
-
-
 @main.command()
 @click.argument("recall")
-@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
-@_unembedded
+@click.argument("memory_id", metavar="ID", shell_complete=completed_by("memory_ids"))
+@options_without_embedder
 def why(recall: str, memory_id: str, store: str, as_json: bool) -> None:
     """Why a memory ranked where it did in a recorded recall, replayed.
 
@@ -42,14 +35,14 @@ def why(recall: str, memory_id: str, store: str, as_json: bool) -> None:
     Example:
       recollect why r11 0192f0c1…
     """
-    with _memory(store) as memory:
-        _show(memory.why(recall, memory_id), as_json)
+    with open_memory(store) as memory:
+        show(memory.why(recall, memory_id), as_json, "explanation.explanation")
 
 
 @main.command("why-not")
 @click.argument("recall")
-@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
-@_unembedded
+@click.argument("memory_id", metavar="ID", shell_complete=completed_by("memory_ids"))
+@options_without_embedder
 def why_not(recall: str, memory_id: str, store: str, as_json: bool) -> None:
     """Why a memory was not in a recorded answer: where it was lost, what it had and what it needed.
 
@@ -57,8 +50,8 @@ def why_not(recall: str, memory_id: str, store: str, as_json: bool) -> None:
     Example:
       recollect why-not r11 0192f0c1…
     """
-    with _memory(store) as memory:
-        _show(memory.why_not(recall, memory_id), as_json)
+    with open_memory(store) as memory:
+        show(memory.why_not(recall, memory_id), as_json, "explanation.explanation")
 
 
 @main.group(invoke_without_command=True)
@@ -78,12 +71,9 @@ def formulas(context: click.Context, as_json: bool) -> None:
 
 
 def _list(as_json: bool) -> None:
-    from recollect.interfaces.cli.render import common as render  # noqa: PLC0415
-    from recollect.query.formula import built_in, names  # noqa: PLC0415
-
     found = [_summary(built_in(name)) for name in names()]
     if as_json:
-        click.echo(render.to_json(found))
+        click.echo(to_json(found))
         return
     for summary in found:
         click.echo(f"{summary['name']:<16} {summary['description']}\n{'':<16} from {summary['source']}")
@@ -99,39 +89,36 @@ def _summary(formula: Formula) -> dict[str, object]:
     }
 
 
-@formulas.command()
-@click.argument("name", shell_complete=completing.formulas)
+@formulas.command("show")
+@click.argument("name", shell_complete=completed_by("formulas"))
 @_JSON
-@_clear_errors
-def show(name: str, as_json: bool) -> None:
+@clear_errors
+def print_formula(name: str, as_json: bool) -> None:
     """Print a formula as it is written, with its notes: a start for one of your own.
 
     \b
     Example:
       recollect formulas show reverie > mine.toml
     """
-    from recollect.interfaces.cli.render import common as render  # noqa: PLC0415
-    from recollect.query.formula import load  # noqa: PLC0415
-
     formula, text = load(name), _text(name)
     if as_json:
-        click.echo(render.to_json({**_summary(formula), "text": text}))
+        click.echo(to_json({**_summary(formula), "text": text}))
     else:
         click.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
 
 
 def _text(name: str) -> str:
     """The TOML text of a built-in formula or of a file."""
-    built_in = resources.files("recollect.query.formulas").joinpath(f"{name}.toml")
-    if built_in.is_file():
-        return built_in.read_text("utf-8")
+    file = resources.files("recollect.query.formulas").joinpath(f"{name}.toml")
+    if file.is_file():
+        return file.read_text("utf-8")
     return read_whole(name, bytes_max=TOML_BYTES_MAX, follow=True).decode()
 
 
 @formulas.command()
 @click.argument("file")
 @_JSON
-@_clear_errors
+@clear_errors
 def check(file: str, as_json: bool) -> None:
     """Say whether a formula can be used, or what is wrong and where; exit 1 if it cannot.
 
@@ -139,9 +126,6 @@ def check(file: str, as_json: bool) -> None:
     Example:
       recollect formulas check mine.toml
     """
-    from recollect.interfaces.cli.render import common as render  # noqa: PLC0415
-    from recollect.query.formula import InvalidFormula, parse  # noqa: PLC0415
-
     try:
         text = _text(file)
     except (OSError, UnicodeDecodeError) as error:
@@ -149,9 +133,9 @@ def check(file: str, as_json: bool) -> None:
     try:
         formula = parse(text, origin=file)
     except InvalidFormula as error:
-        click.echo(render.to_json({"ok": False, "problem": error.problem}) if as_json else block(str(error)))
+        click.echo(to_json({"ok": False, "problem": error.problem}) if as_json else block(str(error)))
         raise SystemExit(1) from None
     if as_json:
-        click.echo(render.to_json({"ok": True, **_summary(formula)}))
+        click.echo(to_json({"ok": True, **_summary(formula)}))
     else:
         click.echo(f"OK  {inline(formula.label)}, {len(formula.stages)} stages")

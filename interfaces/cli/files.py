@@ -7,20 +7,18 @@ from pathlib import Path
 import click
 
 from recollect.engine.safe_text import inline
-from recollect.interfaces.cli.app import Failure, _common, _memory, _unembedded, main, progress_bar
+from recollect.interfaces.cli.app import (
+    common_options,
+    main,
+    open_memory,
+    options_without_embedder,
+    progress_bar,
+    show,
+)
+from recollect.interfaces.files.detecting import LOG, format_of
 
 _EXPORTS = ("jsonl", "parquet", "markdown")
 _IMPORTING = {"log": "importing", "mem0": "importing rows"}
-
-
-def _show(value: object, as_json: bool, render: str) -> None:
-    from recollect.interfaces.cli.render import common  # noqa: PLC0415 (imports wait until needed)
-    from recollect.interfaces.cli.render import files as render_files  # noqa: PLC0415
-
-    if as_json:
-        click.echo(common.to_json(value))
-    else:
-        getattr(render_files, render)(value)
 
 
 @main.command("export")
@@ -32,7 +30,7 @@ def _show(value: object, as_json: bool, render: str) -> None:
     is_flag=True,
     help="Replace what exists; of Markdown pages also those that somebody edited.",
 )
-@_unembedded
+@options_without_embedder
 def export_(
     path: str, format_: str | None, when: str | None, overwrite: bool, store: str, as_json: bool
 ) -> None:
@@ -46,9 +44,9 @@ def export_(
       recollect export tables/
       recollect export pages/ --format markdown --at "2 days ago"
     """
-    with _memory(store, "none") as memory, progress_bar("exporting") as progress:
+    with open_memory(store, "none") as memory, progress_bar("exporting") as progress:
         result = memory.export(path, format=format_, at=when, overwrite=overwrite, progress=progress)
-    _show(result, as_json, "exported")
+    show(result, as_json, "files.exported")
 
 
 @main.command("import")
@@ -63,7 +61,7 @@ def export_(
 )
 @click.option("--strict", is_flag=True, help="Stop at the first entry that cannot be read.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
-@_common
+@common_options
 def import_(
     path: str, format_: str | None, mapping: str, namespace: str | None, include: tuple[str, ...], strict: bool,
     dry_run: bool, store: str, embedder: str, as_json: bool,
@@ -80,27 +78,21 @@ def import_(
       recollect import conversations.zip --dry-run
       recollect import notes.csv --map content=body,at=written,id=number
     """
-    from recollect.events.errors import RecollectError  # noqa: PLC0415 (imports wait until needed)
-    from recollect.interfaces.files.detecting import LOG, format_of  # noqa: PLC0415
-
-    try:
-        kind = format_of(Path(path).expanduser(), format_)
-    except RecollectError as error:
-        raise Failure(str(error)) from None
+    kind = format_of(Path(path).expanduser(), format_)
     if format_ is None and kind != LOG and not as_json:
         click.echo(f"{inline(path)} looks like {kind}", err=True)
     if dry_run and not Path(store).expanduser().is_dir():
         store = ":memory:"
     used = "none" if kind == LOG or dry_run else embedder
     with (
-        _memory(store, used, make=True) as memory,
+        open_memory(store, used, make=True) as memory,
         progress_bar(_IMPORTING.get(kind, "importing bytes")) as progress,
     ):
         result = memory.import_(
             path, format=kind, mapping=mapping, namespace=namespace, include=include, strict=strict,
             dry_run=dry_run, progress=progress,
         )  # fmt: skip
-    _show(result, as_json, "imported")
+    show(result, as_json, "files.imported")
     if result.nothing_could_be_read:
         click.echo(
             f"recollect: nothing of {inline(path)} could be read as {kind}; is it another format (--from)?",

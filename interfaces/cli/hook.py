@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.engine.safe_text import inline
+from recollect.engine.validate import QUERY_CHARACTERS_MAX, optional_identifier
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.cli.app import _common, embedder_named, main, was_named
+from recollect.interfaces.cli.app import common_options, embedder_named, main, was_named
 from recollect.interfaces.cli.commands import AtOnce
+from recollect.interfaces.mcp import hook as prompt_hook
 
 if TYPE_CHECKING:
     from recollect.engine.embedding.embedder import Embedder
@@ -78,7 +80,7 @@ def _share(_: click.Context, __: click.Parameter, value: float) -> float:
     help="Give up after so many seconds.",
 )
 @click.option("--project", help="Only memories of this project.")
-@_common
+@common_options
 def hook(
     prompt: str | None, k: int, max_tokens: int, min_share: float, seconds: float, project: str | None, store: str,
     embedder: str, as_json: bool,
@@ -93,20 +95,21 @@ def hook(
       recollect hook --prompt "where are auth sessions stored?"
     """
     del as_json  # the output is JSON either way
-    from recollect.engine.validate import QUERY_CHARACTERS_MAX, optional_identifier  # noqa: PLC0415
-    from recollect.interfaces.mcp import hook as hooks  # noqa: PLC0415 (imports wait until needed)
-
     try:
-        given = hooks.Prompted(prompt=prompt) if prompt is not None else hooks.read(sys.stdin.buffer.read())
-        limits = hooks.Limits(k=k, tokens_max=max_tokens, seconds_max=seconds, share_min=min_share)
+        given = (
+            prompt_hook.Prompted(prompt=prompt)
+            if prompt is not None
+            else prompt_hook.read(sys.stdin.buffer.read())
+        )
+        limits = prompt_hook.Limits(k=k, tokens_max=max_tokens, seconds_max=seconds, share_min=min_share)
         optional_identifier(project, "project")
-        if hooks.is_question(given.prompt) and _is_there(store):
+        if prompt_hook.is_question(given.prompt) and _is_there(store):
             if (length := len(given.prompt)) > QUERY_CHARACTERS_MAX:
                 note = f"the first {QUERY_CHARACTERS_MAX:,} of the prompt's {length:,} characters were asked with"
                 click.echo(f"recollect hook: {note}", err=True)
             opening = partial(_open, store, embedder_named(embedder), yielding=not was_named("embedder"))
-            click.echo(hooks.inject(opening, given, limits, project), nl=False)
-    except hooks.TooSlow as error:
+            click.echo(prompt_hook.inject(opening, given, limits, project), nl=False)
+    except prompt_hook.TooSlow as error:
         click.echo(f"recollect hook: {error}", err=True)
         raise AtOnce(0) from None
     except Exception as error:  # noqa: BLE001 (whatever it is, it must not block the prompt)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 
 import click
 from click.core import ParameterSource
 
-from recollect.interfaces.cli.app import NO_DAEMON, _common, main, was_named
+from recollect.interfaces.cli.app import NO_DAEMON, common_options, main, was_named
+from recollect.interfaces.mcp import http, stdio
+from recollect.interfaces.mcp.lazy_store import Behind, opener
+from recollect.interfaces.mcp.profiles import tools_of
+from recollect.interfaces.mcp.tool import Scope
 
 
 @main.command()
@@ -38,7 +43,7 @@ from recollect.interfaces.cli.app import NO_DAEMON, _common, main, was_named
 )
 @click.option("--session", help="The session of calls that name none.")
 @click.option("--list-tools", is_flag=True, help="Print the tools of the profile and exit.")
-@_common
+@common_options
 def mcp(
     profile: str, address: str | None, token: str | None, dream_every: str | None, project: str | None,
     session: str | None, list_tools: bool, store: str, embedder: str, as_json: bool,
@@ -70,30 +75,19 @@ def mcp(
 
         parse_interval(dream_every)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="recollect mcp: %(message)s")
-    from recollect.interfaces.mcp.lazy_store import Behind, opener  # noqa: PLC0415 (imports wait until needed)
-    from recollect.interfaces.mcp.tool import Scope  # noqa: PLC0415
-
     daemon = not click.get_current_context().meta.get(NO_DAEMON, False)
     behind = Behind(opener(store, embedder=embedder, daemon=daemon, yielding=not was_named("embedder")))
     scope = Scope(profile=profile, project=project, session=session, files=address is None)
     if address is None:
-        from recollect.interfaces.mcp.stdio import run_and_leave  # noqa: PLC0415
-
-        run_and_leave(behind, scope, dream_every)
+        stdio.run_and_leave(behind, scope, dream_every)
     else:
-        from recollect.interfaces.mcp.http import run_and_leave as listen_and_leave  # noqa: PLC0415
-
-        listen_and_leave(behind, scope, address, token=token, dream_every=dream_every)
+        http.run_and_leave(behind, scope, address, token=token, dream_every=dream_every)
 
 
 def _list(profile: str, as_json: bool) -> None:
     """The tools as the server lists them, or a line for each: what it writes, and what it is for."""
-    import json  # noqa: PLC0415
-
-    from recollect.interfaces.mcp.profiles import tools_of  # noqa: PLC0415
-
     if as_json:
-        from recollect.interfaces.mcp.server import described  # noqa: PLC0415
+        from recollect.interfaces.mcp.server import described  # noqa: PLC0415 (the SDK takes a second to import)
 
         tools = [
             described(tool).model_dump(by_alias=True, exclude_none=True)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
+import msgspec
 
-from recollect.interfaces.cli.app import _common, _memory, main
-
-if TYPE_CHECKING:
-    from recollect.web.serving import Address
+from recollect.interfaces.cli.app import common_options, main, open_memory
+from recollect.interfaces.mcp.http import mcp_application
+from recollect.web import serving
 
 
 @main.command()
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 )
 @click.option("--host-name", "host_names", multiple=True, help="A name it is called by from other machines.")
 @click.option("--open", "open_", is_flag=True, help="Open the page in a browser.")
-@_common
+@common_options
 def serve(
     host: str, port: int, token: str | None, read_only: bool, dream_every: str | None, origins: tuple[str, ...],
     host_names: tuple[str, ...], open_: bool, store: str, embedder: str, as_json: bool,
@@ -40,16 +38,14 @@ def serve(
       recollect serve --port 0 --read-only
       recollect serve --host 0.0.0.0 --token "$(openssl rand -hex 16)" --dream-every 24h
     """
-    from recollect.interfaces.mcp.http import mcp_application  # noqa: PLC0415 (imports wait until needed)
-    from recollect.web.serving import serve as run  # noqa: PLC0415
 
-    def ready(address: Address) -> None:
+    def ready(address: serving.Address) -> None:
         _announce(address, as_json)
         if open_:
             click.launch(address.page)
 
-    with _memory(store, embedder, make=True, actor="web") as memory:
-        run(
+    with open_memory(store, embedder, make=True, actor="web") as memory:
+        serving.serve(
             memory, host=host, port=port, token=token, read_only=read_only, dream_every=dream_every,
             origins=origins, host_names=host_names, mcp=mcp_application, ready=ready,
         )  # fmt: skip
@@ -57,10 +53,8 @@ def serve(
     click.echo(f"recollect: stopped; the store is closed, its head is @{head}", err=True)
 
 
-def _announce(address: Address, as_json: bool) -> None:
-    """One line, at once: whoever started this may be waiting for it."""
-    import msgspec  # noqa: PLC0415
-
+def _announce(address: serving.Address, as_json: bool) -> None:
+    """One line, at once: the caller may be waiting for it."""
     if as_json:
         click.echo(msgspec.json.encode(address))
     else:

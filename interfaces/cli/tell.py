@@ -7,8 +7,17 @@ from typing import Any
 
 import click
 
-from recollect.interfaces.cli import completions as completing
-from recollect.interfaces.cli.app import Command, _common, _given, _memory, _show, _unembedded, main
+from recollect.engine import validate
+from recollect.interfaces.cli.app import (
+    Command,
+    common_options,
+    given_only,
+    main,
+    open_memory,
+    options_without_embedder,
+    show,
+)
+from recollect.interfaces.cli.commands import completed_by
 
 _STORED = (
     click.option("--kind", help="note, decision, preference, bug, …"),
@@ -38,7 +47,7 @@ def _stored_options(function: Command) -> Command:
 @click.argument("text")
 @click.option("--id", "id_", help="Known id: a new version of that memory.")
 @_stored_options
-@_common
+@common_options
 def remember(text: str, id_: str | None, store: str, embedder: str, as_json: bool, **fields: Any) -> None:
     """Keep TEXT (or standard input for -).
 
@@ -46,19 +55,17 @@ def remember(text: str, id_: str | None, store: str, embedder: str, as_json: boo
     Example:
       recollect remember "Deploys happen on Tuesdays" --kind decision --tag ops
     """
-    from recollect.engine import validate  # noqa: PLC0415 (imports wait until needed)
-
     content = validate.content(sys.stdin.read() if text == "-" else text)
-    with _memory(store, embedder, make=True) as memory:
-        memory_id = memory.remember(content, id=id_, **_given(fields))
-        _show({"id": memory_id, "head": memory.status().head}, as_json, "remembered")
+    with open_memory(store, embedder, make=True) as memory:
+        memory_id = memory.remember(content, id=id_, **given_only(fields))
+        show({"id": memory_id, "head": memory.status().head}, as_json, "remembered")
 
 
 @main.command()
-@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
+@click.argument("memory_id", metavar="ID", shell_complete=completed_by("memory_ids"))
 @click.argument("text", required=False)
 @_stored_options
-@_common
+@common_options
 def revise(memory_id: str, text: str | None, store: str, embedder: str, as_json: bool, **fields: Any) -> None:
     """Give a memory a new version.
 
@@ -66,15 +73,17 @@ def revise(memory_id: str, text: str | None, store: str, embedder: str, as_json:
     Example:
       recollect revise 0192f0c1… "Deploys happen on Wednesdays" --importance 0.9
     """
-    changes = _given(fields)
+    changes = given_only(fields)
     if text is not None:
         changes["content"] = sys.stdin.read() if text == "-" else text
-    with _memory(store, embedder) as memory:
-        _show({"id": memory_id, "revision_count": memory.revise(memory_id, **changes)}, as_json, "revised")
+    with open_memory(store, embedder) as memory:
+        show({"id": memory_id, "revision_count": memory.revise(memory_id, **changes)}, as_json, "revised")
 
 
 @main.command()
-@click.argument("memory_ids", metavar="ID…", nargs=-1, required=True, shell_complete=completing.memory_ids)
+@click.argument(
+    "memory_ids", metavar="ID…", nargs=-1, required=True, shell_complete=completed_by("memory_ids")
+)
 @click.option("--session", help="The conversation that read them.")
 @click.option(
     "--how",
@@ -84,7 +93,7 @@ def revise(memory_id: str, text: str | None, store: str, embedder: str, as_json:
     help="In an answer, put into a prompt, or of use.",
 )
 @click.option("--recall", "recall_id", help="The recall that they came from.")
-@_unembedded
+@options_without_embedder
 def access(
     memory_ids: tuple[str, ...], session: str | None, how: str, recall_id: str | None, store: str, as_json: bool,
 ) -> None:  # fmt: skip
@@ -94,15 +103,15 @@ def access(
     Example:
       recollect access 0192f0c1… --how used --session monday
     """
-    with _memory(store) as memory:
+    with open_memory(store) as memory:
         seq = memory.access(memory_ids, session, how, recall=recall_id)
-        _show({"seq": seq}, as_json, "written")
+        show({"seq": seq}, as_json, "written")
 
 
 @main.command()
-@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
+@click.argument("memory_id", metavar="ID", shell_complete=completed_by("memory_ids"))
 @click.option("--reason", default="", help="Why.")
-@_unembedded
+@options_without_embedder
 def forget(memory_id: str, reason: str, store: str, as_json: bool) -> None:
     """Forget a memory softly; `restore` brings it back.
 
@@ -110,14 +119,14 @@ def forget(memory_id: str, reason: str, store: str, as_json: bool) -> None:
     Example:
       recollect forget 0192f0c1… --reason "we moved to Redis after all"
     """
-    with _memory(store) as memory:
-        _show({"seq": memory.forget(memory_id, reason)}, as_json, "written")
+    with open_memory(store) as memory:
+        show({"seq": memory.forget(memory_id, reason)}, as_json, "written")
 
 
 @main.command()
-@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
+@click.argument("memory_id", metavar="ID", shell_complete=completed_by("memory_ids"))
 @click.option("--reason", default="", help="Why.")
-@_unembedded
+@options_without_embedder
 def restore(memory_id: str, reason: str, store: str, as_json: bool) -> None:
     """Bring a forgotten memory back.
 
@@ -125,5 +134,5 @@ def restore(memory_id: str, reason: str, store: str, as_json: bool) -> None:
     Example:
       recollect restore 0192f0c1…
     """
-    with _memory(store) as memory:
-        _show({"seq": memory.restore(memory_id, reason)}, as_json, "written")
+    with open_memory(store) as memory:
+        show({"seq": memory.restore(memory_id, reason)}, as_json, "written")

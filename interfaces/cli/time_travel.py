@@ -6,10 +6,18 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
-from recollect.interfaces.cli import completions as completing
-from recollect.interfaces.cli.app import Failure, _common, _given, _memory, _unembedded, main, progress_bar
-from recollect.interfaces.cli.commands import AtOnce
+from recollect.interfaces.cli.app import (
+    common_options,
+    given_only,
+    main,
+    open_memory,
+    options_without_embedder,
+    progress_bar,
+    show,
+)
+from recollect.interfaces.cli.commands import AtOnce, Failure, completed_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,21 +40,11 @@ def _scoped(function: Any) -> Any:
     return function
 
 
-def show(value: object, as_json: bool, render: str) -> None:
-    from recollect.interfaces.cli.render import common  # noqa: PLC0415 (imports wait until needed)
-    from recollect.interfaces.cli.render import time_travel as render_travel  # noqa: PLC0415
-
-    if as_json:
-        click.echo(common.to_json(value))
-    else:
-        getattr(render_travel, render)(value)
-
-
 @main.command()
 @_AT
 @_VALID_AT
 @_scoped
-@_unembedded
+@options_without_embedder
 def memories(
     when: str | None,
     valid_at: str | None,
@@ -61,9 +59,9 @@ def memories(
       recollect memories --kind decision
       recollect memories --at @120 --valid-at 2026-03-01
     """
-    with _memory(store) as memory:
-        found = memory.memories(_given({**scope, "valid_at": valid_at}), at=when)
-    show(found, as_json, "memos")
+    with open_memory(store) as memory:
+        found = memory.memories(given_only({**scope, "valid_at": valid_at}), at=when)
+    show(found, as_json, "time_travel.memos")
 
 
 @main.command()
@@ -74,7 +72,7 @@ def memories(
 @click.option("--until", help="Up to this seq or time.")
 @click.option("--limit", type=int, help="Only the last so many.")
 @click.option("--follow", is_flag=True, help="Wait for more, until Ctrl-C.")
-@_unembedded
+@options_without_embedder
 def log(
     memory_id: str | None, session: str | None, type_: str | None, since: str | None, until: str | None,
     limit: int | None, follow: bool, store: str, as_json: bool,
@@ -87,7 +85,7 @@ def log(
       recollect log --type dream --limit 20
       recollect log --follow
     """
-    with _memory(store) as memory:
+    with open_memory(store) as memory:
         events = memory.log(
             memory=memory_id,
             session=session,
@@ -114,8 +112,6 @@ def _print_lines(events: Iterable[Happening]) -> None:
 
 def _print_json(events: Iterable[Happening], *, lines: bool) -> None:
     """One array; while following, which has no end, one object per line."""
-    import msgspec  # noqa: PLC0415
-
     first = True
     for event in events:
         text = msgspec.json.encode(event).decode()
@@ -127,11 +123,11 @@ def _print_json(events: Iterable[Happening], *, lines: bool) -> None:
 
 @main.command("why-changed")
 @click.argument("query")
-@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
+@click.argument("memory_id", metavar="ID", shell_complete=completed_by("memory_ids"))
 @click.option("--since", required=True, help="The earlier moment: @1234, a time, or '2 days ago'.")
 @click.option("--until", help="The later moment; now if not given.")
-@click.option("--formula", shell_complete=completing.formulas, help="Use this formula at both moments.")
-@_common
+@click.option("--formula", shell_complete=completed_by("formulas"), help="Use this formula at both moments.")
+@common_options
 def why_changed(
     query: str, memory_id: str, since: str, until: str | None, formula: str | None, store: str, embedder: str, as_json: bool
 ) -> None:  # fmt: skip
@@ -141,14 +137,14 @@ def why_changed(
     Example:
       recollect why-changed "where are auth sessions stored?" 0192f0c1… --since @2 --until @900
     """
-    with _memory(store, embedder) as memory:
+    with open_memory(store, embedder) as memory:
         result = memory.why_changed(query, memory_id, since, until, formula=formula)
-    show(result, as_json, "change")
+    show(result, as_json, "time_travel.change")
 
 
 @main.command()
 @click.argument("query")
-@click.argument("memory_id", metavar="ID", shell_complete=completing.memory_ids)
+@click.argument("memory_id", metavar="ID", shell_complete=completed_by("memory_ids"))
 @click.option("--since", help="Where to begin: @1234, a time, or '2 days ago'; its birth if not given.")
 @click.option("--until", help="Where to end; now if not given.")
 @click.option("--until-rank", default=10, show_default=True, help="In or out of so many first places.")
@@ -156,8 +152,8 @@ def why_changed(
     "--all", "every", is_flag=True, help="Ask at every event: the first for sure, and all crossings."
 )
 @click.option("--now", help="The clock to rank with; that of the end if not given.")
-@click.option("--formula", shell_complete=completing.formulas, help="Use this formula everywhere.")
-@_common
+@click.option("--formula", shell_complete=completed_by("formulas"), help="Use this formula everywhere.")
+@common_options
 def bisect(
     query: str, memory_id: str, since: str | None, until: str | None, until_rank: int, every: bool, now: str | None,
     formula: str | None, store: str, embedder: str, as_json: bool,
@@ -168,11 +164,11 @@ def bisect(
     Example:
       recollect bisect "where are auth sessions stored?" 0192f0c1… --since @2 --until-rank 3
     """
-    with _memory(store, embedder) as memory, progress_bar("asking") as progress:
+    with open_memory(store, embedder) as memory, progress_bar("asking") as progress:
         result = memory.bisect(
             query, memory_id, since, until, until_rank=until_rank, every=every, progress=progress, now=now, formula=formula
         )  # fmt: skip
-    show(result, as_json, "bisection")
+    show(result, as_json, "time_travel.bisection")
     if result.seq is None:
         raise SystemExit(1)
 
@@ -194,7 +190,7 @@ def bisect(
     show_default=True,
     help="End the query after so many seconds.",
 )
-@_unembedded
+@options_without_embedder
 def sql(query: str, params: tuple[str, ...], seconds: float, store: str, as_json: bool) -> None:
     """Ask the store in SQL (DuckDB, read only).
 
@@ -211,7 +207,7 @@ def sql(query: str, params: tuple[str, ...], seconds: float, store: str, as_json
 
     given = dict(_parameter(text) for text in params)
     try:
-        with _memory(store) as memory:
+        with open_memory(store) as memory:
             memory.sql("SELECT 1")  # the tables are made before the query's own memory is measured
             with bounded_memory():
                 result = memory.sql(query, **{"timeout": seconds, **given})

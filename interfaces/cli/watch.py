@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.interfaces.cli.app import _common, _memory, main, progress_bar
+from recollect.interfaces.cli.app import common_options, main, open_memory, progress_bar
+from recollect.interfaces.cli.render import watch as render
+from recollect.interfaces.folders.report import Happened
 
 if TYPE_CHECKING:
     from types import FrameType
-
-    from recollect.interfaces.folders.report import Happened
 
 
 @main.command()
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="The folder was replaced or emptied on purpose: go on with what is there.",
 )
-@_common
+@common_options
 def watch(
     folders: tuple[str, ...], once: bool, every: float, grace: float, ignore: tuple[str, ...],
     max_bytes: int | None, project: str | None, dream_every: str | None, poll: bool, accept_root: bool,
@@ -53,19 +53,18 @@ def watch(
     """
     if once and dream_every:
         raise click.UsageError("--dream-every goes with a watch that stays, not with --once")
-    from recollect.interfaces.cli.render import watch as render_watch  # noqa: PLC0415 (imports wait until needed)
 
     def tell(happened: Happened) -> None:
-        render_watch.happened(happened, as_json=as_json)
+        render.happened(happened, as_json=as_json)
 
-    with _memory(store, embedder, make=True) as memory, _interruptible() as stop:
+    with open_memory(store, embedder, make=True) as memory, _interruptible() as stop:
         report = memory.watch(
             folders, once=once, every=every, grace=grace, ignore=ignore, max_bytes=max_bytes, project=project,
             dream_every=dream_every, poll=poll, accept_root=accept_root, tell=None if once else tell, stop=stop,
             bars=progress_bar,
         )  # fmt: skip
         head = memory.store.log.head
-    render_watch.report(report, as_json=as_json, lines=not once)
+    render.report(report, as_json=as_json, lines=not once)
     if stop.is_set():
         click.echo(f"recollect: stopped; everything shown is written, the head is @{head}", err=True)
     elif report.degraded:

@@ -43,10 +43,6 @@ def draws() -> bool:
     return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
-def to_json(value: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-
-
 @drawing
 def remembered(result: Mapping[str, object]) -> None:
     _done("remembered", str(result["id"]), f"head @{result['head']}")

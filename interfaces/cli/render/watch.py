@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from recollect.engine.safe_text import spelled
-from recollect.interfaces.cli.render.common import console, to_json
+from recollect.interfaces.cli.app import to_json
+from recollect.interfaces.cli.render.common import console
 from recollect.interfaces.folders.report import Happened, WatchReport, counted
 
 _COLOURS = {"paused": "yellow", "degraded": "yellow", "quarantined": "yellow", "forgotten": "red"}

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from recollect.interfaces.cli.app import _clear_errors, main
+from recollect.interfaces.cli.app import clear_errors, main
 from recollect.interfaces.cli.render.time_travel import sparkline
 from recollect.interfaces.python.memory import Memory
 
@@ -194,7 +194,7 @@ def test_a_reader_that_has_gone_and_our_own_mistakes_are_no_failure_of_a_file(er
         raise error
 
     with pytest.raises(type(error)):
-        _clear_errors(command)()
+        clear_errors(command)()
 
 
 def test_export_and_import(cli: Cli, tmp_path: Path):
