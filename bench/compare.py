@@ -25,8 +25,8 @@ from recollect.events.facts import Accessed, AnyFact, FormulaAdopted, Question, 
 from recollect.events.grid import to_bytes
 from recollect.query.formula import Formula, built_in
 from recollect.query.ranking import rank
-from recollect.query.stages.fuse import Fuse
-from recollect.query.stages.retrieve import Retrieve
+from recollect.query.stages.retrieving import Retrieve
+from recollect.query.stages.scoring import Fuse
 from recollect.replay.compare.compare import compare
 from recollect.replay.fork.fork import fork
 from recollect.replay.verify import verify

@@ -23,7 +23,7 @@ from recollect.dream.settings import PruneSettings
 from recollect.events.facts import AnyFact, Placed, Placement, Pruned, Pruning
 from recollect.projections.columns import BoolArray
 from recollect.projections.lifecycle.condition import STATUSES
-from recollect.query.derivation import DERIVED_FROM
+from recollect.query.stages.ordering import DERIVED_FROM
 
 _DOUBTFUL = """
     WITH ranked AS (

@@ -2,7 +2,7 @@
 
 A group is the living memories of one topic key and project, else those of one cluster, `sources_min` or more. The
 summary is linked `derived_from` to each source; its trust and importance are the least of theirs. It can never
-outrank a source for the source's own text: the order of every ranking sees to that (`recollect.query.derivation`).
+outrank a source for the source's own text: the order of every ranking sees to that (`recollect.query.stages.ordering`).
 A group that was summarised once is not summarised again; a summary of a grown group supersedes the smaller one.
 """
 
@@ -18,7 +18,7 @@ from recollect.dream.candidates import Candidates
 from recollect.dream.phase import Change, Outcome, PhaseInput
 from recollect.events.facts import AnyFact, GridVector, Ingested, Linked, MemoryId, Superseded
 from recollect.projections.columns import IntArray
-from recollect.query.derivation import DERIVED_FROM
+from recollect.query.stages.ordering import DERIVED_FROM
 
 _GROUPS = """
     WITH grouped AS (

@@ -26,7 +26,7 @@ from recollect.engine.store import Progress, Store
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import Filters, Linked, MemoryId
 from recollect.projections.view import View
-from recollect.query.derivation import DERIVED_FROM
+from recollect.query.stages.ordering import DERIVED_FROM
 
 _LONG_AGO = -(2**62)  # at this time nothing has expired
 

@@ -25,8 +25,8 @@ from recollect.events.facts import Effects, Expansion, Question, Reranked
 from recollect.projections.view import View
 from recollect.query.formula import Formula
 from recollect.query.ranking import Ranking
-from recollect.query.stages.rerank import Rerank
-from recollect.query.stages.retrieve import Retrieve
+from recollect.query.stages.ordering import Rerank
+from recollect.query.stages.retrieving import Retrieve
 
 Expander = Callable[[str], Iterable[str]]
 

@@ -19,7 +19,7 @@ from recollect.events.facts import Context, Filters, Ingested, Question, Redacte
 from recollect.projections.view import View
 from recollect.query.formula import Formula
 from recollect.query.ranking import Ranking, rank_around
-from recollect.query.stages.weigh import Weigh
+from recollect.query.stages.scoring import Weigh
 
 REDACTED = "[erased]"
 _Options = TypeVar("_Options", Filters, Context)

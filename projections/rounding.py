@@ -45,3 +45,8 @@ def round12_array(values: FloatArray) -> FloatArray:
     for place in np.flatnonzero(~usual).tolist():
         rounded[place] = round12(float(values[place]))
     return rounded
+
+
+def compared(value: float) -> float:
+    """The value that decides an order: a whole number (a count, a time) as it is, any other to 12 digits."""
+    return value if value.is_integer() else round12(value)

@@ -15,9 +15,7 @@ import msgspec
 
 from recollect.events.facts import Question
 from recollect.query.bounds import NonNegative
-from recollect.query.text.intents import omega_intent, omega_preference
-from recollect.query.text.question_intent import question_intent
-from recollect.query.text.recency_intent import recency_intent
+from recollect.query.text.intents import omega_intent, omega_preference, question_intent, recency_intent
 
 Classifier = Callable[[str], str]
 

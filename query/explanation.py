@@ -17,7 +17,7 @@ import numpy as np
 from recollect.projections.lexical.index import TermDetail
 from recollect.projections.rounding import round12
 from recollect.query.formula import Formula
-from recollect.query.stages.normalise import Normalise
+from recollect.query.stages.scoring import Normalise
 from recollect.query.stages.stage import ScoringStage
 
 Values = dict[str, float | None]

@@ -11,16 +11,16 @@ import numpy as np
 
 from recollect.events.errors import RecollectError
 from recollect.projections.columns import BoolArray, FloatArray
-from recollect.query.catalogue import GIVES_NONE, inputs_of
+from recollect.query.catalogue import inputs_of
+from recollect.query.factors.factor import GIVES_NONE
 from recollect.query.formula import Formula
 from recollect.query.inputs import read
 from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet, Step
 from recollect.query.stages.any_stage import AnyStage
-from recollect.query.stages.factor_stage import FactorStage
-from recollect.query.stages.fuse import Fuse
-from recollect.query.stages.retrieve import Retrieve
-from recollect.query.stages.weigh import Weigh
+from recollect.query.stages.retrieving import Retrieve
+from recollect.query.stages.scoring import Fuse, Weigh
+from recollect.query.stages.stage import FactorStage
 
 
 class NotFinite(RecollectError):

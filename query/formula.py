@@ -19,13 +19,13 @@ from recollect.events.toml_file import parse_toml, read_toml
 from recollect.projections.lexical.analyzers import NEWEST
 from recollect.query import catalogue
 from recollect.query.dials import Dial
+from recollect.query.factors.factor import FACTORS
 from recollect.query.formula_check import problem_of, written_by
 from recollect.query.formula_limits import beyond_limits
 from recollect.query.formula_tables import with_tables
-from recollect.query.stages.add import Add
 from recollect.query.stages.any_stage import AnyStage
-from recollect.query.stages.compute import Compute
-from recollect.query.stages.multiply import Multiply
+from recollect.query.stages.measuring import Compute
+from recollect.query.stages.scoring import Add, Multiply
 from recollect.query.versions import stated
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def build(fields: Mapping[str, object], *, origin: str, check: bool = True) -> F
     if not isinstance(stages, list) or not stages:
         raise InvalidFormula(origin, "has no stages; give it `stages = [ … ]`")
     try:
-        meant = [stated(stage, catalogue.FACTORS) for stage in stages] if check else stages
+        meant = [stated(stage, FACTORS) for stage in stages] if check else stages
         formula = _built(fields, meant, origin)
     except RecursionError:
         raise InvalidFormula(origin, "is nested too deeply to be read") from None
@@ -150,8 +150,8 @@ def _complete(stage: object, number: int, origin: str) -> object:
     if not isinstance(name, str) or not isinstance(nested, dict):
         return stage
     own = {"op", *_FACTOR_STAGES[str(stage["op"])].__struct_fields__}
-    if name not in catalogue.FACTORS:
-        known = ", ".join(sorted(catalogue.FACTORS))
+    if name not in FACTORS:
+        known = ", ".join(sorted(FACTORS))
         raise InvalidFormula(origin, f"stage {number} names the factor {name!r}; known factors are {known}")
     given = {**nested, **{k: v for k, v in stage.items() if k not in own}}
     try:

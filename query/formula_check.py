@@ -13,31 +13,14 @@ from recollect.query.catalogue import inputs_of
 from recollect.query.channels import CHANNELS
 from recollect.query.dials import CLASSIFIERS, Dial
 from recollect.query.inputs import INPUTS
-from recollect.query.stages.abstain import Abstain
 from recollect.query.stages.any_stage import AnyStage
-from recollect.query.stages.boost import Boost
-from recollect.query.stages.cut import Cut
-from recollect.query.stages.expand import Expand
-from recollect.query.stages.factor_stage import FactorStage
-from recollect.query.stages.filter import Filter
-from recollect.query.stages.fuse import Fuse
-from recollect.query.stages.gate import Gate
-from recollect.query.stages.labels import Labels
-from recollect.query.stages.leads import Leads
-from recollect.query.stages.look_up import LookUp
-from recollect.query.stages.measure import Measure
-from recollect.query.stages.normalise import Normalise
-from recollect.query.stages.overlap import Overlap
-from recollect.query.stages.raise_ import Raise
-from recollect.query.stages.rank_by import RankBy
-from recollect.query.stages.rerank import Rerank
-from recollect.query.stages.resemble import Resemble
-from recollect.query.stages.retrieve import Retrieve
-from recollect.query.stages.shortcut import Shortcut
-from recollect.query.stages.silence import Silence
-from recollect.query.stages.skip import Skip
-from recollect.query.stages.tiebreak import TieBreak
-from recollect.query.stages.weigh import Weigh
+from recollect.query.stages.filtering import Abstain, Cut, Filter, Silence
+from recollect.query.stages.jumping import Gate, Shortcut, Skip
+from recollect.query.stages.measuring import Labels, Leads, LookUp, Measure, Overlap, RankBy, Resemble
+from recollect.query.stages.ordering import Rerank, TieBreak
+from recollect.query.stages.retrieving import Expand, Retrieve
+from recollect.query.stages.scoring import Boost, Fuse, Normalise, Raise, Weigh
+from recollect.query.stages.stage import FactorStage
 
 _EDGES = "edge."
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from recollect.query.dials import Dial
 from recollect.query.stages.any_stage import AnyStage
-from recollect.query.stages.deduplicate import Deduplicate
-from recollect.query.stages.expand import Expand
-from recollect.query.stages.measure import Measure
-from recollect.query.stages.rerank import Rerank
-from recollect.query.stages.retrieve import Retrieve
+from recollect.query.stages.filtering import Deduplicate
+from recollect.query.stages.measuring import Measure
+from recollect.query.stages.ordering import Rerank
+from recollect.query.stages.retrieving import Expand, Retrieve
 
 STAGES_MAX = 100
 DIALS_MAX = 50

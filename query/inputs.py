@@ -6,17 +6,20 @@ Ages are never negative: what lies in the future of the question's clock has age
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from pathlib import PurePosixPath
 
 import numpy as np
 
+from recollect.events.facts import Context
+from recollect.events.grid import GridArray, from_bytes, norm2
+from recollect.events.grid import cosines as cosines_of
 from recollect.projections.columns import FloatArray
 from recollect.projections.lifecycle.traits import NO_PRIORITY
-from recollect.query.affinity import returned_before, shared_labels
-from recollect.query.clusters import centroid_cosines, cluster_cosines
+from recollect.projections.rounding import round12
 from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
-from recollect.query.surroundings import context_project, context_tags
-from recollect.query.timing import in_span, span_given
+from recollect.query.text.dates import given_span, span_of_question
 
 MICROS_PER_HOUR = 3_600_000_000
 MICROS_PER_DAY = 24 * MICROS_PER_HOUR
@@ -68,6 +71,128 @@ def _derived_from(sheet: Sheet, ctx: RankContext) -> FloatArray:
     found = ctx.view.graph.neighbours(sheet.memories, ctx.view.seq, direction="out", kinds=("derived_from",))
     counts = np.bincount(found.of, minlength=int(sheet.memories.max(initial=0)) + 1)
     return counts[sheet.memories].astype(np.float64)
+
+
+def in_span(sheet: Sheet, ctx: RankContext) -> FloatArray:
+    """1 where the memory's date lies in the question's time, 0 where not; NaN if the question has none."""
+    span = span_of_question(ctx.question)
+    if span is None:
+        return np.full(len(sheet), np.nan)
+    dates = ctx.lifecycle(sheet).event_at
+    return ((dates >= span.start) & (dates < span.end)).astype(np.float64)
+
+
+def span_given(sheet: Sheet, ctx: RankContext) -> FloatArray:
+    """1 if the caller gave the time that the question is about, else 0."""
+    return np.full(len(sheet), float(given_span(ctx.question.context, ctx.question.now) is not None))
+
+
+# What a candidate shares with the caller: labels named in the question's context, and the session's past.
+
+
+def shared_labels(sheet: Sheet, ctx: RankContext) -> FloatArray:
+    """How many of the context's entities and tags (those the caller has an affinity for) the candidate has."""
+    context, columns = ctx.question.context, ctx.lifecycle(sheet)
+    count = np.zeros(len(sheet))
+    for wanted, numbers in ((context.entities, columns.entities), (context.tags, columns.tags)):
+        if wanted:
+            liked = frozenset(wanted)
+            count += [float(len(liked.intersection(labels))) for labels in columns.members(numbers)]
+    return count
+
+
+def returned_before(sheet: Sheet, ctx: RankContext) -> FloatArray:
+    """1 if an earlier recall of the question's session returned the candidate, else 0."""
+    session = ctx.question.session
+    if session is None:
+        return np.zeros(len(sheet))
+    return ctx.view.sessions.returned(session, sheet.memories, ctx.view.seq).astype(np.float64)
+
+
+# How near each candidate's cluster is to the question.
+
+
+def centroid_cosines(sheet: Sheet, ctx: RankContext) -> FloatArray:
+    """The cosine of the question and the centroid of the candidate's cluster, in [-1, 1].
+
+    A candidate in no cluster is a cluster of one, whose centroid is its own vector; without a vector, or if
+    the question has none, it is NaN. Clusters from before the embedder in force count as none: vectors of two
+    embedders never meet.
+    """
+    if ctx.question.vector is None:
+        return np.full(len(sheet), np.nan)
+    query, seq, vectors = from_bytes(ctx.question.vector), ctx.view.seq, ctx.view.vectors
+    able = vectors.comparable(sheet.rows, at=seq)
+    own = np.where(able, vectors.cosines(query, sheet.rows, at=seq), np.nan)
+    shared = cluster_cosines(sheet, ctx)
+    return np.where(np.isnan(shared), own, shared)
+
+
+def cluster_cosines(sheet: Sheet, ctx: RankContext) -> FloatArray:
+    """The same, but NaN for a candidate in no cluster."""
+    cosines, seq = np.full(len(sheet), np.nan), ctx.view.seq
+    adopted = ctx.view.adoptions.embedder(seq)
+    clustered = ctx.view.graph.clustered(seq)
+    if ctx.question.vector is None or clustered <= (0 if adopted is None else adopted.seq):
+        return cosines
+    query = from_bytes(ctx.question.vector)
+    clusters = ctx.view.graph.cluster_of(sheet.memories, seq)
+    for cluster, cosine in _cosines(ctx, query, np.unique(clusters[clusters >= 0]).tolist()):
+        cosines[clusters == cluster] = cosine
+    return cosines
+
+
+def _cosines(ctx: RankContext, query: GridArray, clusters: list[int]) -> list[tuple[int, float]]:
+    """The cosines of the question and these clusters' centroids, where both have a direction in one space."""
+    centroids = {cluster: from_bytes(ctx.view.graph.centroid(cluster)) for cluster in clusters}
+    able = [n for n, centroid in centroids.items() if len(centroid) == len(query) and centroid.any()]
+    if not able:
+        return []
+    points = np.stack([centroids[cluster] for cluster in able]).astype(np.int64)
+    exact = cosines_of(points @ query.astype(np.int64), norm2(query), (points * points).sum(axis=1))
+    return [(cluster, round12(cosine)) for cluster, cosine in zip(able, exact.tolist(), strict=True)]
+
+
+# What a question's surroundings and a memory have in common: tags, project, names of files.
+#
+# The names of a context are its tags, its entities, and of every file the stem, the name and each part of the
+# path with more than two characters; letter case does not matter.
+
+_PART_MIN = 3
+
+
+def names_of(context: Context) -> tuple[str, ...]:
+    """The names of a context, each once, in order."""
+    return _names(context.files, context.tags, context.entities)
+
+
+@lru_cache(maxsize=64)
+def _names(files: tuple[str, ...], tags: tuple[str, ...], entities: tuple[str, ...]) -> tuple[str, ...]:
+    names: list[str] = []
+    for file in files:
+        path = PurePosixPath(file.replace("\\", "/"))
+        names += [path.stem, path.name, *(part for part in path.parts if len(part) >= _PART_MIN)]
+    return tuple(dict.fromkeys(name.casefold() for name in (*names, *tags, *entities) if name.strip()))
+
+
+def context_tags(sheet: Sheet, ctx: RankContext) -> FloatArray:
+    """How many of the memory's tags are names of the context."""
+    names = set(names_of(ctx.question.context))
+    columns = ctx.lifecycle(sheet)
+    shared = [
+        len(names.intersection(tag.casefold() for tag in tags)) if names else 0
+        for tags in columns.members(columns.tags)
+    ]
+    return np.array(shared, dtype=np.float64)
+
+
+def context_project(sheet: Sheet, ctx: RankContext) -> FloatArray:
+    """1 where the memory's project is the context's, or one of its names; else 0."""
+    context = ctx.question.context
+    wanted = {*names_of(context), *([context.project.casefold()] if context.project else [])}
+    columns = ctx.lifecycle(sheet)
+    projects = columns.texts(columns.project)
+    return np.array([float(bool(p) and str(p).casefold() in wanted) for p in projects], dtype=np.float64)
 
 
 INPUTS: dict[str, Input] = {

@@ -15,7 +15,7 @@ from recollect.projections.vectors import background
 from recollect.query.channels import CHANNELS
 from recollect.query.formula import Formula
 from recollect.query.rank_context import RankContext
-from recollect.query.stages.retrieve import Retrieve
+from recollect.query.stages.retrieving import Retrieve
 
 # A thread that was just started needs the interpreter for a moment before it lets go of it.
 _HAND_OVER_S = 2e-5

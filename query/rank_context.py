@@ -82,3 +82,7 @@ class RankContext:
         return self.view.lifecycle.admissible(
             memories, seq=self.view.seq, now=self.question.now, filters=self.question.filters
         )
+
+    def normal_form(self, row: int, analyzer: str) -> str:
+        """The text of a row in normal form: its terms, joined by single spaces."""
+        return " ".join(self.view.lexical(analyzer).terms_of(row))

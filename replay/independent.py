@@ -25,7 +25,7 @@ from recollect.projections.view import Projections, View
 from recollect.query.formula import Formula
 from recollect.query.rank_context import RankContext
 from recollect.query.ranking import Ranking, rank
-from recollect.query.stages.retrieve import Retrieve
+from recollect.query.stages.retrieving import Retrieve
 from recollect.replay.corpus import Corpus
 from recollect.replay.reference_bm25 import reference_scores
 

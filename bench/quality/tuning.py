@@ -24,10 +24,8 @@ from quality.measures import TOP, Floats, ideal
 
 from recollect.query.formula import Formula
 from recollect.query.ranking import Ranking, rank
-from recollect.query.stages.boost import Boost
-from recollect.query.stages.gather import Gather
-from recollect.query.stages.reply import Reply
-from recollect.query.stages.weigh import Weigh
+from recollect.query.stages.scoring import Boost, Weigh
+from recollect.query.stages.sessions import Gather, Reply
 
 Places = npt.NDArray[np.int64]
 

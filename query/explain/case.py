@@ -10,12 +10,11 @@ import numpy as np
 
 from recollect.events.errors import UnknownMemory
 from recollect.events.facts import Question
-from recollect.projections.rounding import round12
+from recollect.projections.rounding import compared, round12
 from recollect.projections.vectors.shard_cache import ShardUnavailable
 from recollect.projections.view import View
 from recollect.query.explain.trace import Trace
 from recollect.query.formula import Formula
-from recollect.query.portable_math import compared
 from recollect.query.rank_context import RankContext
 from recollect.query.ranking import rank, rank_around
 from recollect.query.sheet import KEPT, Order

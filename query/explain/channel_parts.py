@@ -14,7 +14,7 @@ from recollect.query.explain.case import Case
 from recollect.query.explain.trace import Given
 from recollect.query.explanation import ChannelPart
 from recollect.query.rank_context import RankContext
-from recollect.query.stages.retrieve import Retrieve
+from recollect.query.stages.retrieving import Retrieve
 
 
 def channel_parts(case: Case) -> tuple[ChannelPart, ...]:

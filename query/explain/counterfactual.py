@@ -16,18 +16,17 @@ import msgspec
 
 from recollect.events.facts import Question
 from recollect.projections.rounding import round12
+from recollect.query.catalogue import range_of
 from recollect.query.explain.case import Case
 from recollect.query.explain.flip_point import Knob, Rescoring, nearest
-from recollect.query.explain.ranges import UNBOUNDED, Range, range_of
 from recollect.query.explanation import Counterfactual
+from recollect.query.factors.factor import UNBOUNDED, Range
 from recollect.query.formula import Formula
 from recollect.query.ranking import rank
-from recollect.query.stages.add import Add
 from recollect.query.stages.any_stage import AnyStage
-from recollect.query.stages.factor_stage import FactorStage
-from recollect.query.stages.fuse import Fuse
 from recollect.query.stages.ordering import best_first
-from recollect.query.stages.weigh import Weigh
+from recollect.query.stages.scoring import Add, Fuse, Weigh
+from recollect.query.stages.stage import FactorStage
 
 _BATCH_CONSTANTS = ("min", "max", "weight")
 

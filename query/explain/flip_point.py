@@ -14,9 +14,9 @@ import msgspec
 
 from recollect.projections.rounding import round12
 from recollect.query.explain.case import CandidateStep, Case
-from recollect.query.explain.ranges import Range
 from recollect.query.explanation import carry
-from recollect.query.stages.add import Add
+from recollect.query.factors.factor import Range
+from recollect.query.stages.scoring import Add
 from recollect.query.stages.stage import ScoringStage
 
 _RANK_MAX = 1_000

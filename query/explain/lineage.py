@@ -15,9 +15,8 @@ from recollect.query.explain.case import Case
 from recollect.query.formula_check import read_by
 from recollect.query.inputs import INPUTS
 from recollect.query.rank_context import RankContext
-from recollect.query.stages.exclude import Exclude
-from recollect.query.stages.look_up import LookUp
-from recollect.query.stages.overlap import Overlap
+from recollect.query.stages.filtering import Exclude
+from recollect.query.stages.measuring import LookUp, Overlap
 
 _Columns = list[tuple[str, int]]
 

@@ -7,15 +7,10 @@ import math
 from recollect.query.explain.case import Case
 from recollect.query.explanation import BEFORE_ALL_STAGES, ChannelPart, Drop
 from recollect.query.sheet import KEPT
-from recollect.query.stages.abstain import Abstain
 from recollect.query.stages.any_stage import AnyStage
-from recollect.query.stages.cut import Cut
-from recollect.query.stages.deduplicate import Deduplicate
-from recollect.query.stages.exclude import Exclude
-from recollect.query.stages.filter import Filter
-from recollect.query.stages.retrieve import Retrieve
-from recollect.query.stages.shortcut import Shortcut
-from recollect.query.stages.silence import Silence
+from recollect.query.stages.filtering import Abstain, Cut, Deduplicate, Exclude, Filter, Silence
+from recollect.query.stages.jumping import Shortcut
+from recollect.query.stages.retrieving import Retrieve
 
 
 def drop_of(case: Case, channels: tuple[ChannelPart, ...]) -> Drop | None:

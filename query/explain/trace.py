@@ -15,14 +15,12 @@ from recollect.query.formula import Formula
 from recollect.query.inputs import read
 from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
-from recollect.query.stages.abstain import Abstain
 from recollect.query.stages.any_stage import AnyStage
-from recollect.query.stages.factor_stage import FactorStage
-from recollect.query.stages.filter import Filter
-from recollect.query.stages.rank_by import RankBy
-from recollect.query.stages.retrieve import Retrieve
-from recollect.query.stages.silence import Silence
-from recollect.query.stages.tiebreak import TieBreak
+from recollect.query.stages.filtering import Abstain, Filter, Silence
+from recollect.query.stages.measuring import RankBy
+from recollect.query.stages.ordering import TieBreak
+from recollect.query.stages.retrieving import Retrieve
+from recollect.query.stages.stage import FactorStage
 
 
 class Moment(NamedTuple):

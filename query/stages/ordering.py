@@ -1,17 +1,22 @@
 """The order of a sheet's candidates: by score to 12 digits, or by what a tie-break stage set, then by id.
 
-Whatever the scores, a derived memory stands below its sources (`recollect.query.derivation`).
+Whatever the scores, a derived memory stands below its sources (`below_sources`).
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from recollect.projections.rounding import round12_array
-from recollect.query.derivation import below_sources
-from recollect.query.portable_math import compared
+from recollect.events.grid import from_bytes
+from recollect.projections.columns import FloatArray, Int32Array
+from recollect.projections.rounding import compared, round12_array
+from recollect.query.bounds import Count, NonNegative
+from recollect.query.inputs import read
 from recollect.query.rank_context import RankContext
-from recollect.query.sheet import Sheet
+from recollect.query.sheet import Order, Reads, Sheet
+from recollect.query.stages.stage import ScoringStage, Stage
 
 
 def best_first(sheet: Sheet, ctx: RankContext) -> list[int]:
@@ -38,3 +43,152 @@ def _keys(sheet: Sheet, place: int) -> tuple[float, ...]:
     """The tie-break's columns; what has no value comes last."""
     values = ((float(key.values[place]), key.ascending) for key in sheet.order)
     return tuple(float("inf") if v != v else compared(v if up else -v) for v, up in values)  # noqa: PLR0124
+
+
+# A derived memory stands below the sources it was derived from, unless the question is nearer to it.
+#
+# A memory with an edge `derived_from` to an older one that is a candidate too comes after it in the order, however
+# high its score, except where the question has a vector and lies nearer to the derived memory than to that source.
+# A question in a source's own words is nearest to the source, so no summary outranks a source for the source's own
+# text. Stores without such edges are ranked as if this rule did not exist.
+
+DERIVED_FROM = "derived_from"
+
+
+def below_sources(order: list[int], sheet: Sheet, ctx: RankContext) -> list[int]:
+    """The order with every derived memory right after the last of the sources that it yields to."""
+    waiting = _yields(order, sheet, ctx)
+    if not waiting:
+        return order
+    placed: list[int] = []
+    held: list[int] = []
+    done: set[int] = set()
+    for place in order:
+        if waiting.get(place, set()) <= done:
+            placed.append(place)
+            done.add(place)
+        else:
+            held.append(place)
+            continue
+        ready = [derived for derived in held if waiting[derived] <= done]
+        while ready:
+            placed += ready
+            done.update(ready)
+            held = [derived for derived in held if derived not in done]
+            ready = [derived for derived in held if waiting[derived] <= done]
+    assert not held, "an edge counts only to an older memory, so there is no circle"
+    return placed
+
+
+def _yields(order: list[int], sheet: Sheet, ctx: RankContext) -> dict[int, set[int]]:
+    """For each derived candidate the sources among the candidates that it must stand below."""
+    graph, seq = ctx.view.graph, ctx.view.seq
+    if not order or not graph.knows(DERIVED_FROM):
+        return {}
+    edges = graph.neighbours(sheet.memories[order], seq, direction="out", kinds=(DERIVED_FROM,))
+    ranked = set(order)
+    found: dict[int, set[int]] = {}
+    for derived, source in zip(edges.of.tolist(), edges.memory.tolist(), strict=True):
+        below, above = sheet.place(derived), sheet.place(source)
+        if source < derived and above in ranked and not _nearer(below, above, sheet, ctx):
+            found.setdefault(below, set()).add(above)
+    return found
+
+
+def _nearer(derived: int, source: int, sheet: Sheet, ctx: RankContext) -> bool:
+    """Whether the question's vector is nearer to the derived memory than to its source."""
+    if ctx.question.vector is None:
+        return False
+    vectors, at = ctx.view.vectors, ctx.view.seq
+    rows: Int32Array = sheet.rows[[derived, source]]
+    if not vectors.comparable(rows, at=at).all():
+        return False
+    to_derived, to_source = vectors.cosines(from_bytes(ctx.question.vector), rows, at=at).tolist()
+    return bool(np.greater(to_derived, to_source))
+
+
+class TieBreak(Stage, frozen=True, kw_only=True, tag="tie-break"):
+    """When all scores are nearly the same, another order decides.
+
+    If the standard deviation of the scores is below `sigma`, order by these columns, largest first.
+
+    The deviation is the population's, over the kept candidates (fsum, so its bits do not depend on an order).
+    The sheet's fact `tiebreak_applied` says whether it fired.
+    """
+
+    sigma: NonNegative
+    by: tuple[str, ...]
+    id_descending: bool = False
+
+    @property
+    def title(self) -> str:
+        return f"tie-break below σ {self.sigma:g} by {', '.join(self.by)}"
+
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        scores = sheet.score[sheet.scored].tolist()
+        fires = len(scores) > 1 and _deviation(scores) < self.sigma
+        sheet.facts["tiebreak_applied"] = "true" if fires else "false"
+        if fires:
+            sheet.order = tuple(Order(name, np.array(read(name, sheet, ctx))) for name in self.by)
+            sheet.id_descending = self.id_descending
+
+
+def _deviation(scores: list[float]) -> float:
+    mean = math.fsum(scores) / len(scores)
+    return math.sqrt(math.fsum((score - mean) * (score - mean) for score in scores) / len(scores))
+
+
+class Rerank(ScoringStage, frozen=True, kw_only=True, tag="rerank"):
+    """A cross-encoder's scores, recorded with the question, move the best candidates.
+
+    score(d) ← score(d) · (1 + weight(position) · ce(d)) for the best `top`.
+
+    ce is the cross-encoder's score, min-max normalised over those candidates (all equal: 0.5). The weight is
+    that of the first band whose `upto` the candidate's position does not exceed, `beyond` after the last.
+    Without recorded scores nothing changes and the sheet says which candidates are wanted. If the scores are
+    `expected`, an answer without them says that it is degraded.
+    """
+
+    top: Count = 20
+    upto: tuple[int, ...] = (3, 10)
+    weights: tuple[NonNegative, ...] = (0.15, 0.30)
+    beyond: NonNegative = 0.50
+    expected: bool = False
+
+    @property
+    def title(self) -> str:
+        return f"rerank the best {self.top}"
+
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        order = best_first(sheet, ctx)[: self.top]
+        effect = ctx.question.effects.reranked
+        if effect is None:
+            sheet.wanted = tuple(order)
+            return
+        ids = ctx.view.documents.ids.values
+        raw = np.full(len(sheet), np.nan)
+        weight = np.zeros(len(sheet))
+        for position, place in enumerate(order, 1):
+            raw[place] = effect.scores.get(ids[sheet.memories[place]], np.nan)
+            weight[place] = self._weight(position)
+        low, high = float(np.nanmin(raw, initial=np.inf)), float(np.nanmax(raw, initial=-np.inf))
+        reads = {
+            "ce": raw,
+            "min": np.full(len(sheet), low),
+            "max": np.full(len(sheet), high),
+            "weight": weight,
+        }
+        sheet.step(reads, self.combine(sheet.score, reads))
+
+    def _weight(self, position: int) -> float:
+        for limit, weight in zip(self.upto, self.weights, strict=True):
+            if position <= limit:
+                return weight
+        return self.beyond
+
+    def combine(self, before: FloatArray, reads: Reads) -> FloatArray:
+        spread = reads["max"] - reads["min"]
+        even = ~(spread > 0.0)
+        ce = np.where(even, 0.5, (reads["ce"] - reads["min"]) / np.where(even, 1.0, spread))
+        lifted = before * (1.0 + reads["weight"] * ce)
+        return np.where(np.isnan(reads["ce"]), before, lifted)

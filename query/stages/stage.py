@@ -11,8 +11,14 @@ from __future__ import annotations
 import msgspec
 
 from recollect.projections.columns import FloatArray
+from recollect.projections.lexical.bm25 import DEFAULT_VARIANT, Bm25, Variant
+from recollect.query.bounds import NonNegative, Share
+from recollect.query.catalogue import dials_of, inputs_of
+from recollect.query.factors.factor import FACTORS, Parameter
+from recollect.query.inputs import read
 from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Reads, Sheet
+from recollect.query.versions import unversioned
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True, tag_field="op", forbid_unknown_fields=True):
@@ -48,3 +54,43 @@ class ScoringStage(Stage, frozen=True, kw_only=True):
     def apply(self, sheet: Sheet, ctx: RankContext) -> None:
         reads = self.reads(sheet, ctx)
         sheet.step(reads, self.combine(sheet.score, reads))
+
+
+class LexicalStage(Stage, frozen=True, kw_only=True):
+    """What the stages that score words share: variant, analyzer and parameters of BM25.
+
+    `k1` and `b` default to those of the variant. Built here, a name without a version is the first one.
+    """
+
+    variant: Variant = DEFAULT_VARIANT
+    analyzer: str = "unicode61-cjk/1"  # in a text of the log; a file gets the newest
+    k1: NonNegative | None = None
+    b: Share | None = None
+
+    @property
+    def bm25(self) -> Bm25:
+        given = {key: value for key, value in (("k1", self.k1), ("b", self.b)) if value is not None}
+        return Bm25(variant=self.variant, **given)
+
+
+class FactorStage(ScoringStage, frozen=True, kw_only=True):
+    """What the stages with a factor share: the factor's name, its own parameters, and its values.
+
+    In a formula file the factor's parameters stand beside these keys.
+    """
+
+    factor: str
+    parameters: dict[str, Parameter] = {}
+
+    @property
+    def column(self) -> str:
+        """Where the factor's values stand on the sheet."""
+        return unversioned(self.factor)
+
+    def values(self, sheet: Sheet, ctx: RankContext) -> FloatArray:
+        """The factor of every candidate; also written to the sheet as a column."""
+        inputs = [read(name, sheet, ctx) for name in inputs_of(self.factor)]
+        dials = {name: ctx.dial(name) for name in dials_of(self.factor)}
+        values = FACTORS[self.factor](*inputs, **self.parameters, **dials)
+        sheet.columns[self.column] = values
+        return values

@@ -14,9 +14,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
-from recollect.events.facts import Micros
+from recollect.events.facts import Context, Micros, Question
 from recollect.projections.lexical.frozen_unicode import as_unicode_14
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -151,3 +152,23 @@ def _year(text: str, now: datetime) -> _Moments | None:
 _RULES: tuple[Callable[[str, datetime], _Moments | None], ...] = (
     _counted_back, _named, _weekday, _month, _calendar_date, _year,
 )  # fmt: skip
+
+
+_in_words = lru_cache(maxsize=64)(span_of)
+
+
+def span_of_question(question: Question) -> Span | None:
+    """The time that the question is about; None if it is about none.
+
+    The caller may give it (`context.since`, `context.until`: they move a ranking, they do not restrict it as the
+    filters of the same names do); otherwise it is read from the question's words, relative to its clock.
+    """
+    return given_span(question.context, question.now) or _in_words(question.text, question.now)
+
+
+def given_span(context: Context, now: Micros) -> Span | None:
+    """The time that the caller gives: open at the front it begins in 1970, open at the end it lasts until now."""
+    if context.since is None and context.until is None:
+        return None
+    start = 0 if context.since is None else context.since
+    return Span(start, now + 1 if context.until is None else context.until)

@@ -19,7 +19,7 @@ from recollect.events.log import Log
 from recollect.projections.view import Projections
 from recollect.query.formula import Formula
 from recollect.query.ranking import rank_around
-from recollect.query.stages.retrieve import Retrieve
+from recollect.query.stages.retrieving import Retrieve
 from recollect.replay.compare.recorded_questions import Asked, under
 from recollect.replay.compare.shared_search import SharedSearch
 

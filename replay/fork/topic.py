@@ -9,7 +9,7 @@ from recollect.events.log import Log
 from recollect.projections.view import View
 from recollect.query.formula import Formula
 from recollect.query.formula_check import read_by
-from recollect.query.stages.gate import Gate
+from recollect.query.stages.jumping import Gate
 
 
 def with_previous(log: Log, question: Question, view: View, formula: Formula, *, same: bool) -> Question:

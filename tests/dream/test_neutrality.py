@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import built_in
-from recollect.query.stages.multiply import Multiply
+from recollect.query.stages.scoring import Multiply
 
 LIFECYCLE = {"strength", "depth_weight", "session_spread", "stability"}
 

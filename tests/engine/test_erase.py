@@ -35,7 +35,7 @@ from recollect.projections import checkpoints
 from recollect.projections.vectors.sealing import Sealer, SealPolicy
 from recollect.projections.vectors.shard_cache import ShardCache
 from recollect.projections.view import Projections
-from recollect.query.derivation import DERIVED_FROM
+from recollect.query.stages.ordering import DERIVED_FROM
 from recollect.replay.why import NothingLeftToExplain
 
 Open = Callable[..., Memory]

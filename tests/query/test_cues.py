@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.query.dials import CLASSIFIERS
-from recollect.query.text.cues import Cues
-from recollect.query.text.question_intent import question_intent
-from recollect.query.text.recency_intent import recency_intent
+from recollect.query.text.intents import Cues, question_intent, recency_intent
 
 RECENCY = {
     "what did we decide today": "high",

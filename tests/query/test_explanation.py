@@ -32,9 +32,9 @@ from recollect.events.grid import quantize, to_bytes
 from recollect.projections.rounding import round12
 from recollect.projections.vectors.index import Vectors
 from recollect.projections.vectors.nearest import Search
+from recollect.query.catalogue import range_of
 from recollect.query.explain.counterfactual import with_weight
 from recollect.query.explain.explaining import explain
-from recollect.query.explain.ranges import range_of
 from recollect.query.explanation import Explanation, reproduce
 from recollect.query.formula import Formula, build, built_in, names
 from recollect.query.ranking import rank

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.query.catalogue import FACTORS, complete, describe, inputs_of
+from recollect.query.catalogue import FACTORS, complete, describe, dials_of, inputs_of, range_of
 from recollect.query.channels import CHANNELS
-from recollect.query.factors.depth_weight import depth_weight
-from recollect.query.factors.strength import strength
+from recollect.query.factors.usage import depth_weight, strength
 from recollect.query.formula import built_in, names
 from recollect.query.inputs import INPUTS
 
@@ -97,3 +96,29 @@ def test_every_factor_reads_inputs_that_exist_and_says_what_it_is(name: str):
     assert set(inputs_of(name)) <= set(INPUTS) | set(CHANNELS) | written_by_built_in_formulas()
     assert describe(name).endswith(".")
     assert complete(name, {}) == complete(name, complete(name, {}))
+
+
+@pytest.mark.parametrize("name", FACTORS)
+@given(data=st.data())
+def test_every_factor_stays_in_the_range_that_it_declares(name: str, data: st.DataObject):
+    least = {"session_spread": 1.0}  # a memory was made in one session
+    inputs = [
+        np.array(data.draw(st.lists(st.floats(least.get(column, 0.0), 10.0), min_size=3, max_size=3)))
+        if column in ("access_count", "age_days", "age_hours", "degree", "idle_days", "session_spread")
+        else np.array(data.draw(st.lists(st.floats(0.0, 1.0), min_size=3, max_size=3)))
+        for column in inputs_of(name)
+    ]
+    parameters = complete(name, {})
+    low, high = range_of(name, parameters)
+    with np.errstate(over="ignore"):  # as in a ranking
+        values = FACTORS[name](*inputs, **parameters, **dict.fromkeys(dials_of(name), 1.5))
+    assert all(low <= value <= high for value in values[~np.isnan(values)].tolist())
+
+
+def test_a_declared_range_follows_the_parameters():
+    assert range_of("cluster_boost", complete("cluster_boost", {"boost_max": 0.5})) == (1.0, 1.5)
+    assert range_of("temporal_fit", complete("temporal_fit", {})) == (0.15, 1.3)
+    assert range_of("thompson_boost", complete("thompson_boost", {"low": 1.1, "span": 0.4})) == (
+        1.0,
+        1.1 + 0.4,
+    )

@@ -22,8 +22,7 @@ from recollect.events.facts import (
 )
 from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import built_in
-from recollect.query.stages.boost import Boost
-from recollect.query.stages.weigh import Weigh
+from recollect.query.stages.scoring import Boost, Weigh
 
 QUERY = vector(3, 1, 0)
 DEFAULT = {"semantic": 0.40, "cluster": 0.20, "recency": 0.15, "importance": 0.15, "usage": 0.10}

@@ -25,7 +25,7 @@ from recollect.query.dials import positions, value
 from recollect.query.formula import built_in
 from recollect.query.ranking import Ranking
 from recollect.query.sheet import Step
-from recollect.query.stages.factor_stage import FactorStage
+from recollect.query.stages.stage import FactorStage
 
 OMEGA = built_in("omega")
 EAST, NORTH, UP = vector(1, 0, 0), vector(0, 1, 0), vector(0, 0, 1)

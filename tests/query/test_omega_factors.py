@@ -10,18 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.query.catalogue import FACTORS
-from recollect.query.factors.cluster_boost import cluster_boost
-from recollect.query.factors.consolidation_quality import consolidation_quality
-from recollect.query.factors.contextual_boost import contextual_boost
-from recollect.query.factors.feedback_factor import feedback_factor
-from recollect.query.factors.hot_relevance import hot_relevance
-from recollect.query.factors.preference_boost import preference_boost
-from recollect.query.factors.priority_factor import priority_factor
-from recollect.query.factors.temporal_fit import temporal_fit
-from recollect.query.factors.text_relevance import text_relevance
-from recollect.query.factors.thompson_boost import thompson_boost
-from recollect.query.factors.type_weight import type_weight
-from recollect.query.factors.word_overlap_boost import word_overlap_boost
+from recollect.query.factors.clusters import cluster_boost, consolidation_quality
+from recollect.query.factors.feedback import feedback_factor, thompson_boost
+from recollect.query.factors.importance import preference_boost, priority_factor, type_weight
+from recollect.query.factors.recency import temporal_fit
+from recollect.query.factors.text import contextual_boost, hot_relevance, text_relevance, word_overlap_boost
 
 NONE = math.nan
 

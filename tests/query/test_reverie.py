@@ -19,7 +19,7 @@ from recollect.events.facts import (
     StrengthChange,
 )
 from recollect.query.formula import built_in
-from recollect.query.stages.multiply import Multiply
+from recollect.query.stages.scoring import Multiply
 
 QUERY = vector(3, 1, 0)
 FRESH = 1.0 + 0.3 * math.exp(-0.0 / 30.0)

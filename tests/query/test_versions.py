@@ -14,10 +14,9 @@ import pytest
 from recollect.interfaces.python.memory import Memory
 from recollect.projections.lexical.bm25 import DEFAULTS, VARIANTS, Bm25
 from recollect.query.catalogue import FACTORS, complete, dials_of, inputs_of
+from recollect.query.factors.factor import LIBM, PORTABLE
 from recollect.query.formula import InvalidFormula, built_in, from_canonical, names, parse
-from recollect.query.portable_math import LIBM, PORTABLE
-from recollect.query.stages.factor_stage import FactorStage
-from recollect.query.stages.lexical_stage import LexicalStage
+from recollect.query.stages.stage import FactorStage, LexicalStage
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "stores" / "v1"
 _WITHOUT_FMA = "glibc.cpu.hwcaps=-FMA,-AVX2,-AVX2_Usable,-FMA_Usable"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from recollect.query.formula import built_in
-from recollect.query.stages.overlap import Overlap
-from recollect.query.text.stems import counts, family, stem
+from recollect.query.stages.measuring import Overlap
+from recollect.query.text.words import counts, family, stem
 
 (SUFFIXES, _) = (stage.suffixes for stage in built_in("omega").stages if isinstance(stage, Overlap))
 

@@ -1,0 +1,225 @@
+"""Stages that bring candidates in: from a channel, and along edges from candidates that are there."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
+from recollect.projections.graph.graph import Direction, Neighbours
+from recollect.projections.rounding import round12
+from recollect.query.bounds import Count, Finite, NonNegative, Share
+from recollect.query.channels import CHANNELS
+from recollect.query.rank_context import RankContext
+from recollect.query.sheet import Reads, Sheet
+from recollect.query.stages.ordering import best_first
+from recollect.query.stages.stage import LexicalStage, ScoringStage
+
+
+class Expanded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Also search with the first `first` rewritings of the question, their values times `discount`.
+
+    The dial `dial` at 0 leaves them out.
+    """
+
+    first: Count
+    discount: Share = 0.8
+    dial: str = ""
+
+
+class Retrieve(LexicalStage, frozen=True, kw_only=True, tag="retrieve"):
+    """The best memories of one channel become candidates.
+
+    Writes a column named after the channel and `<name>.rank` (1, 2, 3, …).
+
+    The best `top` by the channel's value (at least `per_hit` × k of them), from `min` upwards.
+
+    With `expanded`, a memory that a recorded rewriting of the question finds counts with the larger of its
+    values. Without recorded rewritings the sheet says that they are wanted.
+    """
+
+    channel: str
+    name: str = ""
+    top: Count = 100
+    per_hit: Count | None = None
+    min: Finite | None = None
+    expanded: Expanded | None = None
+
+    @property
+    def column(self) -> str:
+        return self.name or self.channel
+
+    @property
+    def title(self) -> str:
+        return f"retrieve {self.column} (top {self.top})"
+
+    def depth(self, ctx: RankContext) -> int:
+        """How many candidates the channel may give for this question."""
+        return self.top if self.per_hit is None else max(self.top, self.per_hit * ctx.question.k)
+
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        rows, values = self.search(ctx)
+        if self._expands(ctx) and ctx.question.effects.expansions is None:
+            sheet.expansions_wanted = True
+        places = sheet.admit(ctx.view.documents.memory_of[rows], rows)
+        sheet.write(self.column, places, values)
+        sheet.write(f"{self.column}.rank", places, np.arange(1.0, len(rows) + 1.0))
+
+    def search(self, ctx: RankContext) -> tuple[Int32Array, FloatArray]:
+        """The rows that the channel finds, best first, and their values."""
+        rows, values = self._found(ctx)
+        expansions = ctx.question.effects.expansions
+        if expansions and self.expanded and self._expands(ctx):
+            others = [self._found(ctx.asking(e.text, e.vector)) for e in expansions[: self.expanded.first]]
+            rows, values = self._merged(ctx, (rows, values), others, self.expanded.discount)
+        if self.min is None:
+            return rows, values
+        enough = values >= self.min
+        return rows[enough], values[enough]
+
+    def _found(self, ctx: RankContext) -> tuple[Int32Array, FloatArray]:
+        if ctx.prefetch is not None and ctx.prefetch.stage is self:
+            return ctx.prefetch.take()
+        return CHANNELS[self.channel](ctx, self.depth(ctx), self.bm25, self.analyzer)
+
+    def _expands(self, ctx: RankContext) -> bool:
+        return self.expanded is not None and ctx.dial(self.expanded.dial) > 0.0
+
+    def _merged(
+        self,
+        ctx: RankContext,
+        own: tuple[Int32Array, FloatArray],
+        others: list[tuple[Int32Array, FloatArray]],
+        discount: float,
+    ) -> tuple[Int32Array, FloatArray]:
+        """Each row once, with its largest value, best first, then by memory id."""
+        best = dict(zip(own[0].tolist(), own[1].tolist(), strict=True))
+        for rows, values in others:
+            for row, value in zip(rows.tolist(), (values * discount).tolist(), strict=True):
+                best[row] = max(value, best.get(row, value))
+        ids, memory_of = ctx.view.documents.ids.values, ctx.view.documents.memory_of
+        order = sorted((-round12(value), ids[memory_of[row]], row) for row, value in best.items())
+        chosen = [row for _, _, row in order[: self.depth(ctx)]]
+        return np.array(chosen, dtype=np.int32), np.array([best[row] for row in chosen], dtype=np.float64)
+
+
+# Memories linked to candidates become candidates too, hop by hop, before there are any scores.
+
+
+def admit_linked(
+    sheet: Sheet, ctx: RankContext, seeds: Int32Array, *, hops: int, reach: int, direction: Direction, min_weight: float
+) -> None:  # fmt: skip
+    """Breadth first from the seeds; at most `reach` memories that were no candidates come in.
+
+    The first hop may land on a seed that another seed is linked to; later ones land only where no hop was
+    before, so that no edge is walked back. Of too many new memories the heaviest linked come in, then the
+    lower id. Writes `hop` and `edge.<kind>` = 1 for every kind of edge that a memory was landed on by.
+    """
+    frontier, seen = seeds, set(seeds.tolist())
+    size = len(sheet) + reach
+    for hop in range(1, hops + 1):
+        found = ctx.view.graph.neighbours(frontier, ctx.view.seq, direction=direction, min_weight=min_weight)
+        landing = found.memory != found.of
+        if hop > 1:
+            landing &= np.array([memory not in seen for memory in found.memory.tolist()], dtype=np.bool_)
+        fresh = _admit(sheet, ctx, found, landing, room=size - len(sheet))
+        _mark(sheet, ctx, found, landing, hop)
+        frontier = np.array([memory for memory in fresh if memory not in seen], dtype=np.int32)
+        seen.update(fresh)
+
+
+def _admit(sheet: Sheet, ctx: RankContext, found: Neighbours, landing: BoolArray, *, room: int) -> list[int]:
+    """Bring in what was landed on, as far as there is room; all memories landed on that are on the sheet."""
+    heaviest: dict[int, float] = {}
+    for memory, weight in zip(found.memory[landing].tolist(), found.weight[landing].tolist(), strict=True):
+        heaviest[memory] = max(weight, heaviest.get(memory, weight))
+    memories = np.array(list(heaviest), dtype=np.int32)
+    able, rows = ctx.reachable(memories)
+    ids = ctx.view.documents.ids.values
+    new = [place for place, memory in enumerate(memories.tolist()) if able[place] and sheet.place(memory) < 0]
+    new.sort(key=lambda place: (-heaviest[int(memories[place])], ids[memories[place]]))
+    sheet.admit(memories[new[:room]], rows[new[:room]])
+    return [memory for memory in heaviest if sheet.place(memory) >= 0]
+
+
+def _mark(sheet: Sheet, ctx: RankContext, found: Neighbours, landing: BoolArray, hop: int) -> None:
+    places = np.array([sheet.place(memory) for memory in found.memory.tolist()], dtype=np.int32)
+    landed = landing & (places >= 0)
+    for kind in _in_order(found.kind[landed]):
+        here = places[landed & (found.kind == kind)]
+        sheet.write(f"edge.{ctx.view.graph.kind_name(kind)}", here, np.ones(len(here)))
+    first = places[landed][np.isnan(sheet.column("hop")[places[landed]])]
+    sheet.write("hop", first, np.full(len(first), float(hop)))
+
+
+def _in_order(kinds: Int32Array | IntArray) -> list[int]:
+    return [int(kind) for kind in np.unique(kinds)]
+
+
+class Expand(ScoringStage, frozen=True, kw_only=True, tag="expand"):
+    """Memories linked to the best candidates become candidates too.
+
+    From the best `seeds`, along edges of at least `min_weight`, up to `hops` away; hard filters hold.
+
+    With `decay`, a memory reached at hop h over an edge of weight w has the score
+    max(score(d), score(seed) · decay^h · min(w, 1) · dial), and one that is new and below `min_score` is left
+    out. Without it (`decay` 0) memories are only admitted, before scores exist: the seeds are the first
+    candidates on the sheet and at most `reach` memories come in (see `linked`). That writes `hop` (1, 2, …) and
+    one column `edge.<kind>` = 1 for every kind of edge it was reached by. With `hops_max` a question may choose
+    the hops (`context.depth`), clamped to 1 … `hops_max`.
+    """
+
+    hops: Count = 1
+    hops_max: Count | None = None
+    seeds: Count = 5
+    reach: Count = 200
+    decay: Share = 0.0
+    min_weight: NonNegative = 0.0
+    min_score: NonNegative = 0.0
+    dial: str = ""
+    direction: Literal["both", "out", "in"] = "both"
+
+    @property
+    def title(self) -> str:
+        return f"expand {self.hops} hops along edges"
+
+    def depth(self, ctx: RankContext) -> int:
+        """How many hops this question takes."""
+        asked = ctx.question.context.depth
+        return self.hops if asked is None or self.hops_max is None else min(max(asked, 1), self.hops_max)
+
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        if self.decay > 0.0:
+            self._follow_the_best(sheet, ctx)
+        else:
+            admit_linked(
+                sheet, ctx, sheet.memories[sheet.kept][: self.seeds],
+                hops=self.depth(ctx), reach=self.reach, direction=self.direction, min_weight=self.min_weight,
+            )  # fmt: skip
+
+    def _follow_the_best(self, sheet: Sheet, ctx: RankContext) -> None:
+        """Each seed's neighbourhood at a share of the seed's score; the largest share counts."""
+        shares: dict[int, float] = {}
+        scale = ctx.dial(self.dial)
+        for seed in best_first(sheet, ctx)[: self.seeds]:
+            for step in ctx.view.graph.expand(
+                [int(sheet.memories[seed])], ctx.view.seq, self.depth(ctx),
+                direction=self.direction, min_weight=self.min_weight, admit=lambda found: ctx.reachable(found)[0],
+            ):  # fmt: skip
+                share = float(sheet.score[seed])
+                for _ in range(step.hop):
+                    share *= self.decay
+                share = share * min(step.weight, 1.0) * scale
+                new = sheet.place(step.memory) < 0
+                if share > shares.get(step.memory, 0.0) and not (new and share < self.min_score):
+                    shares[step.memory] = share
+        memories = np.array(list(shares), dtype=np.int32)
+        places = sheet.admit(memories, ctx.reachable(memories)[1])
+        sheet.write("graph", places, np.array(list(shares.values()), dtype=np.float64))
+        reads = {"graph": np.where(sheet.kept, sheet.column("graph"), np.nan)}
+        sheet.step(reads, self.combine(sheet.score, reads))
+
+    def combine(self, before: FloatArray, reads: Reads) -> FloatArray:
+        return np.fmax(before, reads["graph"])
