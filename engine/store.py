@@ -135,7 +135,7 @@ class Store:
         self.scrub_problems: list[str] = []
         self._analyzers = list(analyzers)
         self.projections = self._new_projections()
-        self.sealer = Sealer(self.projections.vectors, publish=self._publish_shard)
+        self.sealer = Sealer(self.projections.vectors, publish=self._publish_shard, refresh=self.catch_up)
         self._closing = threading.Event()
         self._checkpoint_seq = 0
         self.checkpointer = Checkpointer(

@@ -81,7 +81,7 @@ from recollect.projections.vectors.nearest import (
     check_query,
     standing,
 )
-from recollect.projections.vectors.shard_cache import ShardCache, ShardUnavailable
+from recollect.projections.vectors.shard_cache import ShardCache, ShardUnavailable, builder_of
 from recollect.projections.vectors.shards import Progress, Shard
 from recollect.projections.vectors.space import Float32Array, Space
 
@@ -300,6 +300,7 @@ class Vectors:
         in_use = [sealed for sealed in self._in_use(at) if sealed.fact.digest not in without]
         parts, done = [], 0
         for sealed in in_use:
+            builder_of(sealed.fact)  # refuses a way of searching that is unknown here
             parts.append(search.scan(done, sealed.first))
             others = [other.fact.count for other in in_use if other is not sealed]
             parts.append(search.narrowly(sealed, partial(self._shard, sealed.fact), others))

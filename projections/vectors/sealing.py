@@ -6,7 +6,8 @@ takes in the shards before them as long as those are at most twice as large as w
 that may count in big steps). A row is built again O(log rows) times, and there are O(log rows) shards.
 
 What a seal says depends on its block alone, so two processes that seal the same block say the same, under the
-same event id, and the log keeps one. A shard that was retired may be sealed again: that is another event.
+same event id, and the log keeps one. While one builds, others leave the block alone. A shard that was retired may be
+sealed again: that is another event. A machine whose hnswlib draws other levels says so in its builder's name.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import msgspec
 
 from recollect.events.envelope import EventId, encode
 from recollect.events.facts import ShardSealed
-from recollect.projections.vectors import background
+from recollect.projections.vectors import background, level_generator
 from recollect.projections.vectors.index import Vectors
 from recollect.projections.vectors.shard_names import Builder
 from recollect.projections.vectors.shards import BuildStopped, Progress, build_shard
@@ -96,6 +97,8 @@ def retirement_event_id(digest: str, sealed: int) -> EventId:
 class Sealer:
     """Builds what `plan` asks for and publishes it; the publisher appends the fact and folds it.
 
+    `refresh` folds what other processes appended: another may have sealed what is due here.
+
     `step` does one plan and says what it published; `start` runs steps in a daemon thread, which looks again
     after `poll_seconds` or when it is woken. After an error the block stays in the exact tail and is tried again
     after `retry_seconds`, then after twice as long and so on; `last_error` holds it until a step succeeds.
@@ -111,9 +114,11 @@ class Sealer:
         poll_seconds: float = 1.0,
         retry_seconds: float = 5.0,
         progress: Progress | None = None,
+        refresh: Callable[[], object] | None = None,
     ) -> None:
         self._vectors = vectors
         self._publish = publish
+        self._refresh = refresh
         self._builder = builder or Builder()
         self._policy = policy or USUAL
         self._poll_seconds = poll_seconds
@@ -127,12 +132,24 @@ class Sealer:
         self.last_error: BaseException | None = None
 
     def step(self) -> ShardSealed | None:
-        """Seal one block now; None if nothing is due, or what is due was published and is not folded yet."""
+        """Seal one block now; None if nothing is due, or another process is about to seal it, or what is due was
+        published and is not folded yet."""
         vectors = self._vectors
-        due = plan(*vectors.layout(), self._policy)
-        block = None if due is None else _Block(*vectors.block(due.first, due.end), vectors.retirements)
+        block = self._due(vectors)
         if block is None or block == self._published:
             return None
+        with vectors.shards.building(f"{block.first_row}-{block.end_row}-{block.basis}", wait=False) as alone:
+            if alone and self._refresh is not None:
+                self._refresh()
+            if not alone or vectors is not self._vectors or block != self._due(vectors):
+                return None
+            return self._sealed(vectors, block)
+
+    def _due(self, vectors: Vectors) -> _Block | None:
+        due = plan(*vectors.layout(), self._policy)
+        return None if due is None else _Block(*vectors.block(due.first, due.end), vectors.retirements)
+
+    def _sealed(self, vectors: Vectors, block: _Block) -> ShardSealed:
         built = self._built
         if built is None or built[0] != block:
             built = block, self._build(vectors, block)
@@ -150,14 +167,15 @@ class Sealer:
 
     def _build(self, vectors: Vectors, block: _Block) -> ShardSealed:
         source = vectors.shard_rows(block.first_row, block.end_row, block.basis)
-        shard = build_shard(source, self._builder, progress=self._progress, stop=self._stop)
+        builder = msgspec.structs.replace(self._builder, generator=level_generator.generator_here())
+        shard = build_shard(source, builder, progress=self._progress, stop=self._stop)
         return ShardSealed(
             first_row=block.first_row,
             end_row=block.end_row,
             basis=block.basis,
             count=len(source.rows),
             digest=vectors.shards.add(shard),
-            builder=self._builder.name,
+            builder=builder.name,
             rows=vectors.row_digest(source.rows),
         )
 

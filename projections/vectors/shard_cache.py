@@ -3,25 +3,32 @@
 Files are a cache. One that is missing or does not match its name is built again from the vectors, and must then have
 the digest that the event says. A new one gets its name only after it was written, synced, read back whole and
 searched. A shard that cannot be had at all is one error, `ShardUnavailable`: searches can do without it.
+
+Where hnswlib draws levels with another generator than the shard was built with (`level_generator`), it cannot be built
+again; a file that is there is searched all the same, if GNU's library built it (`graph_walk`). Of several processes
+that miss the same file one builds it, and the others wait for that (`build_lock`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Container, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
 from recollect.events.errors import RecollectError
 from recollect.events.facts import ShardSealed
 from recollect.events.private_files import make_private
-from recollect.projections.vectors.shard_names import Builder, UnknownBuilder
+from recollect.projections.vectors import level_generator
+from recollect.projections.vectors.build_lock import build_lock
+from recollect.projections.vectors.shard_names import LIBSTDCXX, Builder, UnknownBuilder
 from recollect.projections.vectors.shards import (
     BuildStopped,
     Progress,
@@ -62,6 +69,23 @@ class ShardMismatch(ShardUnavailable):
         super().__init__(expected, f"built again with {builder} it came out as {actual}")
 
 
+class ShardElsewhere(ShardUnavailable):
+    """A shard that can be had only where it was built: it is missing here, or of no use here, and not buildable."""
+
+
+def builder_of(sealed: ShardSealed) -> Builder:
+    """How the shard of this event was built; ShardUnavailable if a newer version did it in a way unknown here."""
+    try:
+        return Builder.parse(sealed.builder)
+    except UnknownBuilder as error:
+        raise ShardElsewhere(sealed.digest, str(error)) from None
+
+
+def buildable(sealed: ShardSealed) -> bool:
+    """Whether this machine draws the levels that the shard of this event has."""
+    return builder_of(sealed).generator == level_generator.generator_here()
+
+
 def around(
     ask: Callable[[tuple[str, ...]], Found], without: tuple[str, ...] = ()
 ) -> tuple[Found, tuple[str, ...]]:
@@ -86,6 +110,7 @@ class ShardCache:
         self._room = room
         self._loaded: OrderedDict[str, Shard] = OrderedDict()
         self._pinned: frozenset[str] = frozenset()
+        self._unwritten: set[str] = set()
         self._failed: dict[str, tuple[ShardUnavailable, float]] = {}
         self._lock = threading.RLock()
 
@@ -120,15 +145,16 @@ class ShardCache:
         progress: Progress | None,
         stop: threading.Event | None,
     ) -> Shard:
+        failed: ShardUnavailable
         until = float("inf")
         try:
             return self._read(sealed, source) or self._rebuild(sealed, source(), progress, stop)
         except BuildStopped:
             raise
+        except ShardElsewhere as error:
+            failed, until = error, time.monotonic() + _RETRY_SECONDS  # somebody may bring the file
         except ShardUnavailable as error:
             failed = error
-        except UnknownBuilder as error:
-            failed = ShardUnavailable(sealed.digest, str(error))
         except (OSError, RuntimeError, MemoryError) as error:
             failed = ShardUnavailable(sealed.digest, str(error) or type(error).__name__)
             until = time.monotonic() + _RETRY_SECONDS
@@ -145,7 +171,7 @@ class ShardCache:
         try:
             shard = self._read(sealed, lambda: source)
             if shard is None:
-                _checked(build_shard(source, Builder.parse(sealed.builder), progress=progress), sealed)
+                _checked(_built(sealed, source, progress=progress), sealed)
                 return None
             wrong = shard.unlike(source, whole=True)
         except ShardUnavailable as error:
@@ -204,7 +230,8 @@ class ShardCache:
         self._shrink()
 
     def _shrink(self) -> None:
-        free = [digest for digest in self._loaded if digest not in self._pinned]
+        kept = self._pinned | self._unwritten  # what has no file would have to be built again
+        free = [digest for digest in self._loaded if digest not in kept]
         for digest in free[: max(0, len(free) - self._room)]:
             del self._loaded[digest]
 
@@ -215,9 +242,12 @@ class ShardCache:
         path = None if self._directory is None else self._directory / f"{sealed.digest}.hnsw"
         if path is None or not _has_digest(path, sealed.digest):
             return None
+        foreign = not buildable(sealed)
+        if foreign and builder_of(sealed).generator != LIBSTDCXX:
+            raise _elsewhere(sealed, "its file can only be searched where it was built")
         block = source()
         try:
-            shard = load_shard(path, dimensions=block.dimensions, count=sealed.count)
+            shard = load_shard(path, dimensions=block.dimensions, count=sealed.count, foreign=foreign)
         except (RuntimeError, MemoryError):
             wrong = flaw(path, sealed.count)
             if wrong is None:
@@ -234,29 +264,91 @@ class ShardCache:
         self, sealed: ShardSealed, source: Source, progress: Progress | None, stop: threading.Event | None
     ) -> Shard:
         """Where no file can be written, as in a store that is read-only, the shard is checked and kept in memory."""
-        shard = build_shard(source, Builder.parse(sealed.builder), progress=progress, stop=stop)
-        try:
-            self._write(shard, expected=sealed)
-        except OSError:
-            _checked(shard, sealed)
-        return shard
+        with self.building(sealed.digest, wait=True, stop=stop) as alone:
+            if not alone:
+                raise BuildStopped(f"stopped while another process builds the shard {sealed.digest}")
+            shard = self._read(sealed, lambda: source)  # another process may have built it meanwhile
+            if shard is not None:
+                return shard
+            shard = _built(sealed, source, progress=progress, stop=stop)
+            try:
+                self._write(shard, expected=sealed)
+            except OSError:
+                _checked(shard, sealed)
+                self._unwritten.add(sealed.digest)
+            return shard
+
+    def building(
+        self, key: str, *, wait: bool, stop: threading.Event | None = None
+    ) -> AbstractContextManager[bool]:
+        """Keep other processes from building the same shard, as `build_lock` says."""
+        return build_lock(self._directory, key, wait=wait, stop=stop)
+
+    # --- files from elsewhere ------------------------------------------------------------------------
+
+    def file_of(self, digest: str) -> Path | None:
+        """The file of this shard, if it is there and whole."""
+        path = None if self._directory is None else self._directory / f"{digest}.hnsw"
+        return path if path is not None and _has_digest(path, digest) else None
+
+    def has(self, digest: str) -> bool:
+        """Whether the shard is loaded or its file is there."""
+        with self._lock:
+            return digest in self._loaded or self.file_of(digest) is not None
+
+    def take(self, file: Path) -> bool:
+        """Copy in a shard's file that was brought from elsewhere; False if it is there already or not what its name says."""
+        if self._directory is None or self.file_of(file.stem) is not None or not _has_digest(file, file.stem):
+            return False
+        with self._unfinished() as path:
+            shutil.copyfile(file, path)
+            _sync(path)
+            if not _has_digest(path, file.stem):
+                return False
+            path.replace(self._directory / f"{file.stem}.hnsw")
+            _sync(self._directory)
+        with self._lock:
+            self._failed.pop(file.stem, None)
+        return True
 
     def _write(self, shard: Shard, expected: ShardSealed | None = None) -> str:
         """Write the file under its digest: a temporary file, synced, proven, then renamed."""
         if self._directory is None:
             return _checked(shard, expected)
+        with self._unfinished() as path:
+            digest = _saved(shard, path, expected)
+            path.replace(self._directory / f"{digest}.hnsw")
+            _sync(self._directory)
+        return digest
+
+    @contextmanager
+    def _unfinished(self) -> Iterator[Path]:
+        """An empty file in the directory, deleted at the end unless it was renamed."""
+        assert self._directory is not None
         make_private(self._directory)
         handle, name = tempfile.mkstemp(suffix=".building", dir=self._directory)
         os.fchmod(handle, 0o600)  # whatever the umask
         os.close(handle)
-        path = Path(name)
         try:
-            digest = _saved(shard, path, expected)
-            path.replace(self._directory / f"{digest}.hnsw")
-            _sync(self._directory)
+            yield Path(name)
         finally:
-            path.unlink(missing_ok=True)
-        return digest
+            Path(name).unlink(missing_ok=True)
+
+
+def _built(
+    sealed: ShardSealed, source: Source, *, progress: Progress | None, stop: threading.Event | None = None
+) -> Shard:
+    if not buildable(sealed):
+        raise _elsewhere(sealed, "its file is not here and it cannot be built here")
+    return build_shard(source, builder_of(sealed), progress=progress, stop=stop)
+
+
+def _elsewhere(sealed: ShardSealed, what: str) -> ShardElsewhere:
+    drawn, here = builder_of(sealed).generator, level_generator.generator_here()
+    return ShardElsewhere(
+        sealed.digest,
+        f"{what}: its levels are those of {drawn}, and hnswlib draws those of {here} on this machine",
+    )
 
 
 def _bad_file(digest: str, wrong: str) -> ShardUnavailable:

@@ -4,6 +4,9 @@ A name such as "hnswlib-0.8/ip/M24/efc140/seed100/ef200+200/3" stands in the eve
 shard is rebuilt and searched in its own way for ever. The last number is the rule by which it is searched: under 1
 every shard is searched as wide as if it were the only one; under 2 and 3 one of several is searched less wide at
 first, by their number or by its share of the rows (`Builder.glance`).
+
+A name also says whose random generator drew the levels (`level_generator`): one that says nothing means that of GNU's
+C++ library, others stand behind the version, as in "hnswlib-0.8/cxx-59ba43b12bb1/ip/M24/…".
 """
 
 from __future__ import annotations
@@ -18,7 +21,11 @@ import msgspec
 
 from recollect.events.errors import RecollectError
 
-_NAME = re.compile(r"hnswlib-0\.8/ip/M(\d+)/efc(\d+)/seed(\d+)/ef(\d+)\+(\d+)/([123])")
+LIBSTDCXX = "libstdc++"
+
+_NAME = re.compile(
+    r"hnswlib-0\.8(?:/(cxx-[0-9a-f]{12}))?/ip/M(\d+)/efc(\d+)/seed(\d+)/ef(\d+)\+(\d+)/([123])"
+)
 
 
 class UnknownBuilder(RecollectError):
@@ -45,11 +52,13 @@ class Builder(msgspec.Struct, frozen=True, kw_only=True):
     ef_min: int = 200
     ef_per_100: int = 200
     rule: int = 3
+    generator: str = LIBSTDCXX
 
     @property
     def name(self) -> str:
         built = f"M{self.M}/efc{self.ef_construction}/seed{self.seed}"
-        return f"hnswlib-0.8/ip/{built}/ef{self.ef_min}+{self.ef_per_100}/{self.rule}"
+        drawn = "" if self.generator == LIBSTDCXX else f"/{self.generator}"
+        return f"hnswlib-0.8{drawn}/ip/{built}/ef{self.ef_min}+{self.ef_per_100}/{self.rule}"
 
     @staticmethod
     @cache
@@ -57,10 +66,12 @@ class Builder(msgspec.Struct, frozen=True, kw_only=True):
         match = _NAME.fullmatch(name)
         if match is None:
             raise UnknownBuilder(name)
-        M, ef_construction, seed, ef_min, ef_per_100, rule = map(int, match.groups())
+        generator, *numbers = match.groups()
+        M, ef_construction, seed, ef_min, ef_per_100, rule = map(int, numbers)
         return Builder(
-            M=M, ef_construction=ef_construction, seed=seed, ef_min=ef_min, ef_per_100=ef_per_100, rule=rule
-        )
+            M=M, ef_construction=ef_construction, seed=seed, ef_min=ef_min, ef_per_100=ef_per_100, rule=rule,
+            generator=generator or LIBSTDCXX,
+        )  # fmt: skip
 
     def widths(self, top: int) -> tuple[int, ...]:
         """How many rows a search asks for, first and when too few of them were visible."""

@@ -8,7 +8,6 @@ How it is built and searched has a name (`shard_names.py`); `shard_cache.py` kee
 from __future__ import annotations
 
 import mmap
-import struct
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 from recollect.events.errors import RecollectError
 from recollect.projections.columns import Int32Array, IntArray
 from recollect.projections.vectors import background
+from recollect.projections.vectors.graph_walk import HEADER, LENGTH, GraphFile
 from recollect.projections.vectors.shard_names import Builder
 from recollect.projections.vectors.space import Float32Array
 
@@ -32,9 +32,6 @@ _SLICE_ROWS = 200
 # 1 - dot rounds to this for the two lowest dots, -2**24 and 1 - 2**24.
 _DISTANCE_MAX = 2.0**24
 
-# What hnswlib 0.8 writes first: offsets and sizes, the rows in use and the bytes of a row among them.
-_HEADER = struct.Struct("=6Q2i3QdQ")
-_LENGTH = struct.Struct("=I")
 _SAMPLES = 16
 _SAMPLE_NEIGHBOURS = 10
 _COMPARED_ROWS = 1_000
@@ -66,7 +63,7 @@ class Nearest(NamedTuple):
 class Shard:
     """A graph that is ready to be searched. An empty one has no graph and finds nothing."""
 
-    def __init__(self, index: hnswlib.Index | None) -> None:
+    def __init__(self, index: hnswlib.Index | GraphFile | None) -> None:
         self._index = index
 
     def nearest(self, query: Float32Array, k: int) -> Nearest | None:
@@ -94,6 +91,7 @@ class Shard:
 
     def save(self, path: Path) -> None:
         """Write the file. hnswlib does not look whether it could: `flaw` and `load_shard` do."""
+        assert not isinstance(self._index, GraphFile)  # whoever has one has its file
         if self._index is None:
             path.touch()
         else:
@@ -151,28 +149,36 @@ def flaw(path: Path, count: int) -> str | None:
     size = path.stat().st_size
     if count == 0:
         return f"it should be empty and has {size} bytes" if size else None
-    if size <= _HEADER.size:
+    if size <= HEADER.size:
         return f"it ends after {size} bytes, within its header"
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        _, _, rows, record, *_ = _HEADER.unpack_from(data)
+        _, _, rows, record, *_ = HEADER.unpack_from(data)
         if rows != count:
             return f"its header counts {rows} rows, not {count}"
-        end = _HEADER.size + rows * record
+        end = HEADER.size + rows * record
         for _ in range(rows):
-            if end + _LENGTH.size > size:
+            if end + LENGTH.size > size:
                 break
-            end += _LENGTH.size + _LENGTH.unpack_from(data, end)[0]
+            end += LENGTH.size + LENGTH.unpack_from(data, end)[0]
         else:
             return None if end == size else f"it has {size} bytes where {end} were expected"
     return f"it ends after {size} bytes, before its last row"
 
 
-def load_shard(path: Path, *, dimensions: int, count: int) -> Shard:
-    """The shard in a file that is whole; RuntimeError or MemoryError if hnswlib cannot load it."""
+def load_shard(path: Path, *, dimensions: int, count: int, foreign: bool = False) -> Shard:
+    """The shard in a file; RuntimeError or MemoryError if it cannot be loaded.
+
+    `foreign` means that hnswlib would search it otherwise here than where it was built: it is walked without.
+    """
     import hnswlib  # noqa: PLC0415
 
     if count == 0:
         return Shard(None)
+    if foreign:
+        wrong = flaw(path, count)
+        if wrong is not None:
+            raise RuntimeError(wrong)
+        return Shard(GraphFile(path, dimensions))
     index = hnswlib.Index(space="ip", dim=dimensions)
     index.load_index(str(path), max_elements=count, allow_replace_deleted=False)
     return Shard(index)

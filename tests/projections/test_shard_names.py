@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from recollect.projections.vectors.shard_names import Builder, Glance, UnknownBuilder
+from recollect.projections.vectors.shard_names import LIBSTDCXX, Builder, Glance, UnknownBuilder
 
 
 def test_a_builder_is_read_back_from_its_name():
@@ -14,6 +14,13 @@ def test_a_builder_is_read_back_from_its_name():
     assert builder.name == "hnswlib-0.8/ip/M5/efc44/seed3/ef70+200/3"
     assert Builder.parse(builder.name) == builder
     assert Builder.parse("hnswlib-0.8/ip/M5/efc44/seed3/ef70+200/1").rule == 1
+
+
+def test_a_name_says_whose_generator_drew_the_levels_and_old_names_mean_that_of_gnu():
+    assert Builder.parse("hnswlib-0.8/ip/M5/efc44/seed3/ef70+200/3").generator == LIBSTDCXX
+    other = Builder(M=5, ef_construction=44, seed=3, ef_min=70, generator="cxx-59ba43b12bb1")
+    assert other.name == "hnswlib-0.8/cxx-59ba43b12bb1/ip/M5/efc44/seed3/ef70+200/3"
+    assert Builder.parse(other.name) == other
 
 
 @pytest.mark.parametrize(

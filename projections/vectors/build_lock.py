@@ -1,0 +1,63 @@
+"""One builder per shard: a lock file beside the shards, for the time of a build.
+
+    <block's key>.lock    locked (flock) by the process that builds, deleted when it is done
+
+The system unlocks the file of a process that dies. Where no file can be made or locked, as in a store that is
+read-only, everyone builds for himself.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from recollect.events.private_files import make_private
+from recollect.projections.vectors import background
+
+_POLL_SECONDS = 0.1
+
+
+@contextmanager
+def build_lock(
+    directory: Path | None, key: str, *, wait: bool, stop: threading.Event | None = None
+) -> Iterator[bool]:
+    """Keep other processes and threads from building the same; False if one is building now and `wait` is not."""
+    path = None if directory is None else directory / f"{key}.lock"
+    try:
+        descriptor = None if path is None else _locked(path, wait=wait, stop=stop)
+    except BlockingIOError:
+        yield False
+        return
+    except OSError:
+        path = descriptor = None
+    try:
+        yield True
+    finally:
+        if path is not None and descriptor is not None:
+            with suppress(OSError):
+                path.unlink()  # before it is unlocked: who waits for it sees that it is gone, and makes another
+            os.close(descriptor)
+
+
+def _locked(path: Path, *, wait: bool, stop: threading.Event | None) -> int:
+    """A descriptor of the file, locked; BlockingIOError if another has it and nobody waits (any more)."""
+    pause = stop or threading.Event()
+    make_private(path.parent)
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.exists() and path.stat().st_ino == os.fstat(descriptor).st_ino:
+                return descriptor
+        except BlockingIOError:
+            if not wait or pause.wait(_POLL_SECONDS) or background.ending.is_set():
+                os.close(descriptor)
+                raise
+        except OSError:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
