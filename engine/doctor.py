@@ -120,7 +120,9 @@ def examine(
         if not damage:
             problems += _unnamed_erasures(log)
             projections = folded(log, [], log.head, progress, folder / "cache" / "shards")
-            problems += Caches(folder / "cache", log, projections, progress).problems()
+            caches = Caches(folder / "cache", log, projections, progress)
+            problems += caches.problems()
+            notes += caches.notes()
             check = check_vectors(log, projections, embedder)
             problems += _wrong_vectors(check)
             notes += _unchecked_vectors(check)
@@ -286,7 +288,7 @@ def _unfinished_fork(folder: Path) -> Iterator[Problem]:
 
 def _leftovers(folder: Path) -> Iterator[Problem]:
     """What interrupted work left behind; a file that is not old may still be in the making."""
-    patterns = ("cache/checkpoints/*.tmp", "cache/shards/*.building", "log/*.new")
+    patterns = ("cache/checkpoints/*.tmp", "cache/shards/*.building", "cache/shards/*.lock", "log/*.new")
     for path in sorted(path for pattern in patterns for path in folder.glob(pattern)):
         if time.time() - path.stat().st_mtime > _UNFINISHED_S:
             yield Problem(
@@ -316,7 +318,7 @@ def _fix(folder: Path, problems: Sequence[Problem], clock: Clock, embedder: Embe
     if "erasure" in kinds:
         for path in checkpoints.paths(folder / "cache" / "checkpoints"):
             path.unlink(missing_ok=True)  # so that every erasure is looked at again
-    if kinds & {"erasure", "vectors", "shard"}:
+    if kinds & {"erasure", "vectors", "shard", "missing"}:
         store = Store.open(folder, clock=clock)  # opening finishes erasures
         try:
             _append_repairs(store, problems, embedder)
@@ -328,7 +330,7 @@ def _append_repairs(store: Store, problems: Sequence[Problem], embedder: Embedde
     if store.read_only:
         return
     for problem in problems:
-        if problem.severity == "shard":
+        if problem.severity in ("shard", "missing"):
             store.retire_shard(problem.shard, f"doctor: {problem.what}")
     if any(problem.severity == "vectors" for problem in problems):
         mend_vectors(store, check_vectors(store.log, store.projections, embedder).wrong, embedder)

@@ -3,7 +3,7 @@
 A checkpoint must be readable, of this log, younger than the last erasure, and equal to what folding the log gives; a
 shard's file must have the digest that it is named by, and an event must speak of it. Every shard that the log uses at
 some seq must be had: its file holds the rows and vectors of the log, or building it gives its digest again. One that
-is bad is retired by `--fix`, with an event.
+is bad, or missing where it cannot be built, is retired by `--fix`, with an event.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from recollect.projections import checkpoints
 from recollect.projections.columns import State
 from recollect.projections.lexical.index import Lexical
 from recollect.projections.vectors.index import Vectors
-from recollect.projections.vectors.shard_cache import file_digest
-from recollect.projections.vectors.shard_names import UnknownBuilder
+from recollect.projections.vectors.shard_cache import ShardElsewhere, file_digest
 from recollect.projections.view import LEXICAL, Projections
 
-Severity = Literal["damage", "erasure", "clock", "vectors", "shard", "cache", "leftover", "fork", "unknown"]
+Severity = Literal[
+    "damage", "erasure", "clock", "vectors", "shard", "missing", "cache", "leftover", "fork", "unknown"
+]
 
 # How postings are grouped depends on when they came; what they say follows from the tokens.
 _GROUPED = "block"
@@ -93,7 +94,7 @@ class Caches:
     def _shard(self, vectors: Vectors, sealed: ShardSealed) -> Iterator[Problem]:
         try:
             wrong = vectors.shards.examine(sealed, vectors.block_of(sealed), self._progress)
-        except (OSError, RuntimeError, MemoryError, UnknownBuilder) as error:
+        except (OSError, RuntimeError, MemoryError) as error:
             yield Problem(
                 severity="unknown",
                 where=f"shard {sealed.digest}",
@@ -101,8 +102,22 @@ class Caches:
                 remedy="see to it that there is room in the temporary directory and in memory, and examine again",
             )
         else:
-            if wrong is not None:
+            if isinstance(wrong, ShardElsewhere):
+                yield _missing_shard(sealed.digest, wrong.reason)
+            elif wrong is not None:
                 yield _bad_shard(sealed.digest, wrong.reason)
+
+    def notes(self) -> Iterator[str]:
+        """The shards without a file here, of those that the log ever used."""
+        vectors = self._projections.vectors
+        missing = [
+            one.digest for one in vectors.every_seal() if one.count and not vectors.shards.has(one.digest)
+        ]
+        if missing:
+            yield (
+                f"{len(missing)} shards have no file here: {', '.join(missing)}; a recall or a replay that needs one "
+                f"builds it, if this machine can"
+            )
 
 
 def _bad_shard(digest: str, what: str) -> Problem:
@@ -112,6 +127,18 @@ def _bad_shard(digest: str, what: str) -> Problem:
         what=f"the log uses a shard that cannot be used: {what}",
         remedy="let `recollect doctor --fix` retire it with an event; its rows are then compared one by one until they "
         "are sealed again",
+        shard=digest,
+    )
+
+
+def _missing_shard(digest: str, what: str) -> Problem:
+    return Problem(
+        severity="missing",
+        where=f"shard {digest}",
+        what=f"the log uses a shard that is to be had elsewhere only: {what}",
+        remedy="bring it: `recollect export LOG.jsonl --with-shards` where it is, `recollect import LOG.jsonl` here; or "
+        "let `recollect doctor --fix` retire it: its rows are sealed anew here, and what was ranked with it cannot be "
+        "replayed here until it is brought",
         shard=digest,
     )
 

@@ -242,20 +242,25 @@ class Travelling:
 
     def export(
         self, path: str | Path, *, format: str | None = None, at: When | None = None, overwrite: bool = False,  # noqa: A002
-        progress: Progress | None = None,
+        with_shards: bool = False, progress: Progress | None = None,
     ) -> Transfer | MarkdownExport:  # fmt: skip
         """The log as JSON lines (*.jsonl: lossless), or its tables as Parquet files in a directory.
 
         With `format="markdown"` the memories as a folder of pages, now or as of a moment. A file that exists is
         replaced only with `overwrite`; a page of an earlier export that nobody edited since needs none.
+        `with_shards` puts the vector indexes of the log beside it, which only some machines can build again.
         """
         target = transferring.target_of(self._store, path)
         if transferring.format_of(target, format) != "markdown":
             if at is not None:
                 raise InvalidInput("at is for format markdown; the log and its tables are whole")
+            if with_shards and transferring.format_of(target, format) != "jsonl":
+                raise InvalidInput("shards go with the log alone; name a file *.jsonl, or leave them out")
             return transferring.export(
-                self._store, target, format_=format, overwrite=overwrite, progress=progress
-            )
+                self._store, target, format_=format, overwrite=overwrite, with_shards=with_shards, progress=progress
+            )  # fmt: skip
+        if with_shards:
+            raise InvalidInput("shards go with the log alone; name a file *.jsonl, or leave them out")
         from recollect.interfaces.files import markdown_export  # noqa: PLC0415 (only for Markdown)
 
         self._store.require_whole("export")

@@ -11,6 +11,14 @@ from typing import Literal
 import msgspec
 
 from recollect.engine.copies import note_copy, note_moved, note_unfinished, require_erased, without_erased
+from recollect.engine.shard_copies import (
+    CarriedShards,
+    copy_out,
+    folder_beside,
+    put_out,
+    refuse_folder,
+    take_in,
+)
 from recollect.engine.store import Progress, Store
 from recollect.engine.unfinished_files import (
     put_in_place,
@@ -31,7 +39,7 @@ Format = Literal["jsonl", "parquet", "markdown"]
 class Transfer(msgspec.Struct, frozen=True, kw_only=True):
     """What was written: `events` of the log (imported: those that were new), its head and the chain value there.
 
-    `degraded` says what could not be done beside.
+    `shards` went along (imported: those that were new). `degraded` says what could not be done beside.
     """
 
     path: str
@@ -39,6 +47,7 @@ class Transfer(msgspec.Struct, frozen=True, kw_only=True):
     events: int
     head: int
     chain: str
+    shards: int = 0
     degraded: tuple[str, ...] = ()
 
 
@@ -77,12 +86,18 @@ def export(
     *,
     format_: str | None = None,
     overwrite: bool = False,
+    with_shards: bool = False,
     progress: Progress | None = None,
 ) -> Transfer:
-    """Write the log, or its tables; a file that exists is replaced only on request, and when the new one is whole."""
+    """Write the log, or its tables; a file that exists is replaced only on request, and when the new one is whole.
+
+    `with_shards` puts the log's shards beside it, for machines that cannot build them.
+    """
     if format_of(path, format_) == "parquet":
         return _export_tables(store, path, overwrite=overwrite, progress=progress)
     refuse_existing(path, overwrite=overwrite)
+    if with_shards:
+        return _export_with_shards(store, path, overwrite=overwrite, progress=progress)
     store.require_whole("export")
     require_erased(store, "export")
     notes: list[str] = []
@@ -101,6 +116,31 @@ def export(
 
         made = without_erased(store, "export", make, finish)
     return msgspec.structs.replace(made, degraded=tuple(notes))
+
+
+def _export_with_shards(store: Store, path: Path, *, overwrite: bool, progress: Progress | None) -> Transfer:
+    """The shards first: a log that is there has all of its shards beside it."""
+    shards = folder_beside(path)
+    refuse_folder(shards, overwrite=overwrite)
+    store.require_whole("export")
+    notes: list[str] = []
+    with unfinished_folder(shards) as folder:
+        note_unfinished(store, folder, "shards")
+
+        def make() -> CarriedShards:
+            store.catch_up()
+            return copy_out(store, folder, progress=progress)
+
+        def finish(_: CarriedShards) -> None:
+            notes.extend(filter(None, [note_copy(store, shards, "shards", upto=store.log.head)]))
+            put_out(folder, shards)
+            sync_directory(shards.parent)
+            note_moved(store, folder)
+
+        carried = without_erased(store, "export", make, finish)
+    made = export(store, path, format_="jsonl", overwrite=overwrite, progress=progress)
+    said = (*made.degraded, *carried.notes, *notes)
+    return msgspec.structs.replace(made, shards=len(carried.digests), degraded=said)
 
 
 def _export_tables(store: Store, path: Path, *, overwrite: bool, progress: Progress | None) -> Transfer:
@@ -154,7 +194,7 @@ def _transfer(store: Store, path: Path, kind: Format, head: int) -> Transfer:
 
 
 def import_log(store: Store, path: Path, *, progress: Progress | None = None, write: bool = True) -> Transfer:
-    """Write what the store lacks of an exported log; the head hash is then that of the file."""
+    """Write what the store lacks of an exported log, and take the shards beside it; the head hash is then the file's."""
     if not path.is_file():
         raise InvalidInput(
             f"there is no file {path}; import takes a JSONL file that `recollect export` wrote"
@@ -168,9 +208,11 @@ def import_log(store: Store, path: Path, *, progress: Progress | None = None, wr
         raise NotImportable(f"{path}: {error}") from None
     finally:
         head = store.catch_up()
+    taken = take_in(store, path) if write else CarriedShards((), ())
     return Transfer(
-        path=str(path), format="jsonl", events=written, head=head, chain=store.log.chain_at(head).hex()
-    )
+        path=str(path), format="jsonl", events=written, head=head, chain=store.log.chain_at(head).hex(),
+        shards=len(taken.digests), degraded=taken.notes,
+    )  # fmt: skip
 
 
 def _transferable(store: Store) -> TransferableLog:

@@ -30,10 +30,15 @@ _IMPORTING = {"log": "importing", "mem0": "importing rows"}
     is_flag=True,
     help="Replace what exists; of Markdown pages also those that somebody edited.",
 )
+@click.option(
+    "--with-shards",
+    is_flag=True,
+    help="Put the log's vector indexes beside it (PATH.shards/), for machines that cannot build them.",
+)
 @options_without_embedder
 def export_(
-    path: str, format_: str | None, when: str | None, overwrite: bool, store: str, as_json: bool
-) -> None:
+    path: str, format_: str | None, when: str | None, overwrite: bool, with_shards: bool, store: str, as_json: bool
+) -> None:  # fmt: skip
     """Write the log as JSON lines, its tables as Parquet, or the memories as Markdown.
 
     PATH.jsonl is the log, a directory its tables; --format markdown makes a directory of pages, one per memory.
@@ -41,11 +46,14 @@ def export_(
     \b
     Example:
       recollect export backup.jsonl
+      recollect export backup.jsonl --with-shards
       recollect export tables/
       recollect export pages/ --format markdown --at "2 days ago"
     """
     with open_memory(store, "none") as memory, progress_bar("exporting") as progress:
-        result = memory.export(path, format=format_, at=when, overwrite=overwrite, progress=progress)
+        result = memory.export(
+            path, format=format_, at=when, overwrite=overwrite, with_shards=with_shards, progress=progress
+        )
     show(result, as_json, "files.exported")
 
 

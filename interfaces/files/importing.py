@@ -103,6 +103,7 @@ def _import_log(store: Store, path: Path, *, dry_run: bool, progress: Progress |
     done = import_log(store, path, progress=progress, write=not dry_run)
     tally = Tally()
     tally.read = tally.events = done.events
+    tally.notes.extend(done.degraded)
     return _report(tally, store, path, LOG, dry_run=dry_run)
 
 

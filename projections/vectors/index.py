@@ -81,7 +81,7 @@ from recollect.projections.vectors.nearest import (
     check_query,
     standing,
 )
-from recollect.projections.vectors.shard_cache import ShardCache, ShardUnavailable, builder_of
+from recollect.projections.vectors.shard_cache import ShardCache, ShardUnavailable
 from recollect.projections.vectors.shards import Progress, Shard
 from recollect.projections.vectors.space import Float32Array, Space
 
@@ -239,7 +239,8 @@ class Vectors:
         said = rows.astype("<i8").tobytes() + msgspec.msgpack.encode([ids[memory] for memory in memories])
         return hashlib.sha256(said).hexdigest()
 
-    def _shard(self, fact: ShardSealed, stop: threading.Event | None = None) -> Shard:
+    def shard(self, fact: ShardSealed, stop: threading.Event | None = None) -> Shard:
+        """The shard of this seal, loaded or built; ShardUnavailable if it cannot be had."""
         return self.shards.get(fact, partial(self.block_of, fact), self._progress, stop)
 
     def block_of(self, fact: ShardSealed) -> ShardRows:
@@ -250,6 +251,10 @@ class Vectors:
     def seals(self) -> dict[str, Sealed]:
         """The newest seal of each shard that searches at some seq use and that was not retired, by digest."""
         return {sealed.fact.digest: sealed for sealed in self._sealed if sealed.retired == NEVER}
+
+    def every_seal(self) -> list[ShardSealed]:
+        """The newest seal of each shard that searches at any seq use or used."""
+        return list({sealed.fact.digest: sealed.fact for sealed in self._sealed}.values())
 
     @property
     def retirements(self) -> int:
@@ -276,7 +281,7 @@ class Vectors:
         """Load the shards that searches at the head use; one that cannot be had is missed by the search itself."""
         for sealed in self._in_use(self.seq):
             with suppress(ShardUnavailable):
-                self._shard(sealed.fact, stop)
+                self.shard(sealed.fact, stop)
 
     # --- searching ---------------------------------------------------------------------------------
 
@@ -300,10 +305,10 @@ class Vectors:
         in_use = [sealed for sealed in self._in_use(at) if sealed.fact.digest not in without]
         parts, done = [], 0
         for sealed in in_use:
-            builder_of(sealed.fact)  # refuses a way of searching that is unknown here
+            self.shards.require_builder(sealed.fact)
             parts.append(search.scan(done, sealed.first))
             others = [other.fact.count for other in in_use if other is not sealed]
-            parts.append(search.narrowly(sealed, partial(self._shard, sealed.fact), others))
+            parts.append(search.narrowly(sealed, partial(self.shard, sealed.fact), others))
             done = sealed.end
         parts.append(search.scan(done, search.end))
         return self._widened(search, in_use, parts)
@@ -316,7 +321,7 @@ class Vectors:
         exhausted = [number for number, part in enumerate(parts) if part.exhausted(used[part.source])]
         for number in exhausted:
             sealed = again[parts[number].source]
-            parts[number] = search.through(sealed, partial(self._shard, sealed.fact))
+            parts[number] = search.through(sealed, partial(self.shard, sealed.fact))
         return search.merge(parts) if exhausted else hits
 
     def exact(self, query: GridArray, *, at: int, top: int, admit: Admit | None = None) -> VectorHits:

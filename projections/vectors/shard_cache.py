@@ -133,6 +133,14 @@ class ShardCache:
             self._keep(sealed.digest, shard)
             return shard
 
+    def require_builder(self, sealed: ShardSealed) -> None:
+        """Raise ShardUnavailable if this version does not know how the shard is to be searched."""
+        try:
+            builder_of(sealed)
+        except ShardElsewhere as error:
+            self._failed[sealed.digest] = error, float("inf")
+            raise
+
     def _refuse_if_failed(self, digest: str) -> None:
         failed, until = self._failed.get(digest, (None, 0.0))
         if failed is not None and time.monotonic() < until:

@@ -83,5 +83,5 @@ def test_a_file_that_was_cut_is_not_walked(tmp_path: Path):
     whole = (tmp_path / "index").read_bytes()
     for size in (10, len(whole) // 2, len(whole) - 1):
         (tmp_path / "index").write_bytes(whole[:size])
-        with pytest.raises(RuntimeError, match="it ends|bytes"):
+        with pytest.raises(RuntimeError, match=r"it ends|bytes"):
             load_shard(tmp_path / "index", dimensions=DIMENSIONS, count=ROWS, foreign=True)

@@ -306,7 +306,7 @@ def test_a_shard_that_has_most_of_the_best_is_searched_as_if_it_were_the_only_on
         narrow = vectors._begin(query, at, TOP, None)
         others = [500, 500, 500]
         parts = [
-            narrow.narrowly(one, partial(vectors._shard, one.fact), others) for one in vectors._in_use(at)
+            narrow.narrowly(one, partial(vectors.shard, one.fact), others) for one in vectors._in_use(at)
         ]
         assert {part.enough for part in parts} == {11}  # 60 * (1/4) ** (3/4) = 21.2: half of 22
         used = Counter(narrow.merge(parts).sources)
@@ -314,7 +314,7 @@ def test_a_shard_that_has_most_of_the_best_is_searched_as_if_it_were_the_only_on
         for one, part in zip(vectors._in_use(at), parts, strict=True):
             if used[part.source] > 11:
                 again += 1
-                whole = narrow.through(one, partial(vectors._shard, one.fact))
+                whole = narrow.through(one, partial(vectors.shard, one.fact))
                 chosen = {
                     row for row, source in zip(hits.rows, hits.sources, strict=True) if source == part.source
                 }

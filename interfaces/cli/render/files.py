@@ -21,8 +21,9 @@ _COUNTS = ("remembered", "revised", "forgotten", "linked", "unchanged")
 def exported(result: Transfer | MarkdownExport) -> None:
     out = console()
     if isinstance(result, Transfer):
+        shards = f" with {result.shards:,} shards" if result.shards else ""
         out.print(
-            f"[green]exported[/] {_WHAT[result.format]} to {escaped(str(result.path))}  [dim]{_extent(result)}[/]"
+            f"[green]exported[/] {_WHAT[result.format]}{shards} to {escaped(str(result.path))}  [dim]{_extent(result)}[/]"
         )
         _degraded(result.degraded)
         return
@@ -51,6 +52,7 @@ def imported(result: ImportReport) -> None:
         out.print(
             f"[green]{verb}[/] {result.events} new events of {escaped(str(result.path))}  [dim]{_extent(result)}[/]"
         )
+        _degraded(result.notes)
         return
     for note in result.notes:
         out.print(Text(note, "dim"))
