@@ -66,7 +66,7 @@ class _Bar:
 
 
 def _silent(done: int, total: int) -> None:
-    """Nobody is looking."""
+    """stderr is no terminal; draw nothing."""
 
 
 @contextmanager

@@ -7,7 +7,7 @@
 
 A page is written aside, synced and moved to its place, and only if it differs, so exporting again changes no byte and
 an export that was cut short is simply run again: before a page is moved, its digest is in the journal. A page of ours
-whose memory is gone, or was erased while the pages were written, is removed. A file that we did not write, or that somebody edited since, is never
+whose memory is gone, or was erased while the pages were written, is removed. A file that we did not write, or that was edited since, is never
 overwritten or removed unless `overwrite` says so; it is counted as kept. A folder that holds files which the store
 follows (`watch`) is refused: pages do not go among a person's notes.
 """

@@ -64,7 +64,7 @@ def counted(stream: IO[bytes], total: int, progress: ByteProgress, before: int =
 
 
 def nothing(done: int, total: int) -> None:
-    """Progress that nobody looks at."""
+    """Progress that is not shown."""
 
 
 class Found(NamedTuple):

@@ -1,6 +1,6 @@
 """What the files looked like when they were last read: a cache that saves reading them again, and nothing more.
 
-A file is passed over only if it looks as it did then and the store still holds what it held then. A look is kept
+A file is passed over only if its stamp is as it was then and the store still holds what it held then. A stamp is kept
 only once the file has been left alone for longer than the coarsest clock of a file system ticks. The same file
 holds the folder's marker and which files could not be read. All of it may be deleted at any time.
 
@@ -18,7 +18,7 @@ import msgspec
 
 from recollect.events.private_files import make_private, write_private
 from recollect.interfaces.folders.folder import Folder, Marker
-from recollect.interfaces.folders.scan import Look
+from recollect.interfaces.folders.scan import FileStamp
 
 READER = 2
 _TICK_NS = 2_000_000_000
@@ -26,12 +26,12 @@ _READ_AGAIN = b""
 
 
 class Remembered(msgspec.Struct, frozen=True):
-    look: Look
+    stamp: FileStamp = msgspec.field(name="look")
     fingerprint: bytes
 
 
 class Quarantined(msgspec.Struct, frozen=True):
-    look: Look
+    stamp: FileStamp = msgspec.field(name="look")
     reason: str
 
 
@@ -42,7 +42,7 @@ class _Saved(msgspec.Struct, kw_only=True):
     quarantined: dict[bytes, Quarantined] = {}
 
 
-class Looks:
+class FileCache:
     """The cache of one folder; kept in memory alone for a store without a directory."""
 
     def __init__(self, folder: Folder, cache: Path | None) -> None:
@@ -62,25 +62,25 @@ class Looks:
         except (OSError, msgspec.MsgspecError):
             return _Saved()
         if saved.reader != READER:
-            saved.files = {path: Remembered(each.look, _READ_AGAIN) for path, each in saved.files.items()}
+            saved.files = {path: Remembered(each.stamp, _READ_AGAIN) for path, each in saved.files.items()}
             saved.quarantined = {}
         return saved
 
-    def unchanged(self, path: str, look: Look, fingerprint: bytes) -> bool:
+    def unchanged(self, path: str, stamp: FileStamp, fingerprint: bytes) -> bool:
         known = self.files.get(path)
-        return known is not None and known.look == look and known.fingerprint == fingerprint
+        return known is not None and known.stamp == stamp and known.fingerprint == fingerprint
 
-    def read(self, path: str, look: Look, fingerprint: bytes, *, now_ns: int) -> None:
+    def read(self, path: str, stamp: FileStamp, fingerprint: bytes, *, now_ns: int) -> None:
         """A file was read and the store now holds it."""
         self.quarantined.pop(path, None)
-        if now_ns - max(look.mtime_ns, look.ctime_ns) > _TICK_NS:
-            self.files[path] = Remembered(look, fingerprint)
+        if now_ns - max(stamp.mtime_ns, stamp.ctime_ns) > _TICK_NS:
+            self.files[path] = Remembered(stamp, fingerprint)
         else:
             self.files.pop(path, None)
 
-    def still_quarantined(self, path: str, look: Look) -> bool:
+    def still_quarantined(self, path: str, stamp: FileStamp) -> bool:
         known = self.quarantined.get(path)
-        return known is not None and known.look == look
+        return known is not None and known.stamp == stamp
 
     def forget(self, path: str) -> None:
         self.files.pop(path, None)

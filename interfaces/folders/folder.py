@@ -2,7 +2,7 @@
 
 The marker (device and inode of the folder) tells a folder from the empty place where a disk was mounted. Nothing
 is forgotten when the folder is gone, when it is another one by its marker and most of what is known is missing
-from it, or when nobody knows its marker and nothing that is known is in it.
+from it, or when its marker is unknown and nothing that is known is in it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One folder kept equal to the store: a step is look, read, plan, write, link. Any step may be the last one.
 
 Nothing about the folder is carried from step to step that the log and the disk do not say again, but for how long
-a file has been missing. So a keeper may be killed at any point and another may take over.
+a file has been missing. So a sync may be killed at any point and another may take over.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import msgspec
 
 from recollect.engine.store import Progress
 from recollect.interfaces.folders.chunk import BINARY, EXPORTED, fingerprint
-from recollect.interfaces.folders.file_cache import Looks, Quarantined
+from recollect.interfaces.folders.file_cache import FileCache, Quarantined
 from recollect.interfaces.folders.folder import Folder, Marker, doubt, own_folders
 from recollect.interfaces.folders.lease import lease
-from recollect.interfaces.folders.linking import wanted_edges
+from recollect.interfaces.folders.link_edges import wanted_edges
 from recollect.interfaces.folders.manifest import Manifest
 from recollect.interfaces.folders.missing import gone_paths, unnoticed
 from recollect.interfaces.folders.reading import Reading, Stopped, Timing, read_all
 from recollect.interfaces.folders.reconcile import Disk, Document, FileChange, reconcile
 from recollect.interfaces.folders.rules import MAX_BYTES, Rules
-from recollect.interfaces.folders.scan import Look, Seen, scan
+from recollect.interfaces.folders.scan import FileStamp, Seen, scan
 from recollect.interfaces.folders.writing import Overtaken, Port, Writer
 
 Bars = Callable[[str], AbstractContextManager[Progress]]
@@ -54,7 +54,7 @@ class Step(msgspec.Struct, kw_only=True):
     stopped: bool = False
 
     def follow(self, later: Step) -> None:
-        """What a later step saw in its scope, and whence files moved there, replaces what this one saw of it."""
+        """Replace what this step saw by what a later one saw in its scope, including the old paths of moved files."""
         assert later.scope is not None
         scope = later.scope | {change.was for change in later.changes if change.was is not None}
         _replace(self.seen.files, later.seen.files, scope)
@@ -71,7 +71,9 @@ def _replace(old: dict[str, T], new: dict[str, T], scope: set[str]) -> None:
     old.update(new)
 
 
-class Keeper:
+class FolderSync:
+    """Keeps the store equal to one folder."""
+
     def __init__(self, folder: Folder, port: Port, settings: Settings, timing: Timing) -> None:
         self.folder = folder
         self.manifest = Manifest(folder.path, port.store)
@@ -79,7 +81,7 @@ class Keeper:
         self._settings = settings
         self._too_large = f"over {settings.max_bytes:,} bytes"
         self._timing = timing
-        self._looks = Looks(folder, port.store.cache)
+        self._cache = FileCache(folder, port.store.cache)
         self._writer = Writer(port, self.manifest, timing, project=settings.project)
         self._missing_since: dict[str, float] = {}
         self._unsettled: set[str] = set()
@@ -110,7 +112,7 @@ class Keeper:
     def _step(self, step: Step, scope: set[str] | None, bars: Bars | None) -> None:
         self._links_moved |= bool(self.manifest.refresh())
         marker = self.folder.marker()
-        if marker is None or marker != self._looks.marker or (scope is not None and "" in scope):
+        if marker is None or marker != self._cache.marker or (scope is not None and "" in scope):
             scope = None
         elif scope is not None:
             scope |= set(self._missing_since) | self._unsettled
@@ -120,8 +122,8 @@ class Keeper:
         step.paused = self._doubt(marker, step.seen) if scope is None else None
         if step.paused is None:
             self._make_equal(step, scope, bars)
-            self._looks.marker = marker
-            self._looks.save()
+            self._cache.marker = marker
+            self._cache.save()
 
     def _rules(self) -> Rules:
         store = self._store.folder
@@ -136,42 +138,42 @@ class Keeper:
         if marker is not None and self._settings.accept_root:
             return None
         found = sum(path in seen.files or path in seen.refused for path in known)
-        return doubt(self.folder, now=marker, before=self._looks.marker, known=known, found=found)
+        return doubt(self.folder, now=marker, before=self._cache.marker, known=known, found=found)
 
     def _make_equal(self, step: Step, scope: set[str] | None, bars: Bars | None) -> None:
         reading = self._read(step, bars)
         documents = self._documents(step, reading)
-        gone = gone_paths(self.manifest, step.seen, scope, self._looks, self.folder.path)
-        gone |= unnoticed(self.manifest, documents, set(gone), self._looks, self.folder.path)
+        gone = gone_paths(self.manifest, step.seen, scope, self._cache, self.folder.path)
+        gone |= unnoticed(self.manifest, documents, set(gone), self._cache, self.folder.path)
         disk = Disk(
             documents=documents,
             gone=gone,
             overdue=self._overdue(set(gone)),
-            inodes={path: (look.device, look.inode) for path, look in self._last_looks(reading).items()},
+            inodes={path: (stamp.device, stamp.inode) for path, stamp in self._last_stamps(reading).items()},
         )
-        mtimes = {path: taken.look.mtime_ns // 1_000 for path, taken in reading.taken.items()}
+        mtimes = {path: taken.stamp.mtime_ns // 1_000 for path, taken in reading.taken.items()}
         self._write(step, disk, mtimes, bars)
         if self._links_moved or step.changes:
             step.linked, step.unlinked = self._writer.link(wanted_edges(self.manifest))
             self._links_moved = False
         self._remember(step, reading, disk)
 
-    def _last_looks(self, reading: Reading) -> dict[str, Look]:
-        before = {path: known.look for path, known in self._looks.files.items()}
-        return before | {path: taken.look for path, taken in reading.taken.items()}
+    def _last_stamps(self, reading: Reading) -> dict[str, FileStamp]:
+        before = {path: known.stamp for path, known in self._cache.files.items()}
+        return before | {path: taken.stamp for path, taken in reading.taken.items()}
 
     def _read(self, step: Step, bars: Bars | None) -> Reading:
-        """Read what may have changed: neither looks as before nor was found unreadable as it is."""
-        wanted: dict[str, Look] = {}
-        for path, look in list(step.seen.files.items()):
-            if look.size > self._settings.max_bytes:
+        """Read what may have changed: neither has the stamp it had nor was found unreadable as it is."""
+        wanted: dict[str, FileStamp] = {}
+        for path, stamp in list(step.seen.files.items()):
+            if stamp.size > self._settings.max_bytes:
                 self._set_aside(step, path, self._too_large)
-            elif self._looks.still_quarantined(path, look):
-                self._set_aside(step, path, self._looks.quarantined[path].reason)
-            elif self._differs_in_project(path) or not self._looks.unchanged(
-                path, look, self.manifest.fingerprint(path)
+            elif self._cache.still_quarantined(path, stamp):
+                self._set_aside(step, path, self._cache.quarantined[path].reason)
+            elif self._differs_in_project(path) or not self._cache.unchanged(
+                path, stamp, self.manifest.fingerprint(path)
             ):
-                wanted[path] = look
+                wanted[path] = stamp
         with bars("reading") if bars and wanted else nullcontext() as progress:
             return read_all(
                 self.folder.path, wanted, self._timing, max_bytes=self._settings.max_bytes, progress=progress
@@ -197,8 +199,8 @@ class Keeper:
         documents: dict[str, Document] = {}
         for path, taken in reading.taken.items():
             if taken.document is None:
-                self._looks.files.pop(path, None)
-                self._looks.quarantined[path] = Quarantined(taken.look, taken.reason)
+                self._cache.files.pop(path, None)
+                self._cache.quarantined[path] = Quarantined(taken.stamp, taken.reason)
                 self._set_aside(step, path, taken.reason)
             elif fingerprint(chunk.print for chunk in taken.document) != self.manifest.fingerprint(
                 path
@@ -233,10 +235,10 @@ class Keeper:
             if taken.document is not None:
                 now_is = self.manifest.fingerprint(path)
                 if now_is == fingerprint(chunk.print for chunk in taken.document):
-                    self._looks.read(path, taken.look, now_is, now_ns=time.time_ns())
+                    self._cache.read(path, taken.stamp, now_is, now_ns=time.time_ns())
         known = set(self.manifest.paths())
         for path in disk.gone:
             if path not in known:
                 self._missing_since.pop(path, None)
-                self._looks.forget(path)
+                self._cache.forget(path)
         step.waiting = self.waiting

@@ -1,4 +1,4 @@
-"""Hints of the file system that something may have changed: never trusted, only followed."""
+"""Events of the file system: paths that may have changed. They say where to look, never what happened."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ TICK_S = 0.5
 DEBOUNCE_MS = 400
 POLL_S = 2.0
 
-Hints = set[str] | None
+ChangedPaths = set[str] | None
 Complain = Callable[[str], None]
 
 
-def hints(
+def changed_paths(
     folders: Sequence[Folder], *, without: str | None, stop: threading.Event, poll: bool, complain: Complain
-) -> Iterator[Hints]:
+) -> Iterator[ChangedPaths]:
     """Absolute paths that changed, an empty set when nothing did for a moment, None for "look at everything".
 
-    Paths in the folder `without` (the store) give no hint. A folder that came, went or was replaced is watched anew.
+    Paths in the folder `without` (the store) are left out. A folder that came, went or was replaced is watched anew.
     """
     while not stop.is_set():
         present = [folder for folder in folders if folder.marker() is not None]
@@ -31,7 +31,7 @@ def hints(
         markers = [folder.marker() for folder in folders]
         first = True
         for changed in _watched(present, without, stop, complain):
-            yield None if first else changed  # what happened before the watch stood gave no hint
+            yield None if first else changed  # changes before the watch was set up sent no event
             first = False
             if changed is None or [folder.marker() for folder in folders] != markers:
                 break
@@ -39,7 +39,7 @@ def hints(
 
 def _watched(
     present: Sequence[Folder], without: str | None, stop: threading.Event, complain: Complain
-) -> Iterator[Hints]:
+) -> Iterator[ChangedPaths]:
     from watchfiles import watch  # noqa: PLC0415 (only a watch that stays needs it)
 
     own = None if without is None else without.rstrip("/") + "/"

@@ -34,7 +34,7 @@ def lease(
     wait_s: float = WAIT_S,
     sleep: Callable[[float], object] = time.sleep,
 ) -> Iterator[None]:
-    """Hold the folder's lease; a store without a directory shares it with nobody."""
+    """Hold the folder's lease; a store without a directory needs none."""
     if cache is None or not cache.parent.is_dir():
         yield
         return

@@ -17,7 +17,7 @@ from recollect.engine.recall import content_of_row
 from recollect.engine.store import Store
 from recollect.interfaces.common.file_uris import parse_source, prefix_of
 from recollect.interfaces.folders.chunk import Print, body_of, digest, fingerprint
-from recollect.interfaces.folders.links import Link, links_in
+from recollect.interfaces.folders.link_parsing import Link, links_in
 from recollect.projections.columns import NEVER, IntArray
 from recollect.projections.lifecycle.condition import ERASED, VISIBILITIES
 from recollect.projections.lifecycle.traits import ALWAYS

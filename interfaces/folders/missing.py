@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from recollect.interfaces.folders.chunk import body_of, digest
-from recollect.interfaces.folders.file_cache import Looks
+from recollect.interfaces.folders.file_cache import FileCache
 from recollect.interfaces.folders.manifest import Manifest
 from recollect.interfaces.folders.reconcile import Document
-from recollect.interfaces.folders.scan import Seen, look_at
+from recollect.interfaces.folders.scan import Seen, stamp_at
 
 REMOVED = "was removed"
 
 
 def gone_paths(
-    manifest: Manifest, seen: Seen, scope: set[str] | None, looks: Looks, folder: str
+    manifest: Manifest, seen: Seen, scope: set[str] | None, cache: FileCache, folder: str
 ) -> dict[str, str]:
     """Paths that the store holds and no file stands behind, each with the reason."""
     gone: dict[str, str] = {}
@@ -27,7 +27,7 @@ def gone_paths(
         above = [path, *_ancestors(path)]
         if path in seen.files or (scope is not None and not scope.intersection(above)):
             continue
-        if any(place in seen.unreadable for place in above) or _unmounted(path, looks, folder):
+        if any(place in seen.unreadable for place in above) or _unmounted(path, cache, folder):
             continue
         refused = next((seen.refused[place] for place in above if place in seen.refused), None)
         gone[path] = REMOVED if refused is None else f"is no longer taken: {refused}"
@@ -40,34 +40,34 @@ def _ancestors(path: str) -> list[str]:
     return ["/".join(parts[:depth]) for depth in range(len(parts) - 1, -1, -1)]
 
 
-def _unmounted(path: str, looks: Looks, folder: str) -> bool:
-    known = looks.files.get(path)
-    if known is None or looks.marker is None or known.look.device == looks.marker.device:
+def _unmounted(path: str, cache: FileCache, folder: str) -> bool:
+    known = cache.files.get(path)
+    if known is None or cache.marker is None or known.stamp.device == cache.marker.device:
         return False
     for place in _ancestors(path):
-        found = look_at(folder, place)
+        found = stamp_at(folder, place)
         if found is not None:
             return found.device == Path(folder).stat().st_dev
     return False
 
 
 def unnoticed(
-    manifest: Manifest, documents: Mapping[str, Document], gone: set[str], looks: Looks, folder: str
+    manifest: Manifest, documents: Mapping[str, Document], gone: set[str], cache: FileCache, folder: str
 ) -> dict[str, str]:
-    """Files that a new one may have been, gone although nobody said so yet: a hint tells of one end of a rename."""
+    """Files that a new one may have been and that are gone without an event: a rename may report one end only."""
     new = [path for path in documents if not any(known.counts for known in manifest.at(path))]
     if not new:
         return {}
     bodies = {digest(body_of(chunk.text)) for path in new for chunk in documents[path]}
-    inodes = {look.inode for path in new if (look := look_at(folder, path)) is not None}
+    inodes = {stamp.inode for path in new if (stamp := stamp_at(folder, path)) is not None}
     maybe = {known.path for known in manifest if known.removable and known.body in bodies}
-    maybe |= {path for path, known in looks.files.items() if known.look.inode in inodes}
+    maybe |= {path for path, known in cache.files.items() if known.stamp.inode in inodes}
     maybe -= {*documents, *gone}
     return {
         path: REMOVED
         for path in maybe
         if _is_missing(folder, path)
-        and not _unmounted(path, looks, folder)
+        and not _unmounted(path, cache, folder)
         and any(known.removable for known in manifest.at(path))
     }
 

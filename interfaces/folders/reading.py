@@ -1,6 +1,6 @@
 """Files that are being written are waited for; then they are read whole, or not at all.
 
-A file has settled when two looks at it, a moment apart, are the same. One that never settles is taken as it is when
+A file has settled when two stamps of it, a moment apart, are the same. One that never settles is taken as it is when
 the wait is over. A file that changed while it was read is read again, and left for later if it keeps changing.
 """
 
@@ -16,18 +16,18 @@ import msgspec
 from recollect.engine.regular_files import opened
 from recollect.engine.store import Progress
 from recollect.interfaces.folders.chunk import Chunk, NoNote, Unreadable
-from recollect.interfaces.folders.chunks import chunks_of
-from recollect.interfaces.folders.scan import Look, look_at
+from recollect.interfaces.folders.formats import chunks_of
+from recollect.interfaces.folders.scan import FileStamp, stamp_at
 
 _READS = 3
 
 
 class Stopped(Exception):
-    """Somebody asked to stop: what was written so far is whole."""
+    """Asked to stop: what was written so far is whole."""
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds: between two looks, the longest wait for a file, and before a missing file counts as deleted."""
+    """Seconds: between two stamps, the longest wait for a file, and before a missing file counts as deleted."""
 
     settle_s: float = 0.2
     settle_max_s: float = 10.0
@@ -41,7 +41,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
         self.check()
 
     def check(self) -> None:
-        """Raise `Stopped` if somebody asked to stop."""
+        """Raise `Stopped` if asked to stop."""
         if self.stop.is_set():
             raise Stopped
 
@@ -49,7 +49,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
 class Taken(msgspec.Struct, frozen=True):
     """A file that was read: its chunks, or why it has none."""
 
-    look: Look
+    stamp: FileStamp
     document: tuple[Chunk, ...] | None
     reason: str = ""
 
@@ -61,37 +61,37 @@ class Reading(msgspec.Struct):
     failed: dict[str, str] = {}
 
 
-def settle(folder: str, looks: Mapping[str, Look], timing: Timing) -> dict[str, Look]:
-    """The newest look of each file once it has settled; without those that are gone."""
+def settle(folder: str, stamps: Mapping[str, FileStamp], timing: Timing) -> dict[str, FileStamp]:
+    """The newest stamp of each file once it has settled; without those that are gone."""
     if not timing.settle_s:
-        return dict(looks)
-    settled: dict[str, Look] = {}
-    waiting = dict(looks)
+        return dict(stamps)
+    settled: dict[str, FileStamp] = {}
+    waiting = dict(stamps)
     deadline = timing.clock() + timing.settle_max_s
     while waiting:
         timing.sleep(timing.settle_s)
-        again = {path: look for path in waiting if (look := look_at(folder, path)) is not None}
+        again = {path: stamp for path in waiting if (stamp := stamp_at(folder, path)) is not None}
         over = timing.clock() >= deadline
-        settled |= {path: look for path, look in again.items() if over or look == waiting[path]}
-        waiting = {path: look for path, look in again.items() if path not in settled}
+        settled |= {path: stamp for path, stamp in again.items() if over or stamp == waiting[path]}
+        waiting = {path: stamp for path, stamp in again.items() if path not in settled}
     return settled
 
 
 def read_all(
-    folder: str, looks: Mapping[str, Look], timing: Timing, *, max_bytes: int, progress: Progress | None
+    folder: str, stamps: Mapping[str, FileStamp], timing: Timing, *, max_bytes: int, progress: Progress | None
 ) -> Reading:
     """Settle and read these files."""
-    settled = settle(folder, looks, timing)
-    reading = Reading(vanished=set(looks) - set(settled))
-    for done, (path, look) in enumerate(settled.items(), 1):
+    settled = settle(folder, stamps, timing)
+    reading = Reading(vanished=set(stamps) - set(settled))
+    for done, (path, stamp) in enumerate(settled.items(), 1):
         timing.check()
-        _read(folder, path, look, max_bytes, reading)
+        _read(folder, path, stamp, max_bytes, reading)
         if progress is not None:
             progress(done, len(settled))
     return reading
 
 
-def _read(folder: str, path: str, look: Look, max_bytes: int, reading: Reading) -> None:
+def _read(folder: str, path: str, stamp: FileStamp, max_bytes: int, reading: Reading) -> None:
     for _ in range(_READS):
         try:
             with opened(Path(folder, path)) as file:
@@ -102,21 +102,21 @@ def _read(folder: str, path: str, look: Look, max_bytes: int, reading: Reading) 
         except OSError as error:
             reading.failed[path] = error.strerror or str(error)
             return
-        after = look_at(folder, path)
-        if after == look and len(data) <= max_bytes:
-            reading.taken[path] = _taken(path, data, look)
+        after = stamp_at(folder, path)
+        if after == stamp and len(data) <= max_bytes:
+            reading.taken[path] = _taken(path, data, stamp)
             return
         if after is None:
             reading.vanished.add(path)
             return
-        look = after
+        stamp = after
     reading.unsettled.add(path)
 
 
-def _taken(path: str, data: bytes, look: Look) -> Taken:
+def _taken(path: str, data: bytes, stamp: FileStamp) -> Taken:
     try:
-        return Taken(look, chunks_of(path, data))
+        return Taken(stamp, chunks_of(path, data))
     except (NoNote, Unreadable) as error:
-        return Taken(look, None, str(error))
+        return Taken(stamp, None, str(error))
     except RecursionError:
-        return Taken(look, None, "nested too deeply to be read")
+        return Taken(stamp, None, "nested too deeply to be read")

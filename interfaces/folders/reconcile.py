@@ -112,7 +112,7 @@ class _Planner:
         return actions
 
     def _update(self, chunk: Chunk, known: Known) -> list[Action]:
-        """What somebody else hid stays hidden, though its text follows the file; what was erased is left alone."""
+        """What a user hid stays hidden, though its text follows the file; what was erased is left alone."""
         if known.standing == "erased":
             return []
         changes = self._changes(chunk, known)

@@ -20,7 +20,7 @@ from pathspec import GitIgnoreSpec
 
 from recollect.engine.regular_files import NOT_REGULAR, SYMBOLIC_LINK, read_whole
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.folders.chunks import is_known_format
+from recollect.interfaces.folders.formats import is_known_format
 
 IGNORE_FILES = (".gitignore", ".ignore", ".recollectignore")
 MAX_BYTES = 5_000_000

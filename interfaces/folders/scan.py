@@ -1,4 +1,4 @@
-"""A look at the disk: which files of a folder are taken, and what became of the rest. It reads no file's content."""
+"""A scan of the disk: which files of a folder are taken, and what became of the rest. It reads no file's content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from recollect.interfaces.folders.rules import Rules
 
 
-class Look(msgspec.Struct, frozen=True):
+class FileStamp(msgspec.Struct, frozen=True):
     """What tells, without reading a file, that it may have changed."""
 
     device: int
@@ -23,25 +23,25 @@ class Look(msgspec.Struct, frozen=True):
 
 
 class Seen(msgspec.Struct, kw_only=True):
-    """What one look found. All paths are relative to the folder.
+    """What one scan found. All paths are relative to the folder.
 
     `refused` says why a file or folder is not taken; what is in `unreadable`, and all below it, could not be seen
     and must not be thought missing.
     """
 
-    files: dict[str, Look] = {}
+    files: dict[str, FileStamp] = {}
     refused: dict[str, str] = {}
     unreadable: dict[str, str] = {}
 
 
-def look_of(found: os.stat_result) -> Look:
-    return Look(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+def stamp_of(found: os.stat_result) -> FileStamp:
+    return FileStamp(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
-def look_at(folder: str, path: str) -> Look | None:
+def stamp_at(folder: str, path: str) -> FileStamp | None:
     """One file again; None if it is not there."""
     try:
-        return look_of(Path(folder, path).lstat())
+        return stamp_of(Path(folder, path).lstat())
     except OSError:
         return None
 
@@ -101,7 +101,7 @@ def _take(path: str, found: os.stat_result, rules: Rules, seen: Seen) -> bool:
         return reason is None
     reason = rules.refuses_file(path, found)
     if reason is None:
-        seen.files[path] = look_of(found)
+        seen.files[path] = stamp_of(found)
     else:
         seen.refused[path] = reason
     return False

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 
 from recollect.interfaces.common.file_uris import shown
-from recollect.interfaces.folders.folder_sync import Keeper, Step
+from recollect.interfaces.folders.folder_sync import FolderSync, Step
 from recollect.interfaces.folders.reconcile import FileChange, Forget, Ingest, Restore, Revise
 from recollect.interfaces.folders.report import Happened, Trouble, WatchReport, What, counted
 
 _COUNTED: dict[type, What] = {Ingest: "ingested", Revise: "revised", Forget: "forgotten", Restore: "restored"}
 
 
-def happenings(keeper: Keeper, step: Step) -> list[Happened]:
+def happenings(sync: FolderSync, step: Step) -> list[Happened]:
     """One line per file, and one for its links."""
-    folder = keeper.folder.shown
+    folder = sync.folder.shown
     told = [_happened(folder, change) for change in step.changes]
     if step.linked or step.unlinked:
         detail = f"{counted(step.linked, 'link', 'links')} added, {step.unlinked} removed"
@@ -54,22 +54,22 @@ def add(report: WatchReport, step: Step) -> None:
     report.unlinked += step.unlinked
 
 
-def describe(report: WatchReport, keeper: Keeper, step: Step, touched: set[str]) -> None:
+def describe(report: WatchReport, sync: FolderSync, step: Step, touched: set[str]) -> None:
     """What the folder is like after a look at all of it; `touched` are the memories that were written."""
-    visible = [known for known in keeper.manifest if known.standing == "visible"]
+    visible = [known for known in sync.manifest if known.standing == "visible"]
     report.files += len(step.seen.files)
     report.chunks += len(visible)
     report.unchanged += sum(known.id not in touched for known in visible)
     for reason in step.seen.refused.values():
         report.skipped[reason] = report.skipped.get(reason, 0) + 1
-    prefix = f"{keeper.folder.shown}/" if len(report.folders) > 1 else ""
+    prefix = f"{sync.folder.shown}/" if len(report.folders) > 1 else ""
     report.quarantined += tuple(
         Trouble(path=f"{prefix}{shown(path)}", reason=reason)
         for path, reason in sorted(step.quarantined.items())
     )
     report.waiting += len(step.waiting)
     report.degraded += tuple(
-        f"{prefix}{shown(path) or keeper.folder.shown} cannot be read ({why}); what is known of it is kept"
+        f"{prefix}{shown(path) or sync.folder.shown} cannot be read ({why}); what is known of it is kept"
         for path, why in sorted(step.seen.unreadable.items())
     )
 

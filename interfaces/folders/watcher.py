@@ -1,4 +1,4 @@
-"""Watching: reconcile at the start, on every hint (only what it touches), and every few minutes as a whole."""
+"""Watching: reconcile at the start, on file system events (only what changed), and every few minutes as a whole."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import msgspec
 
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.common.file_uris import shown
-from recollect.interfaces.folders import sync_report as telling
+from recollect.interfaces.folders import sync_report
 from recollect.interfaces.folders.folder import Folder
-from recollect.interfaces.folders.folder_sync import Bars, Keeper, Settings, Step
-from recollect.interfaces.folders.fs_events import hints
+from recollect.interfaces.folders.folder_sync import FolderSync, Bars, Settings, Step
+from recollect.interfaces.folders.fs_events import changed_paths
 from recollect.interfaces.folders.lease import FolderBusy
 from recollect.interfaces.folders.reading import Timing
 from recollect.interfaces.folders.report import Happened, WatchReport, What, counted
@@ -36,26 +36,26 @@ class Watcher:
         *,
         tell: Tell | None = None,
     ) -> None:
-        self._keepers = [Keeper(folder, port, settings, timing) for folder in folders]
+        self._syncs = [FolderSync(folder, port, settings, timing) for folder in folders]
         self._store = port.store
         self._timing = timing
         self._tell = tell or (lambda _: None)
-        self._paused: dict[Keeper, str] = {}
+        self._paused: dict[FolderSync, str] = {}
         self._said: set[tuple[str, str, str]] = set()
-        self._whole: dict[Keeper, Step] = {}
-        self._touched: dict[Keeper, set[str]] = {keeper: set() for keeper in self._keepers}
+        self._whole: dict[FolderSync, Step] = {}
+        self._touched: dict[FolderSync, set[str]] = {sync: set() for sync in self._syncs}
         self._cut = False
         self._report = WatchReport(folders=tuple(folder.shown for folder in folders))
 
     def once(self, bars: Bars | None = None) -> WatchReport:
         """Make the store equal to the folders; waits for files in their grace period or being written."""
-        for keeper in self._keepers:
-            step = self._full(keeper, bars)
+        for sync in self._syncs:
+            step = self._full(sync, bars)
             for _ in range(_ROUNDS):
                 if not step.waiting or self._timing.stop.is_set():
                     break
                 self._timing.stop.wait(max(self._timing.grace_s, self._timing.settle_s))
-                step.waiting = self._step(keeper, step.waiting).waiting
+                step.waiting = self._step(sync, step.waiting).waiting
         self._store.sealer.start()
         return self._finished()
 
@@ -68,95 +68,95 @@ class Watcher:
         bars: Bars | None = None,
     ) -> WatchReport:
         """Stay until asked to stop; `idle` is called about twice a second, between steps."""
-        for keeper in self._keepers:
-            step = self._patiently(keeper, partial(self._full, keeper, bars))
-            memories = sum(known.standing == "visible" for known in keeper.manifest)
+        for sync in self._syncs:
+            step = self._patiently(sync, partial(self._full, sync, bars))
+            memories = sum(known.standing == "visible" for known in sync.manifest)
             detail = (
                 f"{counted(len(step.seen.files), 'file', 'files')}, {counted(memories, 'memory', 'memories')}"
             )
-            self._tell(Happened(what="watching", folder=keeper.folder.shown, detail=detail))
+            self._tell(Happened(what="watching", folder=sync.folder.shown, detail=detail))
         self._store.sealer.start()
         own = None if self._store.folder is None else str(self._store.folder.resolve())
-        folders = [keeper.folder for keeper in self._keepers]
+        folders = [sync.folder for sync in self._syncs]
         full_at = self._timing.clock() + every_s
         stop = self._timing.stop
-        for changed in hints(folders, without=own, stop=stop, poll=poll, complain=self._complain):
+        for changed in changed_paths(folders, without=own, stop=stop, poll=poll, complain=self._complain):
             due = self._timing.clock() >= full_at
-            for keeper in self._keepers:
+            for sync in self._syncs:
                 if stop.is_set():
                     break
-                self._follow(keeper, None if due else changed)
+                self._follow(sync, None if due else changed)
             if due:
                 full_at = self._timing.clock() + every_s
             if not stop.is_set():
                 idle()
         return self._finished()
 
-    def _follow(self, keeper: Keeper, changed: set[str] | None) -> None:
-        scope = None if changed is None else _scope(keeper.folder, changed)
-        if scope is None or scope or keeper.due:
-            self._patiently(keeper, partial(self._step, keeper, scope))
+    def _follow(self, sync: FolderSync, changed: set[str] | None) -> None:
+        scope = None if changed is None else _scope(sync.folder, changed)
+        if scope is None or scope or sync.due:
+            self._patiently(sync, partial(self._step, sync, scope))
 
-    def _patiently(self, keeper: Keeper, work: Callable[[], Step]) -> Step:
-        """A watch that stays is not ended by another one that is at work on the same folder."""
+    def _patiently(self, sync: FolderSync, work: Callable[[], Step]) -> Step:
+        """Retry while another watcher works on the same folder."""
         while True:
             try:
                 return work()
             except (FolderBusy, Overtaken) as error:
-                self._say_once("degraded", keeper, "", str(error))
+                self._say_once("degraded", sync, "", str(error))
 
-    def _full(self, keeper: Keeper, bars: Bars | None) -> Step:
-        step = self._step(keeper, None, bars)
-        if step.paused is None and not step.stopped and keeper.folder.marker() is None:
-            raise InvalidInput(f"there is no folder {keeper.folder.shown}")
+    def _full(self, sync: FolderSync, bars: Bars | None) -> Step:
+        step = self._step(sync, None, bars)
+        if step.paused is None and not step.stopped and sync.folder.marker() is None:
+            raise InvalidInput(f"there is no folder {sync.folder.shown}")
         return step
 
-    def _step(self, keeper: Keeper, scope: set[str] | None, bars: Bars | None = None) -> Step:
-        step = keeper.step(scope, bars)
-        self._say_pause(keeper, step)
-        for happened in telling.happenings(keeper, step):
+    def _step(self, sync: FolderSync, scope: set[str] | None, bars: Bars | None = None) -> Step:
+        step = sync.step(scope, bars)
+        self._say_pause(sync, step)
+        for happened in sync_report.happenings(sync, step):
             self._tell(happened)
         for path, reason in step.quarantined.items():
-            self._say_once("quarantined", keeper, path, reason)
+            self._say_once("quarantined", sync, path, reason)
         for path, why in step.seen.unreadable.items():
-            self._say_once("degraded", keeper, path, f"cannot be read ({why}); what is known of it is kept")
-        telling.add(self._report, step)
-        self._touched[keeper] |= telling.written_ids(step)
-        self._note(keeper, step)
+            self._say_once("degraded", sync, path, f"cannot be read ({why}); what is known of it is kept")
+        sync_report.add(self._report, step)
+        self._touched[sync] |= sync_report.written_ids(step)
+        self._note(sync, step)
         self._cut = step.stopped
         return step
 
-    def _note(self, keeper: Keeper, step: Step) -> None:
-        """Keep what is known of the folder as a whole; a look that was cut short says less than the one before."""
-        whole = self._whole.get(keeper)
+    def _note(self, sync: FolderSync, step: Step) -> None:
+        """Keep what is known of the whole folder; ignore a scan that was cut short."""
+        whole = self._whole.get(sync)
         if whole is None or (step.scope is None and not step.stopped):
-            self._whole[keeper] = step
+            self._whole[sync] = step
         elif step.scope is not None and not step.stopped:
             whole.follow(step)
 
-    def _say_pause(self, keeper: Keeper, step: Step) -> None:
-        before = self._paused.get(keeper)
+    def _say_pause(self, sync: FolderSync, step: Step) -> None:
+        before = self._paused.get(sync)
         if step.paused is not None and before is None:
-            self._paused[keeper] = step.paused
-            self._tell(Happened(what="paused", folder=keeper.folder.shown, detail=step.paused))
+            self._paused[sync] = step.paused
+            self._tell(Happened(what="paused", folder=sync.folder.shown, detail=step.paused))
         elif step.paused is None and before is not None:
-            del self._paused[keeper]
-            self._tell(Happened(what="resumed", folder=keeper.folder.shown))
+            del self._paused[sync]
+            self._tell(Happened(what="resumed", folder=sync.folder.shown))
 
-    def _say_once(self, what: What, keeper: Keeper, path: str, detail: str) -> None:
-        folder = keeper.folder.shown
+    def _say_once(self, what: What, sync: FolderSync, path: str, detail: str) -> None:
+        folder = sync.folder.shown
         if (folder, path, detail) not in self._said:
             self._said.add((folder, path, detail))
             self._tell(Happened(what=what, folder=folder, path=shown(path), detail=detail))
 
     def _complain(self, detail: str) -> None:
-        for keeper in self._keepers:
-            self._say_once("degraded", keeper, "", detail)
+        for sync in self._syncs:
+            self._say_once("degraded", sync, "", detail)
 
     def _finished(self) -> WatchReport:
-        for keeper, step in self._whole.items():
-            step.waiting = keeper.waiting
-            telling.describe(self._report, keeper, step, self._touched[keeper])
+        for sync, step in self._whole.items():
+            step.waiting = sync.waiting
+            sync_report.describe(self._report, sync, step, self._touched[sync])
         stopped = (
             ("stopped before everything was compared; the next run goes on from here",) if self._cut else ()
         )
@@ -165,7 +165,7 @@ class Watcher:
 
 
 def _scope(folder: Folder, changed: set[str]) -> set[str]:
-    """The hints that are of this folder, relative to it; one about an ignore file means all beside it."""
+    """The changed paths inside this folder, relative to it; a changed ignore file means its whole directory."""
     scope: set[str] = set()
     prefix = folder.path.rstrip("/") + "/"
     for path in changed:

@@ -19,7 +19,7 @@ from recollect.events.envelope import EventId
 from recollect.events.errors import EventIdReused, RecollectError
 from recollect.events.facts import AnyFact, Forgotten, Ingested, Linked, Restored, Revised, Unlinked
 from recollect.interfaces.folders.chunk import CHUNKER, digest
-from recollect.interfaces.folders.linking import KIND
+from recollect.interfaces.folders.link_edges import KIND
 from recollect.interfaces.folders.manifest import Manifest
 from recollect.interfaces.folders.reading import Timing
 from recollect.interfaces.folders.reconcile import FileChange, Forget, Ingest, Restore, Revise
@@ -29,7 +29,7 @@ _EMBEDDED_AT_ONCE = 64
 
 
 class Overtaken(RecollectError):
-    """Somebody else kept changing the same memories while they were being written."""
+    """Another process kept changing the same memories while they were being written."""
 
 
 class Port(Protocol):
@@ -87,7 +87,7 @@ class Writer:
     def _append(
         self, facts: Sequence[AnyFact], ids: Sequence[EventId | None], paths: set[str | None]
     ) -> list[bool] | None:
-        """Append; says of each fact whether it is new. None: somebody else touched these paths since."""
+        """Append; says of each fact whether it is new. None: another process changed these paths since."""
 
         def attempt() -> list[bool] | None:
             if self._manifest.refresh() & paths:

@@ -35,7 +35,7 @@ class Exchange:
         self._unread: Message | None = None
 
     async def through(self, app: Application, scope: Scope) -> None:
-        """A client that leaves before it has sent its body is nobody to answer."""
+        """Pass the whole request on. Client disconnected before its body was there: send nothing."""
         body = bytearray()
         more = True
         while more:

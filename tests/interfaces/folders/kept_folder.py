@@ -8,9 +8,9 @@ from pathlib import Path
 
 from recollect.events.facts import AnyFact
 from recollect.interfaces.common.file_uris import prefix_of
-from recollect.interfaces.folders.chunks import chunks_of
 from recollect.interfaces.folders.folder import Folder
-from recollect.interfaces.folders.folder_sync import Keeper, Settings
+from recollect.interfaces.folders.folder_sync import FolderSync, Settings
+from recollect.interfaces.folders.formats import chunks_of
 from recollect.interfaces.folders.reading import Timing
 from recollect.interfaces.folders.report import WatchReport
 from recollect.interfaces.python.memory import Memory
@@ -31,11 +31,11 @@ def keep(memory: Memory, folder: Path, **options: object) -> WatchReport:
     return memory.watch(folder, **{"once": True, "timing": AT_ONCE, **options})
 
 
-def keeper_of(memory: Memory, folder: Path, *, grace_s: float = 0, **settings: object) -> Keeper:
+def keeper_of(memory: Memory, folder: Path, *, grace_s: float = 0, **settings: object) -> FolderSync:
     """What keeps one folder, as a process would have it at its start."""
     port = _Port(memory.store, memory._with_vectors, memory._append)
     timing = Timing(settle_s=0, grace_s=grace_s)
-    return Keeper(Folder(str(folder.resolve())), port, Settings(**settings), timing)
+    return FolderSync(Folder(str(folder.resolve())), port, Settings(**settings), timing)
 
 
 def held(memory: Memory, folder: Path) -> Counter[tuple[str, str]]:

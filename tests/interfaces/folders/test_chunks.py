@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.interfaces.folders.chunk import CHUNK_CHARACTERS_MAX, NoNote, Unreadable, body_of, fingerprint
-from recollect.interfaces.folders.chunks import chunks_of, decode, is_known_format
+from recollect.interfaces.folders.formats import chunks_of, decode, is_known_format
 from recollect.interfaces.folders.paragraphs import pack
 
 DAY = 86_400_000_000

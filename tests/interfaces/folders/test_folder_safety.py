@@ -13,7 +13,7 @@ from recollect.events.facts import Recalled
 from recollect.interfaces.folders.folder import Folder
 from recollect.interfaces.folders.lease import FolderBusy, lease
 from recollect.interfaces.folders.reading import Timing, settle
-from recollect.interfaces.folders.scan import look_at
+from recollect.interfaces.folders.scan import stamp_at
 from recollect.interfaces.python.memory import Memory
 
 NOTES = {f"{n}.md": f"# N{n}\n\nText {n}.\n" for n in range(6)}
@@ -73,26 +73,26 @@ class TestTheRoot:
 class TestGrace:
     def test_a_file_gone_for_less_than_the_grace_period_is_kept(self, notes: Path, memory: Memory):
         write(notes, NOTES)
-        keeper = keeper_of(memory, notes, grace_s=60)
-        keeper.step()
+        sync = keeper_of(memory, notes, grace_s=60)
+        sync.step()
         head = memory.store.log.head
         (notes / "0.md").unlink()
-        assert keeper.step({"0.md"}).waiting == {"0.md"}
+        assert sync.step({"0.md"}).waiting == {"0.md"}
         write(notes, {"0.md": NOTES["0.md"]})
-        assert keeper.step().waiting == set()
+        assert sync.step().waiting == set()
         assert memory.store.log.head == head
 
     def test_a_rename_told_in_two_halves_within_the_grace_period_is_a_rename(
         self, notes: Path, memory: Memory
     ):
         write(notes, NOTES)
-        keeper = keeper_of(memory, notes, grace_s=60)
-        keeper.step()
+        sync = keeper_of(memory, notes, grace_s=60)
+        sync.step()
         ids = ids_at(memory, notes, "0.md")
         (notes / "0.md").rename(notes.parent / "away.md")
-        keeper.step({"0.md"})
+        sync.step({"0.md"})
         (notes.parent / "away.md").rename(notes / "new.md")
-        keeper.step({"new.md"})
+        sync.step({"new.md"})
         assert ids_at(memory, notes, "new.md") == ids
 
     def test_one_run_waits_for_the_grace_period_and_then_forgets(self, notes: Path, memory: Memory):
@@ -106,7 +106,7 @@ class TestGrace:
 class TestSettling:
     def test_a_file_is_waited_for_while_it_grows_but_not_for_ever(self, notes: Path):
         write(notes, {"grows.md": "x", "still.md": "x"})
-        looks = {name: look_at(str(notes), name) for name in ("grows.md", "still.md")}
+        stamps = {name: stamp_at(str(notes), name) for name in ("grows.md", "still.md")}
         now, growing = 0.0, True
 
         class Growing(Timing, frozen=True):
@@ -118,7 +118,7 @@ class TestSettling:
                         file.write("x")
 
         growing = False
-        settled = settle(str(notes), looks, Growing(clock=lambda: now))
+        settled = settle(str(notes), stamps, Growing(clock=lambda: now))
         assert settled["grows.md"].size == 1 + 4  # four writes before 1 s, at 0.2 s each
         growing, now = True, 0.0
         assert settle(str(notes), settled, Growing(clock=lambda: now)).keys() == settled.keys()
@@ -126,9 +126,9 @@ class TestSettling:
 
     def test_a_file_that_vanishes_meanwhile_is_left_out(self, notes: Path):
         write(notes, {"a.md": "x"})
-        looks = {"a.md": look_at(str(notes), "a.md")}
+        stamps = {"a.md": stamp_at(str(notes), "a.md")}
         (notes / "a.md").unlink()
-        assert settle(str(notes), looks, Timing(settle_s=0.01)) == {}
+        assert settle(str(notes), stamps, Timing(settle_s=0.01)) == {}
 
 
 class TestTrouble:

@@ -16,9 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kept_folder import expected, held, ids_at, keeper_of
 
 from recollect.engine.store import Store
-from recollect.interfaces.folders import file_cache as looks
-from recollect.interfaces.folders import writing
-from recollect.interfaces.folders.folder_sync import Keeper
+from recollect.interfaces.folders import file_cache, writing
+from recollect.interfaces.folders.folder_sync import FolderSync
 from recollect.interfaces.python.memory import Memory
 
 NAMES = ("a.md", "b.md", "d/a.md", "d/e/c.txt", "é è.md", "d/x.png", ".hidden.md")
@@ -40,7 +39,7 @@ class Killed(BaseException):
 def killed_at(point: int | None) -> Iterator[None]:
     """The process ends before or after its n-th append, or while it saves its cache."""
     appends = 0
-    append, save = Store.append, looks.Looks.save
+    append, save = Store.append, file_cache.FileCache.save
 
     def deadly_append(store: Store, *args: object, **options: object) -> list[int]:
         nonlocal appends
@@ -52,14 +51,14 @@ def killed_at(point: int | None) -> Iterator[None]:
             raise Killed
         return seqs
 
-    def deadly_save(cache: looks.Looks) -> None:
+    def deadly_save(cache: file_cache.FileCache) -> None:
         if point == 0:
             raise Killed
         save(cache)
 
     with (
         mock.patch.object(Store, "append", deadly_append),
-        mock.patch.object(looks.Looks, "save", deadly_save),
+        mock.patch.object(file_cache.FileCache, "save", deadly_save),
     ):
         yield
 
@@ -73,10 +72,13 @@ class FolderAndStore(RuleBasedStateMachine):
         self.folder.mkdir()
         self.outside.mkdir()
         self.memory = Memory.open(self.place / "store", embedder=None)
-        self.keeper: Keeper = keeper_of(self.memory, self.folder)
+        self.sync: FolderSync = keeper_of(self.memory, self.folder)
         self.hints: set[str] = set()
         # Small batches, so that a step can be killed between two; and every look is trusted, so that the cache counts.
-        self.patches = [mock.patch.object(writing, "_BATCH", 2), mock.patch.object(looks, "_TICK_NS", -1)]
+        self.patches = [
+            mock.patch.object(writing, "_BATCH", 2),
+            mock.patch.object(file_cache, "_TICK_NS", -1),
+        ]
         for patch in self.patches:
             patch.start()
 
@@ -152,9 +154,9 @@ class FolderAndStore(RuleBasedStateMachine):
     def step(self, scope: set[str] | None, point: int | None = None) -> None:
         try:
             with killed_at(point):
-                self.keeper.step(scope)
+                self.sync.step(scope)
         except Killed:
-            self.keeper = keeper_of(self.memory, self.folder)
+            self.sync = keeper_of(self.memory, self.folder)
 
     @rule(point=st.none() | st.integers(0, 12))
     def look_at_everything(self, point: int | None) -> None:
@@ -172,7 +174,7 @@ class FolderAndStore(RuleBasedStateMachine):
             shutil.rmtree(self.place / "store" / "cache", ignore_errors=True)
         self.memory = Memory.open(self.place / "store", embedder=None)
         # With the cache the folder's marker is lost, and an emptied folder could be one that is not mounted.
-        self.keeper = keeper_of(self.memory, self.folder, accept_root=True)
+        self.sync = keeper_of(self.memory, self.folder, accept_root=True)
 
     # --- what must hold ----------------------------------------------------------------------------
 

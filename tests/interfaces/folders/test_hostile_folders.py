@@ -11,8 +11,8 @@ from test_chunks import pdf_of
 
 from recollect.interfaces.folders import pdf, reading
 from recollect.interfaces.folders.chunk import Unreadable
-from recollect.interfaces.folders.chunks import chunks_of
-from recollect.interfaces.folders.scan import look_of
+from recollect.interfaces.folders.formats import chunks_of
+from recollect.interfaces.folders.scan import stamp_of
 from recollect.interfaces.python.memory import Memory
 
 
@@ -41,7 +41,7 @@ def test_a_file_replaced_by_a_pipe_before_it_is_read_is_not_waited_for(tmp_path:
     looks = {}
     for name in ("a.md", "b.md"):
         (tmp_path / name).write_text("text", "utf-8")
-        looks[name] = look_of((tmp_path / name).lstat())
+        looks[name] = stamp_of((tmp_path / name).lstat())
     (tmp_path / "b.md").unlink()
     os.mkfifo(tmp_path / "b.md")
     found = reading.read_all(

@@ -177,10 +177,10 @@ class TestRenames:
 
     def test_a_hint_about_the_new_name_alone_is_a_rename(self, memory: Memory, notes: Path):
         write(notes, {"a.md": AUTH})
-        keeper = keeper_of(memory, notes, grace_s=60)
-        keeper.step()
+        sync = keeper_of(memory, notes, grace_s=60)
+        sync.step()
         (notes / "a.md").rename(notes / "b.md")
-        (change,) = keeper.step({"b.md"}).changes
+        (change,) = sync.step({"b.md"}).changes
         assert (change.path, change.was) == ("b.md", "a.md")
 
 

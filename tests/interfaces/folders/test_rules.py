@@ -10,7 +10,7 @@ from kept_folder import held, keep, write
 
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.common.file_uris import parse_source, shown, source_of
-from recollect.interfaces.folders.links import Link, links_in
+from recollect.interfaces.folders.link_parsing import Link, links_in
 from recollect.interfaces.folders.rules import Rules
 from recollect.interfaces.folders.scan import scan
 from recollect.interfaces.python.memory import Memory

@@ -173,7 +173,7 @@ def test_the_last_report_counts_the_files_that_came_and_went_meanwhile(
     )
     root = notes.resolve()
 
-    def hints(*_: object, **__: object) -> Iterator[set[str] | None]:
+    def changed_paths(*_: object, **__: object) -> Iterator[set[str] | None]:
         write(notes, {"new.md": "new", "bad.md": "---\n[\n---\n", "p.png": "x", "q.png": "x"})
         yield {str(root / name) for name in ("new.md", "bad.md", "p.png", "q.png")}
         (notes / "a.md").rename(notes / "renamed.md")
@@ -184,7 +184,7 @@ def test_the_last_report_counts_the_files_that_came_and_went_meanwhile(
         write(notes, {"bad.md": "mended", "worse.md": "---\n[\n---\n"})
         yield {str(root / "bad.md"), str(root / "worse.md")}
 
-    monkeypatch.setattr("recollect.interfaces.folders.watcher.hints", hints)
+    monkeypatch.setattr("recollect.interfaces.folders.watcher.changed_paths", changed_paths)
     report = memory.watch(notes, timing=AT_ONCE)
     present = {"renamed.md", "b.md", "c.md", "new.md", "bad.md", "worse.md"}
     assert {path.name for path in notes.glob("*.md")} == present

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from recollect.interfaces.common.file_uris import unescape
-from recollect.interfaces.folders.links import Link
+from recollect.interfaces.folders.link_parsing import Link
 from recollect.interfaces.folders.manifest import Known, Manifest
 
 KIND = "links_to"

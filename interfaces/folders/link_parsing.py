@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from recollect.interfaces.folders.chunks import CODE, suffix_of
+from recollect.interfaces.folders.formats import CODE, suffix_of
 
 _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _INLINE_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
