@@ -11,7 +11,7 @@ from recollect.events.errors import InvalidInput
 from recollect.interfaces.common.file_uris import shown
 from recollect.interfaces.folders import sync_report
 from recollect.interfaces.folders.folder import Folder
-from recollect.interfaces.folders.folder_sync import FolderSync, Bars, Settings, Step
+from recollect.interfaces.folders.folder_sync import Bars, FolderSync, Settings, Step
 from recollect.interfaces.folders.fs_events import changed_paths
 from recollect.interfaces.folders.lease import FolderBusy
 from recollect.interfaces.folders.reading import Timing
