@@ -75,7 +75,8 @@ class PastView:
         if formula is not None:
             recipe = formula_named(self._view.adoptions, formula)
         question, degraded = pose(
-            query, now=moment, k=k, embedding=self._embedding, session=session, context=context, filters=filters, wait=wait
+            query, now=moment, k=k, embedding=self._embedding, session=session, context=context, filters=filters, wait=wait,
+            words_instead=True,
         )  # fmt: skip
         question = with_previous(self._store, question, self._view, recipe)
         question, ranking, notes = consult(

@@ -76,14 +76,12 @@ def pose(
     context: Context | Mapping[str, object] | None,
     filters: Filters | Mapping[str, object] | None,
     wait: bool,
+    words_instead: bool = False,
 ) -> tuple[Question, tuple[str, ...]]:
     """The question as data, and what is degraded about it. An empty text finds nothing by words."""
     validate.query(text)
     k = validate.whole(k, "k", low=1, high=validate.K_MAX)
-    searchable = bool(text.strip()) and embedding.embedder is not None
-    loading = searchable and not wait and embedding.problem is not None
-    vector = embedding.vectors([text])[0] if searchable and not loading else None
-    degraded = (embedding.problem,) if embedding.problem and vector is None and text.strip() else ()
+    vector, problem = embedding.question_vector(text, wait=wait, words_instead=words_instead)
     question = Question(
         text=text,
         now=now,
@@ -94,7 +92,7 @@ def pose(
         context=options(Context, context, now=now),
         filters=options(Filters, filters, now=now),
     )
-    return question, degraded
+    return question, (problem,) if problem else ()
 
 
 def ask(store: Store, question: Question, view: View, formula: Formula) -> tuple[Question, Ranking]:

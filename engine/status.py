@@ -74,7 +74,7 @@ def _embedder(store: Store, embedding: Embedding) -> EmbedderStatus:
     return EmbedderStatus(
         name=adopted.label if adopted else embedding.name,
         dimensions=adopted.dimensions if adopted else 0,
-        state=getattr(embedding.embedder, "state", embedding.state),
+        state=embedding.state,
     )
 
 
@@ -107,8 +107,8 @@ def _problems(store: Store, embedding: Embedding, without_vector: int, now: int)
         problems.append(str(ahead))
     if embedding.embedder is None:
         problems.append("vector: no embedder, ranked by words only; open the store with one")
-    elif failure := getattr(embedding.embedder, "failure", None):
-        problems.append(f"vector: {failure}")
+    elif (embedding.failure or embedding.loading) and (problem := embedding.problem):
+        problems.append(problem)
     if without_vector and embedding.name is not None:
         problems.append(
             f"{without_vector} memories have no vector and are found by words only; "

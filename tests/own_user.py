@@ -9,7 +9,6 @@ starts a process with an environment that leads there, fails and is named at the
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import sys
@@ -109,25 +108,9 @@ def leave(root: Path) -> list[str]:
     """Send the helpers of a run away and remove its directory, in the process that made it; what was met."""
     if (root / "maker").read_text("utf-8") != str(os.getpid()):
         return []
-    for lock in (root / "run").glob("recollect/*.lock"):
-        _dismiss(lock)
+    from recollect.interfaces.model_server.client import stop_helpers
+
+    stop_helpers()
     met = (root / "met").read_text("utf-8").splitlines() if (root / "met").exists() else []
     shutil.rmtree(root)
     return met
-
-
-def _dismiss(lock: Path) -> None:
-    """Stop the helper that holds a lock, and wait until it has let go."""
-    from recollect.events.errors import RecollectError
-    from recollect.interfaces.model_server.client import _Conversation
-    from recollect.interfaces.model_server.place import Place
-    from recollect.interfaces.model_server.protocol import Stop
-
-    try:
-        talk = _Conversation(Place(directory=lock.parent, name=lock.stem))
-        talk.ask(Stop())
-        talk.close()
-    except (OSError, RecollectError):
-        return  # none is there
-    with lock.open("r+") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.interfaces.model_server import names
-from recollect.interfaces.model_server.relay import MODEL
+from recollect.interfaces.model_server.protocol import directory
 from recollect.interfaces.python.memory import Memory
 
 TESTS = Path(__file__).parent
@@ -61,7 +60,7 @@ def test_swallowing():
 
 
 class Somebody:
-    """A user with a store at its usual place, and with something that listens where a helper and its standby would."""
+    """A user with a store at its usual place, and with something that listens where a helper would."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -81,18 +80,18 @@ class Somebody:
         self.store = folder / ".recollect"
         with Memory.open(self.store, embedder="hash") as memory:
             memory.remember("theirs")
-        self.listeners = [self._listening(ending) for ending in ("sock", "run")]
+        self.listeners = [self._listening()]
         self.before = self._files()
 
-    def _listening(self, ending: str) -> socket.socket:
-        code = "import sys; from recollect.interfaces.model_server import names; print(names.directory(), names.name_of(sys.argv[1]))"
-        asked = [sys.executable, "-c", code, MODEL]
-        directory, name = subprocess.run(
+    def _listening(self) -> socket.socket:
+        code = "from recollect.interfaces.model_server.protocol import place_of; print(place_of('minilm').socket)"
+        asked = [sys.executable, "-c", code]
+        place = subprocess.run(
             asked, env=self.environment, capture_output=True, text=True, check=True
-        ).stdout.split()
-        assert directory == str(self.folder / "run" / "recollect")
+        ).stdout.strip()
+        assert Path(place).parent == self.folder / "run" / "recollect"
         listener = socket.socket(socket.AF_UNIX)
-        listener.bind(f"{directory}/{name}.{ending}")
+        listener.bind(place)
         listener.listen()
         listener.setblocking(False)
         return listener
@@ -161,5 +160,5 @@ def test_a_test_that_reaches_for_the_user_fails_and_is_named_even_if_it_swallows
 def test_this_very_process_has_a_home_of_its_own():
     root = Path(os.environ["RECOLLECT_TESTS_USER"])
     assert Path.home() == root / "home"
-    assert Path(names.directory()).parent == root / "run"
+    assert directory().parent == root / "run"
     assert Path(tempfile.gettempdir()) == root / "tmp"

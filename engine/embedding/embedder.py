@@ -18,8 +18,9 @@ from recollect.engine.validate import identifier
 from recollect.events.errors import InvalidInput, RecollectError
 
 __all__ = [
-    "DIMENSIONS_MAX", "PROBE_COSINE_MIN", "PROBE_TEXT", "Elsewhere", "EmbedFunction", "Embedder", "EmbedderFailed",
-    "EmbedderMismatch", "Embeddings", "FunctionEmbedder", "checked_rows", "choose", "is_built_in",
+    "DIMENSIONS_MAX", "PROBE_COSINE_MIN", "PROBE_TEXT", "AlwaysReady", "Elsewhere", "EmbedFunction", "Embedder",
+    "EmbedderAway", "EmbedderFailed", "EmbedderMismatch", "Embeddings", "FunctionEmbedder", "checked_rows", "choose",
+    "is_built_in",
 ]  # fmt: skip
 
 Embeddings = npt.NDArray[np.float32]
@@ -38,6 +39,10 @@ class EmbedderFailed(InvalidInput):
         super().__init__(
             f"the embedder {name!r} {problem}; it must return one vector of finite numbers per text"
         )
+
+
+class EmbedderAway(RecollectError):
+    """An embedder cannot be asked just now, and may be later. A recall then ranks by words and says so."""
 
 
 class EmbedderMismatch(RecollectError):
@@ -67,6 +72,16 @@ class Embedder(Protocol):
         """Whether `embed` answers at once."""
         ...
 
+    @property
+    def failure(self) -> str | None:
+        """Why there is no model, once that is known."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """For people: where the model is."""
+        ...
+
     def warm(self) -> None:
         """Start getting ready in the background."""
         ...
@@ -76,7 +91,21 @@ class Embedder(Protocol):
         ...
 
 
-class FunctionEmbedder:
+class AlwaysReady:
+    """What an embedder says of itself that has nothing to load."""
+
+    ready = True
+    failure: str | None = None
+
+    @property
+    def state(self) -> str:
+        return "ready" if self.ready else "not loaded"
+
+    def warm(self) -> None:
+        """There is nothing to load."""
+
+
+class FunctionEmbedder(AlwaysReady):
     """Any callable from a list of texts to a matrix of vectors, as an embedder."""
 
     def __init__(self, function: EmbedFunction) -> None:
@@ -85,17 +114,10 @@ class FunctionEmbedder:
         self._dimensions = 0
 
     @property
-    def ready(self) -> bool:
-        return True
-
-    @property
     def dimensions(self) -> int:
         if not self._dimensions:
             self._dimensions = self.embed([PROBE_TEXT]).shape[1]
         return self._dimensions
-
-    def warm(self) -> None:
-        """A function is always ready."""
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         try:
@@ -105,6 +127,51 @@ class FunctionEmbedder:
         except Exception as error:
             raise EmbedderFailed(self.name, f"failed ({type(error).__name__}: {error})") from error
         return checked_rows(self.name, given, texts).astype(np.float32)
+
+
+@runtime_checkable
+class EmbeddingObject(Protocol):
+    """The least that an object must have to be taken for an embedder."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    def embed(self, texts: Sequence[str]) -> Embeddings: ...
+
+
+class ObjectEmbedder:
+    """A program's own object with `name`, `dimensions` and `embed`, and the rest of the protocol where it has it."""
+
+    def __init__(self, given: EmbeddingObject) -> None:
+        self._given = given
+        self.embed = given.embed
+
+    @property
+    def name(self) -> str:
+        return self._given.name
+
+    @property
+    def dimensions(self) -> int:
+        return self._given.dimensions
+
+    @property
+    def ready(self) -> bool:
+        return bool(getattr(self._given, "ready", True))
+
+    @property
+    def failure(self) -> str | None:
+        failure: str | None = getattr(self._given, "failure", None)
+        return failure
+
+    @property
+    def state(self) -> str:
+        return str(getattr(self._given, "state", "ready" if self.ready else "not loaded"))
+
+    def warm(self) -> None:
+        getattr(self._given, "warm", AlwaysReady().warm)()
 
 
 def checked_rows(name: str, given: object, texts: Sequence[str]) -> npt.NDArray[np.floating | np.integer]:
@@ -149,15 +216,15 @@ class Elsewhere:
         raise self._mismatch
 
 
-def choose(embedder: str | Embedder | EmbedFunction | None) -> Embedder | None:
+def choose(embedder: str | EmbeddingObject | EmbedFunction | None) -> Embedder | None:
     """The embedder behind a name, a callable or an object."""
     if embedder is None or embedder == "none":
         return None
     if isinstance(embedder, str):
         return _named(embedder)
-    if isinstance(embedder, Embedder):
+    if isinstance(embedder, EmbeddingObject):
         identifier(embedder.name, "the embedder's name")
-        return embedder
+        return embedder if isinstance(embedder, Embedder) else ObjectEmbedder(embedder)
     if callable(embedder):
         return FunctionEmbedder(embedder)
     raise InvalidInput(

@@ -12,7 +12,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from recollect.engine.embedding.embedder import Embeddings
+from recollect.engine.embedding.embedder import AlwaysReady, Embeddings
 from recollect.projections.lexical.analyzers import ANALYZERS
 
 _WORD_WEIGHT = 1.0
@@ -20,13 +20,9 @@ _TRIGRAM_WEIGHT = 0.3
 _tokenize = ANALYZERS["unicode61-cjk/1"]
 
 
-class HashEmbedder:
+class HashEmbedder(AlwaysReady):
     name = "hash/1"
     dimensions = 256
-    ready = True
-
-    def warm(self) -> None:
-        """There is nothing to load."""
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         vectors = np.zeros((len(texts), self.dimensions))

@@ -46,8 +46,13 @@ class MiniLm:
 
     @property
     def failure(self) -> str | None:
-        """Why the model is not there, once that is known."""
         return None if self._error is None else str(self._error)
+
+    @property
+    def state(self) -> str:
+        if self._error is not None:
+            return "could not be loaded"
+        return "ready" if self.ready else "not loaded" if self._thread is None else "loading"
 
     def warm(self) -> None:
         with self._starting:

@@ -9,6 +9,7 @@ from recollect.engine.embedding.embedder import (
     PROBE_COSINE_MIN,
     PROBE_TEXT,
     Embedder,
+    EmbedderAway,
     EmbedderFailed,
     EmbedderMismatch,
     checked_rows,
@@ -26,6 +27,8 @@ class Embedding:
         self.embedder = embedder
         self.adopted = adopted
         self._probed = False
+        self._failure: str | None = None
+        self._loading = False
         if embedder and adopted and adopted.label != embedder.name:
             raise EmbedderMismatch(store=adopted.label, given=embedder.name)
 
@@ -34,10 +37,16 @@ class Embedding:
         return self.embedder.name if self.embedder else None
 
     @property
+    def failure(self) -> str | None:
+        """Why texts cannot be embedded, once that is known."""
+        return self._failure or (self.embedder.failure if self.embedder else None)
+
+    @property
     def state(self) -> str:
+        """For people: where the model is."""
         if self.embedder is None:
             return "off"
-        return "ready" if self.embedder.ready else "not loaded"
+        return self._failure if self._failure and not self.embedder.ready else self.embedder.state
 
     @property
     def problem(self) -> str | None:
@@ -46,9 +55,44 @@ class Embedding:
             return "vector: no embedder, ranked by words only"
         if self.embedder.ready:
             return None
-        failure = getattr(self.embedder, "failure", None)
-        said = f"could not be loaded: {failure}" if failure else "is still loading"
-        return f"vector: {self.embedder.name} {said}"
+        if failure := self.failure:
+            return f"vector: {failure}; ranked by words only"
+        return f"vector: {self.embedder.name} is still loading"
+
+    @property
+    def loading(self) -> bool:
+        """Whether the model is being loaded for this store: until then it is degraded."""
+        return self._loading and self.problem is not None
+
+    def warm(self) -> None:
+        """Start loading the model in the background."""
+        if self.embedder is not None:
+            self._loading = True
+            self.embedder.warm()
+
+    def load(self) -> None:
+        """Wait until texts can be embedded; raises what the embedder raised, and keeps it as `failure`."""
+        self.warm()
+        if self.embedder is not None and not self.embedder.ready:
+            self._embed(self.embedder, [PROBE_TEXT])
+
+    def question_vector(
+        self, text: str, *, wait: bool, words_instead: bool
+    ) -> tuple[bytes | None, str | None]:
+        """The vector of a question, or what to say in `degraded` about there being none.
+
+        Without `wait` a model that is not ready is not asked; with `words_instead` one that is away is no error.
+        """
+        if not text.strip():
+            return None, None
+        if self.embedder is None or (not wait and self.problem is not None):
+            return None, self.problem
+        try:
+            return self.vectors([text])[0], None
+        except EmbedderAway as away:
+            if not words_instead:
+                raise
+            return None, f"vector: {away}; ranked by words only"
 
     def vectors(self, texts: Sequence[str]) -> list[bytes] | list[None]:
         """One grid vector per text, or one None each without an embedder."""
@@ -61,10 +105,14 @@ class Embedding:
         """One grid vector per text, whatever the embedder does; all of them, or EmbedderFailed."""
         try:
             given, dimensions = embedder.embed(texts), embedder.dimensions
-        except RecollectError:
+        except RecollectError as error:
+            self._failure = None if isinstance(error, EmbedderAway) else str(error)
             raise
         except Exception as error:
-            raise EmbedderFailed(embedder.name, f"failed ({type(error).__name__}: {error})") from error
+            failed = EmbedderFailed(embedder.name, f"failed ({type(error).__name__}: {error})")
+            self._failure = str(failed)
+            raise failed from error
+        self._failure = None
         rows = checked_rows(embedder.name, given, texts)
         if rows.shape[1] != dimensions:
             raise EmbedderFailed(

@@ -8,9 +8,8 @@ on stderr, 130 interrupted with one line saying what stays. Heavy imports wait u
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
@@ -28,7 +27,7 @@ from recollect.interfaces.common.version import __version__
 if TYPE_CHECKING:
     from recollect.engine.embedding.embedder import Embedder
     from recollect.engine.store import Progress
-    from recollect.interfaces.model_server.client import WarmEmbedder
+    from recollect.interfaces.model_server.client import HelperUse
     from recollect.interfaces.python.memory import Memory
 
 P = ParamSpec("P")
@@ -113,19 +112,20 @@ def clear_errors(function: Callable[P, R]) -> Callable[P, R]:
     return run
 
 
-def embedder_named(name: str) -> str | WarmEmbedder | None:
-    """What `Memory.open` gets for an --embedder: the model through its warm helper, unless that is not wanted."""
-    if name == "none":
-        return None
+def helper_use() -> HelperUse:
+    """Whether this command may start a model helper."""
     context = click.get_current_context(silent=True)
     in_process = (
         context.meta.get(NO_DAEMON, False) if context else bool(os.environ.get("RECOLLECT_NO_DAEMON"))
     )
-    if in_process or not (name == "minilm" or name.startswith("minilm/")):
-        return name
-    from recollect.interfaces.model_server.client import WarmEmbedder  # noqa: PLC0415 (imports wait until needed)
+    return "never" if in_process else "start"
 
-    return WarmEmbedder(tell=say, starting=say if sys.stderr.isatty() else _say_nothing)
+
+def embedder_named(name: str) -> Embedder | None:
+    """The embedder behind a name, with its model in a helper unless that is not wanted."""
+    from recollect.interfaces.model_server.client import choose_embedder  # noqa: PLC0415 (imports wait until needed)
+
+    return choose_embedder(name, helper=helper_use(), tell=say)
 
 
 def was_named(option: str) -> bool:
@@ -133,10 +133,6 @@ def was_named(option: str) -> bool:
     context = click.get_current_context(silent=True)
     source = context.get_parameter_source(option) if context else None
     return source not in (None, ParameterSource.DEFAULT)
-
-
-def _say_nothing(_: str) -> None:
-    """A script does not care that the first answer takes longer."""
 
 
 @contextmanager
@@ -150,35 +146,34 @@ def open_memory(
 ) -> Iterator[Memory]:
     """An open store, which is made only if the command tells it something: a mistyped path is no empty store.
 
-    That its log is damaged is said beside an answer; an error stands alone. What is going to be asked of it is embedded by the warm helper in the meantime.
+    That its log is damaged is said beside an answer; an error stands alone.
     """
     if not make and not (Path(store).expanduser() / "log").is_dir():
         raise Failure(f"there is no store at {store}; `recollect remember` makes one")
-    chosen = embedder_named(embedder) if isinstance(embedder, str) else embedder
-    begin = getattr(chosen, "begin", None)
-    with begin(asked) if asked and begin else nullcontext():
-        from recollect.interfaces.python.memory import Memory  # noqa: PLC0415
+    from recollect.interfaces.python.memory import Memory  # noqa: PLC0415 (imports wait until needed)
 
-        with progress_bar("opening") as progress:
-            memory = Memory.open(
-                store,
-                embedder=chosen,
-                progress=progress,
-                ahead=asked is not None and chosen is not None,
-                yielding=not was_named("embedder"),
-                **options,
-            )
-        with memory:
-            note = memory.store.damage_note
-            if note and make:  # it may run for long
+    with progress_bar("opening") as progress:
+        memory = Memory.open(
+            store,
+            embedder=embedder,
+            progress=progress,
+            ahead=asked is not None and embedder != "none",
+            yielding=not was_named("embedder"),
+            helper=helper_use(),
+            tell=say,
+            **options,
+        )
+    with memory:
+        note = memory.store.damage_note
+        if note and make:  # it may run for long
+            say(note)
+        try:
+            yield memory
+            if note and not make:
                 say(note)
-            try:
-                yield memory
-                if note and not make:
-                    say(note)
-            except KeyboardInterrupt as stop:
-                head = f"the store is whole, its head is @{memory.store.log.head}"
-                raise KeyboardInterrupt(*stop.args, head) from None
+        except KeyboardInterrupt as stop:
+            head = f"the store is whole, its head is @{memory.store.log.head}"
+            raise KeyboardInterrupt(*stop.args, head) from None
 
 
 @contextmanager

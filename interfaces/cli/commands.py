@@ -52,6 +52,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "formulas": ("explain", "The built-in formulas; `show` prints one, `check` reads one of yours."),
     "get": ("ask", "Show one memory: content and whole state."),
+    "helper": ("helper", "The model helpers: `status` shows them, `stop` ends them."),
     "history": ("ask", "Every event that touched a memory, or its rank over time."),
     "hook": ("hook", "Memories for a prompt, as Claude Code's UserPromptSubmit hook wants them."),
     "import": ("files", "Take memories from a file or folder of another program, or an exported log."),

@@ -13,12 +13,12 @@ import click
 from recollect.engine.safe_text import inline
 from recollect.engine.validate import QUERY_CHARACTERS_MAX, optional_identifier
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.cli.app import common_options, embedder_named, main, was_named
+from recollect.interfaces.cli.app import common_options, helper_use, main, was_named
 from recollect.interfaces.cli.commands import AtOnce
 from recollect.interfaces.mcp import hook as prompt_hook
 
 if TYPE_CHECKING:
-    from recollect.engine.embedding.embedder import Embedder
+    from recollect.interfaces.model_server.client import HelperUse
     from recollect.interfaces.python.memory import Memory
 
 _SECONDS_MAX = 3_600.0
@@ -107,7 +107,7 @@ def hook(
             if (length := len(given.prompt)) > QUERY_CHARACTERS_MAX:
                 note = f"the first {QUERY_CHARACTERS_MAX:,} of the prompt's {length:,} characters were asked with"
                 click.echo(f"recollect hook: {note}", err=True)
-            opening = partial(_open, store, embedder_named(embedder), yielding=not was_named("embedder"))
+            opening = partial(_open, store, embedder, yielding=not was_named("embedder"), helper=helper_use())
             click.echo(prompt_hook.inject(opening, given, limits, project), nl=False)
     except prompt_hook.TooSlow as error:
         click.echo(f"recollect hook: {error}", err=True)
@@ -126,7 +126,7 @@ def _is_there(store: str) -> bool:
     return False
 
 
-def _open(store: str, embedder: str | Embedder | None, *, yielding: bool) -> Memory:
+def _open(store: str, embedder: str, *, yielding: bool, helper: HelperUse) -> Memory:
     from recollect.interfaces.python.memory import Memory  # noqa: PLC0415
 
-    return Memory.open(store, embedder=embedder, actor="hook", yielding=yielding)
+    return Memory.open(store, embedder=embedder, actor="hook", yielding=yielding, helper=helper)

@@ -9,7 +9,7 @@ import sys
 import click
 from click.core import ParameterSource
 
-from recollect.interfaces.cli.app import NO_DAEMON, common_options, main, was_named
+from recollect.interfaces.cli.app import common_options, helper_use, main, was_named
 from recollect.interfaces.mcp import http, stdio
 from recollect.interfaces.mcp.lazy_store import Behind, opener
 from recollect.interfaces.mcp.profiles import tools_of
@@ -75,8 +75,7 @@ def mcp(
 
         parse_interval(dream_every)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="recollect mcp: %(message)s")
-    daemon = not click.get_current_context().meta.get(NO_DAEMON, False)
-    behind = Behind(opener(store, embedder=embedder, daemon=daemon, yielding=not was_named("embedder")))
+    behind = Behind(opener(store, embedder=embedder, helper=helper_use(), yielding=not was_named("embedder")))
     scope = Scope(profile=profile, project=project, session=session, files=address is None)
     if address is None:
         stdio.run_and_leave(behind, scope, dream_every)

@@ -8,8 +8,10 @@ it. The threads are daemons: a server whose client has gone does not stay for th
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,7 +19,7 @@ from recollect.engine.embedding.names import require_embedder
 from recollect.events.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from recollect.engine.embedding.embedder import Embedder
+    from recollect.interfaces.model_server.client import HelperUse
     from recollect.interfaces.python.async_memory import AsyncMemory
     from recollect.interfaces.python.memory import Memory
 
@@ -29,7 +31,12 @@ Opener = Callable[[], "Memory"]
 
 
 def opener(
-    path: str | Path, *, embedder: str, daemon: bool, actor: str = "mcp", yielding: bool = False
+    path: str | Path,
+    *,
+    embedder: str,
+    helper: HelperUse | None = None,
+    actor: str = "mcp",
+    yielding: bool = False,
 ) -> Opener:
     """How to open a store by its path; nothing is imported before it is called.
 
@@ -41,11 +48,9 @@ def opener(
         raise InvalidInput(f"{folder} is a file; a store is a directory")
 
     def open_() -> Memory:
-        from recollect.interfaces.mcp.embedding import embedder_of  # noqa: PLC0415 (that is the point)
-        from recollect.interfaces.python.memory import Memory  # noqa: PLC0415
+        from recollect.interfaces.python.memory import Memory  # noqa: PLC0415 (that is the point)
 
-        chosen = embedder_of(embedder, daemon=daemon)
-        return Memory.open(path, embedder=chosen, actor=actor, yielding=yielding)
+        return Memory.open(path, embedder=embedder, actor=actor, yielding=yielding, helper=helper, tell=_tell)
 
     return open_
 
@@ -56,7 +61,6 @@ class Behind:
     def __init__(self, source: Opener | Memory) -> None:
         self._source = source
         self._opening: asyncio.Future[AsyncMemory] | None = None
-        self.model_failure: str | None = None
 
     def start(self) -> None:
         if self._opening is None:
@@ -71,9 +75,8 @@ class Behind:
 
     async def model(self) -> None:
         """Wait until texts can be embedded; raises what the embedder raised if they cannot."""
-        embedder = (await self.memory()).memory.embedder
-        if embedder is not None:
-            await in_background(lambda: self._embed_once(embedder), name="recollect-model")
+        memory = (await self.memory()).memory
+        await in_background(memory.load_model, name="recollect-model")
 
     async def close(self) -> None:
         """Let all work that was begun end, and close a store that was opened here and could be."""
@@ -87,35 +90,19 @@ class Behind:
         from recollect.interfaces.python.async_memory import AsyncMemory  # noqa: PLC0415 (imports the whole engine)
 
         memory = self._source() if callable(self._source) else self._source
-        if memory.embedder is not None:
-            self._warm(memory.embedder)
+        memory.warm()
+        threading.Thread(target=_load_quietly, args=(memory,), name="recollect-model", daemon=True).start()
         return AsyncMemory(memory, owner=callable(self._source))
 
-    def _warm(self, embedder: Embedder) -> None:
-        """Load the model, and keep what went wrong for whoever asks."""
-        embedder.warm()
-        threading.Thread(
-            target=lambda: self._embed_quietly(embedder), name="recollect-model", daemon=True
-        ).start()
 
-    def _embed_quietly(self, embedder: Embedder) -> None:
-        try:
-            self._embed_once(embedder)
-        except Exception:  # noqa: BLE001 (kept in model_failure, and said with every answer)
-            return
+def _load_quietly(memory: Memory) -> None:
+    """Load the model; every answer says if that failed."""
+    with suppress(Exception):
+        memory.load_model()
 
-    def _embed_once(self, embedder: Embedder) -> None:
-        from recollect.engine.embedding.embedder import PROBE_TEXT  # noqa: PLC0415
 
-        if embedder.ready:
-            self.model_failure = None
-            return
-        try:
-            embedder.embed([PROBE_TEXT])
-        except Exception as error:
-            self.model_failure = f"the model failed: {error}"
-            raise
-        self.model_failure = None
+def _tell(note: str) -> None:
+    sys.stderr.write(f"recollect: {note}\n")
 
 
 def in_background(function: Callable[[], T], *, name: str) -> asyncio.Future[T]:

@@ -100,7 +100,7 @@ def inject(
     scope, asking = call.scope, session or call.scope.session
     filters = None if scope.project is None else {"project": scope.project}
     answer = memory.recall(query, k=k, session=asking, filters=filters, track=False, wait=False)
-    result = shown(answer, tokens_max=tokens_max, model_failure=call.model_failure)
+    result = shown(answer, tokens_max=tokens_max)
     return counted(
         result, lambda recall, ids: memory.access(ids, asking, how="injected", recall=recall)
     )  # fmt: skip

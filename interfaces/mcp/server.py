@@ -135,7 +135,7 @@ class Agents:
         )
 
     def _asking(self, progress: Callable[[int, int], None]) -> Call:
-        return Call(scope=self._scope, progress=progress, model_failure=self._behind.model_failure)
+        return Call(scope=self._scope, progress=progress)
 
     async def _run(self, function: Callable[[Memory], T], *, lane: Lane) -> T:
         return await (await self._behind.memory()).run(function, lane=lane)

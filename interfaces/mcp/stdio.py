@@ -44,9 +44,9 @@ def serve_stdio(
 
 
 def behind_of(source: Memory | str | Path, *, embedder: str, daemon: bool) -> Behind:
-    return Behind(
-        opener(source, embedder=embedder, daemon=daemon) if isinstance(source, (str, Path)) else source
-    )
+    if not isinstance(source, (str, Path)):
+        return Behind(source)
+    return Behind(opener(source, embedder=embedder, helper="start" if daemon else "never"))
 
 
 def run_and_leave(behind: Behind, scope: Scope, dream_every: str | None) -> None:

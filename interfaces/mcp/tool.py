@@ -72,12 +72,11 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """What a function may know of the call beside its arguments.
 
-    `progress` takes what is done and the total. `model_failure` says why there will be no model, once that is known.
+    `progress` takes what is done and the total.
     """
 
     scope: Scope = Scope()
     progress: Callable[[int, int], None] = lambda done, total: None  # noqa: ARG005 (nobody listens)
-    model_failure: str | None = None
 
 
 class Tool(msgspec.Struct, Generic[A, R], frozen=True, kw_only=True):

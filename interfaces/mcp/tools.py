@@ -63,7 +63,7 @@ def one_project(name: str | None) -> str | None:
 
 
 def recall(memory: Memory, given: asked.Recall, call: Call) -> RecallResult:
-    """Whoever asks while the model is loading is answered by words, and told so."""
+    """While the model loads, rank by words only and mark the answer degraded."""
     session = call.scope.session_of(given.session)
     source = memory.at(given.at) if given.at is not None else memory
     answer = source.recall(
@@ -76,7 +76,7 @@ def recall(memory: Memory, given: asked.Recall, call: Call) -> RecallResult:
         record=given.record,
         wait=False,
     )
-    result = shown(answer, tokens_max=given.max_tokens, model_failure=call.model_failure)
+    result = shown(answer, tokens_max=given.max_tokens)
     if not given.track:
         return result
     return counted(result, lambda recall, ids: count_as_returned(memory, recall, ids, session))
@@ -104,8 +104,8 @@ def filters_of(given: asked.Recall, scope: Scope) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value}
 
 
-def shown(answer: Answer, *, tokens_max: int, model_failure: str | None = None) -> RecallResult:
-    """As much of an answer as the budget holds. A model that failed is not one that is still loading."""
+def shown(answer: Answer, *, tokens_max: int) -> RecallResult:
+    """As much of an answer as the budget holds."""
     hits = tuple(
         RecalledHit(
             rank=hit.rank, id=hit.id, score=hit.score, content=hit.content, factors=compact(hit.factors)
@@ -119,16 +119,11 @@ def shown(answer: Answer, *, tokens_max: int, model_failure: str | None = None) 
         basis=answer.basis,
         formula=answer.formula,
         hits=hits[: fitted.kept],
-        degraded=tuple(said(problem, model_failure) for problem in answer.degraded),
+        degraded=answer.degraded,
         left_out=len(left),
         left_out_ids=left[:_LEFT_OUT_MAX],
         tokens=fitted.tokens,
     )
-
-
-def said(problem: str, model_failure: str | None) -> str:
-    failed = model_failure is not None and problem.endswith("is still loading")
-    return f"vector: {model_failure}; ranked by words only" if failed else problem
 
 
 def compact(factors: dict[str, float]) -> dict[str, float]:
@@ -173,15 +168,11 @@ def forget(memory: Memory, given: asked.Forget, _: Call) -> ForgetResult:
 
 
 def status(memory: Memory, _: asked.Status, call: Call) -> StatusResult:
-    from recollect.interfaces.common.model_loading import loading  # noqa: PLC0415 (tools are listed before the engine is loaded)
-
     now, scope = memory.status(), call.scope
-    problem = loading(memory.embedder)
-    degraded = now.degraded if problem is None else (*now.degraded, said(problem, call.model_failure))
     return StatusResult(
         store=now.store, head=now.head, memories=now.memories, visible=now.visible, recalls=now.recalls,
-        formula=now.formula, embedder=now.embedder.name, model=call.model_failure or now.embedder.state,
-        last_dream=now.last_dream or None, new_since_dream=now.new_since_dream, degraded=degraded, profile=scope.profile,
+        formula=now.formula, embedder=now.embedder.name, model=now.embedder.state,
+        last_dream=now.last_dream or None, new_since_dream=now.new_since_dream, degraded=now.degraded, profile=scope.profile,
         project=scope.project, session=scope.session,
     )  # fmt: skip
 

@@ -1,78 +1,147 @@
-"""WarmEmbedder: the embedder that asks the helper, starts it if there is none, and loads the model itself if it must.
+"""HelperEmbedder: a local model in the helper process that all programs of a user share.
 
-Every call connects anew: a helper may leave at any time between two calls, and connecting costs less than a tenth
-of a millisecond. The vector of the probe text comes with the helper's greeting, computed by the very model that it
+It asks the helper, starts one if it may and none is there, and loads the model in this process where none can be had.
+A helper that does not answer a ping within two seconds is passed over and avoided for a minute: a command says so,
+with the pid and what to do, and goes without vectors; a program that would not have started a helper loads the model.
+
+Every call connects anew: a helper may end at any time between two calls, and connecting costs less than a tenth of a
+millisecond. The vector of the probe text comes with the answer to a ping, computed by the model that the helper
 serves, so that checking a store's embedder costs no embedding.
 """
 
 from __future__ import annotations
 
+import fcntl
+import logging
+import math
+import os
+import signal
 import socket
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Literal
 
+import msgspec
 import numpy as np
 
-from recollect.engine.embedding.embedder import PROBE_TEXT, Embedder, Embeddings, choose
-from recollect.engine.embedding.minilm import ModelMissing
-from recollect.events.errors import RecollectError
-from recollect.interfaces.model_server import protocol
-from recollect.interfaces.model_server.place import NoPlace, Place, place_of
+from recollect.engine.embedding.embedder import (
+    PROBE_TEXT,
+    Embedder,
+    EmbedderAway,
+    Embeddings,
+    EmbedFunction,
+    choose,
+)
+from recollect.engine.embedding.minilm import MiniLm, ModelMissing
+from recollect.events.errors import InvalidInput, RecollectError
+from recollect.events.private_files import open_private
 from recollect.interfaces.model_server.protocol import (
-    Bye,
+    TEXTS_MAX,
     Embed,
     Failed,
     Garbled,
-    Hello,
     Helper,
+    NoPlace,
+    Ping,
+    Place,
     Reply,
     Request,
     Stop,
     Vectors,
+    packed,
+    place_of,
+    places,
+    receive,
+    same_user,
+    version,
 )
-from recollect.interfaces.model_server.starting import NotStarted, idle_minutes, start
-from recollect.interfaces.model_server.version import version_of
 
-_BATCH_BYTES = 8 * 2**20
-_GREETING_TIMEOUT_S = 10.0
-_MODEL_TIMEOUT_S = 600.0
+PING_S = 2.0
+AVOIDED_S = 60.0
+_LOADING_S = 120.0
+_MODEL_S = 600.0
+_START_S = 60.0
+_LEAVING_S = 10.0
 _ATTEMPTS = 3
+_BATCH_BYTES = 8 * 2**20
+_ALREADY_RUNNING = 3
+_MINUTES = 10.0
+_MINUTES_MAX = 7 * 24 * 60.0
+
+HelperUse = Literal["start", "running", "never"]
+"""Start a helper if none runs; use one that runs; load the model in this process."""
 
 Tell = Callable[[str], None]
 
 
-def _say_nothing(_: str) -> None:
-    """Nobody listens."""
+class NoHelper(RecollectError):
+    """There is no helper, and none could be started."""
 
 
-class Untrusted(RecollectError):
-    """Somebody else answers on the helper's socket."""
+class HelperHung(EmbedderAway):
+    """The helper does not answer."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        who, end = (f"pid {pid}", f", or `kill -9 {pid}`") if pid else ("no pid known", "")
+        super().__init__(
+            f"the model helper ({who}) does not answer; end it with `recollect helper stop`{end}, or load the model in "
+            f"the command's own process with --no-daemon"
+        )
 
 
-class WarmEmbedder:
-    """A model in a helper process. `tell` hears what went wrong, `starting` that the first call takes a while."""
+class FoundHelper(msgspec.Struct, frozen=True, kw_only=True):
+    """One helper of this user, as `recollect helper` shows it; `stopped` says that it was ended just now."""
+
+    pid: int
+    state: Literal["ready", "loading", "not answering"]
+    model: str = ""
+    idle_minutes: float = 0.0
+    idle_minutes_max: float = 0.0
+    memory_bytes: int = 0
+    stopped: bool = False
+
+
+def choose_embedder(
+    given: str | Embedder | EmbedFunction | None, *, helper: HelperUse | None = None, tell: Tell | None = None
+) -> Embedder | None:
+    """What `Memory.open` takes for an embedder; a local model is asked through a helper if `helper` lets it.
+
+    Without `helper`, a running one is used unless RECOLLECT_NO_DAEMON is set. `tell` hears what a person should know.
+    """
+    chosen = choose(given)
+    if not isinstance(chosen, MiniLm):
+        return chosen
+    use = helper or ("never" if os.environ.get("RECOLLECT_NO_DAEMON") else "running")
+    return HelperEmbedder(chosen, "minilm", use=use, tell=tell)
+
+
+class HelperEmbedder:
+    """`local` is the model if it must be loaded here, `model` the name by which a helper chooses the same one."""
 
     def __init__(
         self,
-        model: str = "minilm",
+        local: Embedder,
+        model: str,
         *,
+        use: HelperUse = "start",
         minutes: float | None = None,
-        tell: Tell = _say_nothing,
-        starting: Tell = _say_nothing,
+        tell: Tell | None = None,
     ) -> None:
-        local = choose(model)
-        assert local is not None
-        self._local: Embedder = local
+        self._local = local
         self._model = model
+        self._use = use
         self._minutes = idle_minutes() if minutes is None else minutes
-        self._tell = tell
-        self._starting = starting
-        self._version = version_of(model)
-        self._alone = False
+        self._tell = tell or logging.getLogger("recollect").info
+        self._here = use == "never"
         self._wanted = False
+        self._hung: HelperHung | None = None
         self._warming: threading.Thread | None = None
-        self._begun: _Begun | None = None
         self.name = local.name
         self.dimensions = local.dimensions
 
@@ -80,155 +149,154 @@ class WarmEmbedder:
 
     @property
     def ready(self) -> bool:
-        """Whether `embed` answers at once. A helper that left is called back if this embedder was warmed before."""
-        if self._alone:
+        """Whether `embed` answers at once. A helper that ended is called back if this embedder was used before."""
+        if self._here:
             return self._local.ready
         helper = self.helper()
-        if helper is None and self._wanted:
+        if helper is None and self._wanted and self._hung is None:
             self.warm()
         return helper is not None and helper.ready
 
     @property
     def failure(self) -> str | None:
-        """Why the model is not there, once that is known."""
-        return getattr(self._local, "failure", None) if self._alone else None
+        if self._here:
+            return self._local.failure
+        return None if self._hung is None else str(self._hung)
 
     @property
     def state(self) -> str:
-        """For people: where the model is."""
-        if self._alone:
-            return "loaded in this process" if self._local.ready else "not loaded"
+        if self._here:
+            return "loaded in this process" if self._local.ready else self._local.state
         helper = self.helper()
+        if self._hung is not None:
+            return str(self._hung)
         if helper is None:
             return "not loaded"
         doing = f"idle {helper.idle_s / 60:.0f} min" if helper.ready else "loading"
         return f"warm helper pid {helper.pid}, {doing}"
 
     def warm(self) -> None:
-        """Start a helper in the background."""
+        """Start getting ready in the background."""
         self._wanted = True
         if self._warming is None or not self._warming.is_alive():
-            self._warming = threading.Thread(target=self._start_quietly, name="recollect-warm", daemon=True)
+            self._warming = threading.Thread(target=self._warm, name="recollect-warm", daemon=True)
             self._warming.start()
-
-    @contextmanager
-    def begin(self, text: str) -> Iterator[None]:
-        """Ask for one text's vector ahead of `embed`, if a helper of this version is there to do it.
-
-        At the end of the `with` the connection is closed, whether or not the vector was wanted.
-        """
-        talk = self._talk()
-        if talk is None:
-            yield
-            return
-        with closing(talk):
-            if talk.helper.version == self._version and talk.helper.ready:
-                self._begun = _Begun(talk, text)
-            try:
-                yield
-            finally:
-                self._begun = None
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         self._wanted = True
-        begun, self._begun = (self._begun, None) if list(texts) != [PROBE_TEXT] else (None, self._begun)
-        if begun is not None and (vectors := begun.take(list(texts))) is not None:
-            return vectors
+        problem: Exception | None = None
         for _ in range(_ATTEMPTS):
-            if self._alone:
+            if self._here:
                 break
             try:
-                return self._embed(list(texts))
-            except (NoPlace, NotStarted, Untrusted) as error:
-                self._stay_alone(error)
+                with closing(self._connect()) as talk:
+                    return talk.embed(list(texts), self.dimensions)
+            except HelperHung as hung:
+                if self._use == "start":
+                    raise
+                self._load_here(hung)
+            except (NoHelper, NoPlace) as error:
+                self._load_here(error)
             except (OSError, Garbled) as error:
-                last: Exception = error
+                problem = error
         else:
-            self._stay_alone(last)
+            self._load_here(problem)
+        if not self._local.ready:
+            self._tell(f"loading {self.name} in this process")
         return self._local.embed(texts)
 
     # --- the helper --------------------------------------------------------------------------------
 
     def helper(self) -> Helper | None:
-        """The helper that answers now, if one does; starts nothing."""
-        talk = self._talk()
-        if talk is None:
-            return None
-        with closing(talk):
-            return talk.helper
+        """The helper that answers now; starts nothing. One that hangs is kept in mind."""
+        try:
+            with closing(self._find()) as talk:
+                return talk.helper
+        except HelperHung as hung:
+            self._hung = hung
+        except (OSError, RecollectError):
+            self._hung = None
+        return None
 
-    def stop(self) -> None:
-        """Send the helper away, if there is one."""
-        talk = self._talk()
-        if talk is not None:
-            with closing(talk), suppress(OSError, Garbled):
-                talk.ask(Stop())
-
-    def _embed(self, texts: list[str]) -> Embeddings:
-        with closing(self._require()) as talk:
-            if texts == [PROBE_TEXT] and talk.helper.probe:
-                return _matrix(talk.helper.probe, self.dimensions)
-            parts = [talk.vectors(batch) for batch in _batches(texts)]
-        return np.concatenate(parts) if parts else np.zeros((0, self.dimensions), dtype=np.float32)
-
-    def _require(self) -> _Conversation:
-        """With a helper of this version, started if need be; one of another version is sent away."""
-        talk = self._talk()
-        if talk is not None and talk.helper.version != self._version:
-            talk.close()
-            self.stop()
-            talk = None
-        if talk is None:
-            self._starting(f"loading the model; it stays loaded for {self._minutes:g} idle minutes")
-        for _ in range(_ATTEMPTS):
-            if talk is not None:
-                return talk
-            start(place_of(self._model), self._model, minutes=self._minutes, answers=self._answers)
-            talk = self._talk()  # None if the helper that answered was just leaving
-        if talk is None:
-            raise NotStarted("it left as soon as it was there")
+    def _find(self) -> _Conversation:
+        talk = _Conversation(place_of(self._model))
+        self._hung = None
         return talk
 
-    def _talk(self) -> _Conversation | None:
-        try:
-            return _Conversation(place_of(self._model))
-        except (OSError, RecollectError):
-            return None
+    def _connect(self) -> _Conversation:
+        """A conversation with a helper of this version, started if it may be; one of another version is ended."""
+        found: _Conversation | None = None
+        with suppress(FileNotFoundError, ConnectionError):
+            found = self._find()
+        if found is not None and found.helper.version != version():
+            with closing(found):
+                found.ask(Stop())
+            found = None
+        if found is None and self._use != "start":
+            raise NoHelper("none is running")
+        if found is None:
+            self._tell(f"loading {self.name} in a helper; it stays loaded for {self._minutes:g} idle minutes")
+        for _ in range(_ATTEMPTS):
+            if found is not None:
+                return found
+            start(place_of(self._model), self._model, minutes=self._minutes, answers=self._answers)
+            with suppress(FileNotFoundError, ConnectionError):  # the one that answered was just ending
+                found = self._find()
+        if found is None:
+            raise NoHelper("it ended as soon as it was there")
+        return found
 
     def _answers(self) -> bool:
-        helper = self.helper()
-        return helper is not None and helper.version == self._version
+        with suppress(FileNotFoundError, ConnectionError), closing(self._find()) as talk:
+            return talk.helper.version == version()
+        return False
 
-    def _start_quietly(self) -> None:
+    def _warm(self) -> None:
         try:
-            self._require().close()
+            self._connect().close()
+        except HelperHung as hung:
+            self._hung = hung
         except (OSError, RecollectError) as error:
-            self._stay_alone(error)
+            self._load_here(error)
             self._local.warm()
 
-    def _stay_alone(self, error: Exception) -> None:
-        self._alone = True
-        self._tell(f"no warm model helper: {error}; the model is loaded in this process instead")
+    def _load_here(self, error: Exception | None) -> None:
+        self._here = True
+        if self._use == "start" or isinstance(error, HelperHung):
+            self._tell(f"{error}; the model is loaded in this process instead")
 
 
 class _Conversation:
-    """One connection to a helper of this user, after the greeting."""
+    """One connection to a helper of this user, after its answer to a ping."""
 
     def __init__(self, place: Place) -> None:
+        _avoid(place)
         self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self.helper = self._greet(place)
         except BaseException:
             self.close()
             raise
-        self._connection.settimeout(_MODEL_TIMEOUT_S)
+        place.hung.unlink(missing_ok=True)
+        self._connection.settimeout(_MODEL_S)
 
     def _greet(self, place: Place) -> Helper:
-        self._connection.settimeout(_GREETING_TIMEOUT_S)
-        self._connection.connect(str(place.socket))
-        if not protocol.same_user(self._connection):
-            raise Untrusted(f"another user answers on {place.socket}; remove it")
-        greeting = self.ask(Hello())
+        """Importing a model's libraries may hold all threads of a helper for seconds: one that loads gets more time."""
+        self._connection.settimeout(PING_S)
+        deadline = time.monotonic() + _LOADING_S
+        try:
+            self._connection.connect(str(place.socket))
+            if not same_user(self._connection):
+                raise NoPlace(f"another user answers on {place.socket}; remove it")
+            self._connection.sendall(packed(Ping()))
+            while not self._readable() and _is_loading(place) and time.monotonic() < deadline:
+                pass
+            greeting = self._receive()
+        except (TimeoutError, BlockingIOError):  # no answer, or more waiting clients than fit
+            pid, _ = place.holder() or (0, False)
+            with open(open_private(place.hung, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as marker:  # noqa: PTH123 (a descriptor)
+                marker.write(str(pid))
+            raise HelperHung(pid) from None
         if not isinstance(greeting, Helper):
             raise Garbled(f"the helper greeted with {type(greeting).__name__}")
         return greeting
@@ -237,43 +305,57 @@ class _Conversation:
         self._connection.close()
 
     def ask(self, request: Request) -> Reply:
-        self.send(request)
-        return protocol.receive_reply(self._connection)
+        self._connection.sendall(packed(request))
+        return self._receive()
 
-    def send(self, request: Request) -> None:
-        protocol.send(self._connection, request)
+    def embed(self, texts: list[str], dimensions: int) -> Embeddings:
+        if texts == [PROBE_TEXT] and self.helper.probe:
+            return _matrix(self.helper.probe, dimensions)
+        parts = [self._vectors(batch) for batch in _batches(texts)]
+        return np.concatenate(parts) if parts else np.zeros((0, dimensions), dtype=np.float32)
 
-    def vectors(self, texts: list[str]) -> Embeddings:
-        self.send(Embed(texts=texts))
-        return self.receive_vectors()
-
-    def receive_vectors(self) -> Embeddings:
-        match protocol.receive_reply(self._connection):
+    def _vectors(self, texts: list[str]) -> Embeddings:
+        match self.ask(Embed(texts=texts)):
             case Vectors(dimensions=dimensions, data=data):
                 return _matrix(data, dimensions)
             case Failed(problem=problem):
                 raise ModelMissing(problem)
-            case Helper() | Bye() as reply:
-                raise Garbled(f"the helper answered {type(reply).__name__} to texts")
+            case Helper():
+                raise Garbled("the helper answered texts with a greeting")
 
+    def _receive(self) -> Reply:
+        with self._connection.makefile("rb") as stream:
+            return receive(stream)
 
-class _Begun:
-    """A text that was sent to the helper, whose vector has not been read yet: the helper works meanwhile."""
-
-    def __init__(self, talk: _Conversation, text: str) -> None:
-        self._talk = talk
-        self._text = text
+    def _readable(self) -> bool:
         try:
-            talk.send(Embed(texts=[text]))
-        except (OSError, ValueError, Garbled):  # ValueError: half a character, as a shell may pass it
-            talk.close()  # there is nothing to take
+            self._connection.recv(1, socket.MSG_PEEK)
+        except TimeoutError:
+            return False
+        return True
 
-    def take(self, texts: list[str]) -> Embeddings | None:
-        """The vector, if it is that of these texts and the helper gave one."""
-        with closing(self._talk), suppress(OSError, Garbled, ModelMissing):
-            if texts == [self._text]:
-                return self._talk.receive_vectors()
-        return None
+
+def _avoid(place: Place) -> None:
+    """Raise HelperHung if the helper that lives here was found hanging a moment ago."""
+    try:
+        pid, age_s = int(place.hung.read_text("utf-8")), time.time() - place.hung.stat().st_mtime
+    except (OSError, ValueError):
+        return
+    holder = place.holder()
+    if 0.0 <= age_s < AVOIDED_S and holder is not None and holder[0] == pid:
+        raise HelperHung(pid)
+
+
+def _is_loading(place: Place) -> bool:
+    """Whether the helper of a place is still loading, and not stopped as far as the system tells."""
+    holder = place.holder()
+    if holder is None or holder[1]:
+        return False
+    try:
+        after_name = Path(f"/proc/{holder[0]}/stat").read_text("utf-8", "replace").rpartition(")")[2]
+    except OSError:
+        return True
+    return after_name.split()[0] not in {"T", "t"}
 
 
 def _matrix(data: bytes, dimensions: int) -> Embeddings:
@@ -288,9 +370,122 @@ def _batches(texts: list[str]) -> Iterator[list[str]]:
     size = 0
     for text in texts:
         size += 4 * len(text)
-        if batch and (len(batch) == protocol.TEXTS_MAX or size > _BATCH_BYTES):
+        if batch and (len(batch) == TEXTS_MAX or size > _BATCH_BYTES):
             yield batch
             batch, size = [], 4 * len(text)
         batch.append(text)
     if batch:
         yield batch
+
+
+# --- starting, finding, stopping -------------------------------------------------------------------
+
+
+def idle_minutes() -> float:
+    """How long a helper stays without a request, from RECOLLECT_WARM_MINUTES."""
+    given = os.environ.get("RECOLLECT_WARM_MINUTES")
+    try:
+        minutes = _MINUTES if given is None else float(given)
+    except ValueError:
+        minutes = math.nan
+    if not 0.0 < minutes <= _MINUTES_MAX:
+        raise InvalidInput(
+            f"RECOLLECT_WARM_MINUTES is {given!r}; it must be a number of minutes above 0, at most {_MINUTES_MAX:g}"
+        )
+    return minutes
+
+
+def start(place: Place, model: str, *, minutes: float, answers: Callable[[], bool]) -> None:
+    """Start the helper of a place unless one answers; returns when its socket can be connected to.
+
+    The second of two clients waits for the first and finds its helper. One that is ending still holds the place:
+    its end is waited for.
+    """
+    deadline = time.monotonic() + _LEAVING_S
+    with _only_starter(place.start):
+        while not answers():
+            code = _spawn(place, model, minutes)
+            if code == 0:
+                return
+            if code != _ALREADY_RUNNING or time.monotonic() > deadline:
+                said = place.log.read_text("utf-8", "replace").strip().splitlines()
+                raise NoHelper(
+                    f"no model helper could be started: {said[-1] if said else f'it ended with status {code}'}"
+                )
+            time.sleep(0.05)
+
+
+@contextmanager
+def _only_starter(path: Path) -> Iterator[None]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _spawn(place: Place, model: str, minutes: float) -> int:
+    """Run the process that binds the socket and leaves the helper behind; its exit status."""
+    command = [sys.executable, "-P", "-m", "recollect.interfaces.model_server.server"]
+    kept = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    with open(open_private(place.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as log:  # noqa: PTH123 (a descriptor)
+        try:
+            return subprocess.run(  # noqa: S603 (our own interpreter and module)
+                [*command, str(place.directory), place.name, model, str(minutes)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                # Threads that wait for each other sleep: with a core taken by others, spinning made 20 ms into 300.
+                env={"OMP_WAIT_POLICY": "PASSIVE", **kept},
+                check=False,
+                timeout=_START_S,
+            ).returncode
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise NoHelper(f"no model helper could be started: {error}") from None
+
+
+def helpers() -> list[FoundHelper]:
+    """The helpers of this user that live, whether or not they answer."""
+    return [found for place in places() if (found := _look(place)) is not None]
+
+
+def stop_helpers() -> list[FoundHelper]:
+    """End all helpers of this user; one that does not answer is killed."""
+    stopped = []
+    for place in places():
+        found = _look(place, stop=True)
+        if found is None:
+            continue
+        if found.state == "not answering" and found.pid:
+            with suppress(ProcessLookupError):
+                os.kill(found.pid, signal.SIGKILL)  # it holds the lock, so the pid is its own
+        deadline = time.monotonic() + _LEAVING_S
+        while (alive := place.holder() is not None) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        stopped.append(msgspec.structs.replace(found, stopped=not alive))
+    return stopped
+
+
+def _look(place: Place, *, stop: bool = False) -> FoundHelper | None:
+    """The helper that lives in a place, asked anew even if it was found hanging; `stop` asks it to end."""
+    holder = place.holder()
+    place.hung.unlink(missing_ok=True)
+    if holder is None:
+        return None
+    try:
+        with closing(_Conversation(place)) as talk:
+            helper = talk.helper
+            if stop:
+                talk.ask(Stop())
+    except (OSError, RecollectError):
+        return FoundHelper(pid=holder[0], state="not answering", model=place.name.rpartition("-")[0])
+    return FoundHelper(
+        pid=helper.pid,
+        state="ready" if helper.ready else "loading",
+        model=helper.model,
+        idle_minutes=helper.idle_s / 60.0,
+        idle_minutes_max=helper.idle_s_max / 60.0,
+        memory_bytes=helper.memory_bytes,
+    )

@@ -2,154 +2,156 @@
 
     python -m recollect.interfaces.model_server.server DIRECTORY NAME MODEL MINUTES
 
-The process binds the socket first and then forks: the parent's exit status 0 means that the socket can be connected
-to, so whoever starts a helper waits for that and polls nothing. The child belongs to no terminal and is nobody's
-child. It holds the lock file as long as it lives; whoever holds the lock owns the socket's name, so a socket that
-a killed helper left behind is removed by the next one. SIGTERM and SIGINT end it as idleness does.
-
-Beside it lives a standby, which runs short commands without importing anything (`standby.py`) and goes when it goes.
+The process binds the socket first and then forks: the parent's exit status 0 means that the socket can be connected to,
+so a client that starts a helper waits for that and polls nothing. The child belongs to no terminal. It holds the lock
+file as long as it lives, and the holder of the lock owns the socket's name: a socket that a killed helper left behind
+is removed by the next one. SIGTERM and SIGINT end it as idleness does.
 """
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
-import select
 import signal
 import socket
-import subprocess
 import sys
-import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 
 from recollect.engine.embedding.embedder import PROBE_TEXT, Embedder, choose
-from recollect.interfaces.model_server import protocol
-from recollect.interfaces.model_server.place import Place
 from recollect.interfaces.model_server.protocol import (
-    Bye,
+    LENGTH,
+    REQUESTS,
+    TEXTS_MAX,
     Embed,
     Failed,
-    Hello,
+    Garbled,
     Helper,
+    Ping,
+    Place,
     Reply,
     Request,
     Stop,
     Vectors,
+    checked_length,
+    packed,
+    same_user,
+    unpacked,
+    version,
 )
-from recollect.interfaces.model_server.version import version_of
 
-_BACKLOG = 64
-_TALK_TIMEOUT_S = 3_600.0
-_BROKEN_S = 5.0
 ALREADY_RUNNING = 3
+_BACKLOG = 64
+_BROKEN_S = 5.0
 
 
 class Server:
     """Answers requests with one embedder; `serve` returns after `idle_s` without one, or after `stop`."""
 
-    def __init__(self, listener: socket.socket, embedder: Embedder, *, version: str, idle_s: float) -> None:
-        self._listener = listener
+    def __init__(self, embedder: Embedder, *, model: str, idle_s: float) -> None:
         self._embedder = embedder
-        self._version = version
+        self._model = model
+        self._version = version()
         self._idle_s = idle_s
         self._used = time.monotonic()
         self._busy = 0
-        self._counting = threading.Lock()
-        self._embedding = threading.Lock()
         self._probe = b""
-        self._waker, self._woken = socket.socketpair()
+        self._stopped = asyncio.Event()
+        self._thread = ThreadPoolExecutor(1, "recollect-model")  # one batch at a time
 
-    def serve(self) -> None:
-        threading.Thread(target=self._load, name="recollect-load", daemon=True).start()
-        while (left_s := self._left_s()) > 0.0:
-            waiting, _, _ = select.select([self._listener, self._woken], [], [], left_s)
-            if self._woken in waiting:
-                return
-            if waiting:
-                connection, _ = self._listener.accept()
-                threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
+    async def serve(self, listener: socket.socket, on_ready: Callable[[], None] = lambda: None) -> None:
+        server = await asyncio.start_unix_server(self._talk, sock=listener, backlog=_BACKLOG)
+        loading = asyncio.create_task(self._load(on_ready))
+        while not self._stopped.is_set() and (left_s := self._left_s()) > 0.0:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopped.wait(), left_s)
+        loading.cancel()
+        server.close()
 
     def stop(self) -> None:
-        """End `serve`, from a signal or another thread."""
-        self._waker.send(b".")
-
-    def close(self) -> None:
-        """Let go of what `stop` needs; the listener is its owner's."""
-        self._waker.close()
-        self._woken.close()
+        """End `serve`; call it in its event loop."""
+        self._stopped.set()
 
     def _left_s(self) -> float:
-        with self._counting:
-            return self._idle_s if self._busy else self._idle_s - (time.monotonic() - self._used)
+        return self._idle_s if self._busy else self._idle_s - (time.monotonic() - self._used)
 
-    def _load(self) -> None:
+    async def _load(self, on_ready: Callable[[], None]) -> None:
         """Make the model ready and keep the vector of the probe text, which every opening of a store asks for.
 
-        A helper without its model tells why for a moment and goes: the next one may find it installed.
+        A helper without its model says why for a moment and ends: the next one may find it installed.
         """
+        reply = await self._embed([PROBE_TEXT])
+        if isinstance(reply, Vectors):
+            self._probe = reply.data
+            on_ready()
+        elif isinstance(reply, Failed):
+            print(f"the model was not loaded: {reply.problem}", file=sys.stderr, flush=True)  # noqa: T201 (the log)
+            await asyncio.sleep(_BROKEN_S)
+            self.stop()
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            with self._embedding:
-                self._probe = self._vectors([PROBE_TEXT]).data
-        except Exception as error:  # noqa: BLE001 (whoever asks for a vector is told the same)
-            print(f"the model was not loaded: {error}", file=sys.stderr, flush=True)  # noqa: T201 (the log)
-            ending = threading.Timer(_BROKEN_S, self.stop)
-            ending.daemon = True
-            ending.start()
-
-    def _talk(self, connection: socket.socket) -> None:
-        with connection:
-            connection.settimeout(_TALK_TIMEOUT_S)
-            if not protocol.same_user(connection):
+            if not same_user(writer.get_extra_info("socket")):
                 return
-            try:
-                while (request := protocol.receive_request(connection)) is not None:
-                    protocol.send(connection, self._answer(request))
-                    if isinstance(request, Stop):
-                        self.stop()
-                        return
-            except (OSError, protocol.Garbled):
-                return
+            while True:
+                length = checked_length(LENGTH.unpack(await reader.readexactly(LENGTH.size))[0])
+                request = unpacked(REQUESTS, await reader.readexactly(length))
+                writer.write(packed(await self._answer(request)))
+                await writer.drain()
+                if isinstance(request, Stop):
+                    self.stop()
+        except (OSError, Garbled, asyncio.IncompleteReadError):
+            return  # that client is gone; the others go on
+        finally:
+            writer.close()
 
-    def _answer(self, request: Request) -> Reply:
+    async def _answer(self, request: Request) -> Reply:
         match request:
-            case Hello():
-                return self._introduce()
+            case Ping() | Stop():
+                return self._introduction()
+            case Embed(texts=texts) if not 0 < len(texts) <= TEXTS_MAX:
+                return Failed(problem=f"{len(texts)} texts in one request; 1 to {TEXTS_MAX} are taken")
             case Embed(texts=texts):
-                return self._embed(texts)
-            case Stop():
-                return Bye()
+                return await self._embed(texts)
 
-    def _introduce(self) -> Helper:
+    def _introduction(self) -> Helper:
         return Helper(
             pid=os.getpid(),
             version=self._version,
+            model=self._model,
             embedder=self._embedder.name,
             dimensions=self._embedder.dimensions,
             ready=bool(self._probe),
             idle_s=time.monotonic() - self._used,
+            idle_s_max=self._idle_s,
+            memory_bytes=_memory_bytes(),
             probe=self._probe,
         )
 
-    def _embed(self, texts: list[str]) -> Reply:
-        if not 0 < len(texts) <= protocol.TEXTS_MAX:
-            return Failed(problem=f"{len(texts)} texts in one request; 1 to {protocol.TEXTS_MAX} are taken")
-        with self._counting:
-            self._busy += 1
+    async def _embed(self, texts: list[str]) -> Reply:
+        self._busy += 1
         try:
-            with self._embedding:
-                return self._vectors(texts)
+            run = asyncio.get_running_loop().run_in_executor
+            matrix = await run(self._thread, self._embedder.embed, texts)
         except Exception as error:  # noqa: BLE001 (the client raises it)
             return Failed(problem=str(error))
         finally:
-            with self._counting:
-                self._busy -= 1
-                self._used = time.monotonic()
-
-    def _vectors(self, texts: list[str]) -> Vectors:
-        matrix = self._embedder.embed(texts)
+            self._busy -= 1
+            self._used = time.monotonic()
         return Vectors(dimensions=matrix.shape[1], data=matrix.astype("<f4", copy=False).tobytes())
+
+
+def _memory_bytes() -> int:
+    """What this process holds in memory; 0 where the system does not tell."""
+    try:
+        pages = Path("/proc/self/statm").read_text("ascii").split()[1]
+    except OSError:
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def listen(place: Place) -> tuple[int, socket.socket] | None:
@@ -160,32 +162,22 @@ def listen(place: Place) -> tuple[int, socket.socket] | None:
     except BlockingIOError:
         os.close(lock)
         return None
-    listener = bound(place.socket)
+    os.ftruncate(lock, 0)  # the pid of the one before
+    place.socket.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        listener.bind(str(place.socket))
+    finally:
+        os.umask(before)
     listener.listen(_BACKLOG)
     return lock, listener
 
 
-def bound(path: Path) -> socket.socket:
-    """A socket under this name, for this user alone; what a killed helper left there is removed."""
-    path.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o177)
-    try:
-        listener.bind(str(path))
-    finally:
-        os.umask(before)
-    return listener
-
-
-def start_standby(place: Place) -> subprocess.Popen[bytes]:
-    """Start the standby of a place; it listens when it is ready, and stays as long as its standard input is open."""
-    with bound(place.standby) as listener:
-        return subprocess.Popen(  # noqa: S603 (our own interpreter and module)
-            [sys.executable, "-P", "-m", "recollect.interfaces.model_server.standby", str(listener.fileno())],
-            stdin=subprocess.PIPE,
-            pass_fds=[listener.fileno()],
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        )
+def note_state(lock: int, state: str) -> None:
+    """Write the pid and the state of this helper into its lock file."""
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"{os.getpid()} {state}".encode(), 0)
 
 
 def run(place: Place, model: str, idle_s: float) -> None:
@@ -196,24 +188,21 @@ def run(place: Place, model: str, idle_s: float) -> None:
     lock, listener = held
     if os.fork():
         os._exit(0)
-    standby = start_standby(place)
+    note_state(lock, "loading")
     embedder = choose(model)
     assert embedder is not None
-    server = Server(listener, embedder, version=version_of(model), idle_s=idle_s)
 
-    def end(_signal: int, _frame: FrameType | None) -> None:
-        server.stop()
+    async def serve() -> None:
+        server, loop = Server(embedder, model=model, idle_s=idle_s), asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, server.stop)
+        await server.serve(listener, lambda: note_state(lock, "ready"))
 
-    signal.signal(signal.SIGTERM, end)
-    signal.signal(signal.SIGINT, end)
     try:
-        server.serve()
+        asyncio.run(serve())
     finally:
-        place.standby.unlink(missing_ok=True)
         place.socket.unlink(missing_ok=True)
-        standby.kill()
-        os.close(lock)
-        os._exit(0)  # threads of the model must not hold a finished helper back
+        os._exit(0)  # which lets go of the lock; threads of the model must not hold a finished helper back
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ from recollect.engine.moments import When
 from recollect.engine.store import Progress, Store
 from recollect.events.errors import InvalidInput
 from recollect.events.log import Clock
+from recollect.interfaces.model_server.client import HelperUse, Tell
 from recollect.interfaces.python.async_view import AsyncView
 from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import Formula
@@ -65,6 +66,8 @@ class Options(TypedDict, total=False):
     progress: Progress | None
     ahead: bool
     yielding: bool
+    helper: HelperUse | None
+    tell: Tell | None
 
 
 def _twin(

@@ -16,7 +16,7 @@ from recollect.engine import validate
 from recollect.engine.answers import Answer, Happening, Memo, Status
 from recollect.engine.compare import Comparing
 from recollect.engine.dream import Dreaming
-from recollect.engine.embedding.embedder import Embedder, EmbedFunction, choose, is_built_in
+from recollect.engine.embedding.embedder import Embedder, EmbedFunction, is_built_in
 from recollect.engine.embedding.past import embedding_at
 from recollect.engine.embedding.reranker import Reranker, RerankFunction, choose_reranker
 from recollect.engine.embedding.store_embedder import Embedding, adoption_event_id
@@ -50,6 +50,7 @@ from recollect.events.facts import (
     Revised,
 )
 from recollect.events.log import Clock
+from recollect.interfaces.model_server.client import HelperUse, Tell, choose_embedder
 from recollect.interfaces.python.serving import Serving
 from recollect.interfaces.python.watching import Watching
 from recollect.query.formula import Formula, from_canonical
@@ -95,6 +96,8 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         progress: Progress | None = None,
         ahead: bool = False,
         yielding: bool = False,
+        helper: HelperUse | None = None,
+        tell: Tell | None = None,
     ) -> Self:
         """Open the store in a directory, making it if it is not there.
 
@@ -103,11 +106,12 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         a question and texts to scores) and `expander` (a callable from a question to rewritings) are asked
         when a formula wants them; what they say is recorded with the recall. `ahead` says that a question comes
         at once: its vector index is loaded meanwhile. `yielding` lets a store that has another of the built-in
-        embedders keep it; otherwise it is refused.
+        embedders keep it; otherwise it is refused. MiniLM is asked through a model helper if one runs; `helper`
+        also starts one ("start"), or loads the model in this process ("never"). `tell` hears that it takes a while.
         """
         if not str(path).strip():
             raise InvalidInput(f"{str(path)!r} names no directory for a store")
-        chosen = choose(embedder)
+        chosen = choose_embedder(embedder, helper=helper, tell=tell)
         models = Models(choose_reranker(reranker), expander)
         store = Store.open(path, clock=clock, progress=progress, ahead=ahead)
         try:
@@ -119,8 +123,9 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
             )
             store.require(recipe)
             adopted = engine.embedder(store.log.head)
-            if yielding and chosen and adopted and is_built_in(adopted.label):
-                chosen = chosen if chosen.name == adopted.label else choose(adopted.label)
+            kept = adopted is not None and yielding and is_built_in(adopted.label)
+            if kept and adopted and chosen and chosen.name != adopted.label:
+                chosen = choose_embedder(adopted.label, helper=helper, tell=tell)
             embedding = Embedding(chosen, adopted)
             return cls(store, embedding, recipe, actor=actor, models=models)
         except BaseException:
@@ -326,7 +331,8 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         clock = self._store.clock()
         moment = clock if now is None else parse_time(now, now=clock, what="now")
         question, degraded = pose(
-            query, now=moment, k=k, embedding=self._embedding, session=session, context=context, filters=filters, wait=wait
+            query, now=moment, k=k, embedding=self._embedding, session=session, context=context, filters=filters, wait=wait,
+            words_instead=True,
         )  # fmt: skip
         view = self._store.view()
         self._require_same_embedder(view.seq)
@@ -426,8 +432,11 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
 
     def warm(self) -> None:
         """Start loading the model in the background."""
-        if self._embedding.embedder:
-            self._embedding.embedder.warm()
+        self._embedding.warm()
+
+    def load_model(self) -> None:
+        """Wait until texts can be embedded; that they cannot is raised, and said with every answer from then on."""
+        self._embedding.load()
 
     # --- inside ----------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ from starlette.requests import Request
 from recollect.engine import log_stream as streaming
 from recollect.engine.answers import Answer, Happening, Memo
 from recollect.engine.moments import iso
-from recollect.interfaces.common.model_loading import loading
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
 from recollect.query import formula as formulas
@@ -60,15 +59,6 @@ class Endpoint(NamedTuple):
 # --- questions -------------------------------------------------------------------------------------
 
 
-def _told(answer: Answer, request: Request) -> Answer:
-    """A model that will never be loaded is not still loading."""
-    problem = request.app.state.serving.model_problem
-    if problem is None or not answer.degraded:
-        return answer
-    rest = tuple(note for note in answer.degraded if not note.endswith("is still loading"))
-    return msgspec.structs.replace(answer, degraded=(problem, *rest))
-
-
 async def recall(memory: AsyncMemory, request: Request) -> Answer:
     ask = parameters(request, Ask)
 
@@ -80,7 +70,7 @@ async def recall(memory: AsyncMemory, request: Request) -> Answer:
             record=False, wait=False,
         )  # fmt: skip
 
-    return _told(await memory.run(work, lane="reads"), request)
+    return await memory.run(work, lane="reads")
 
 
 async def recall_recorded(memory: AsyncMemory, request: Request) -> Answer:
@@ -93,7 +83,7 @@ async def recall_recorded(memory: AsyncMemory, request: Request) -> Answer:
             track=ask.track, wait=False,
         )  # fmt: skip
 
-    return _told(await memory.run(work, lane="reads"), request)
+    return await memory.run(work, lane="reads")
 
 
 async def explain(memory: AsyncMemory, request: Request) -> Explanation:
@@ -147,11 +137,10 @@ async def status(memory: AsyncMemory, request: Request) -> ServerStatus:
     parameters(request, Nothing)
     serving: Serving = request.app.state.serving
     store = await memory.status()
-    problem = None if serving.model_problem else loading(memory.memory.embedder)
     own = {
         "read_only": serving.read_only,
         "dream_every": serving.dream_every,
-        "degraded": store.degraded + serving.problems + ((problem,) if problem else ()),
+        "degraded": store.degraded + serving.problems,
     }
     return ServerStatus(**{**msgspec.structs.asdict(store), **own})
 

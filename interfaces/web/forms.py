@@ -15,16 +15,15 @@ Seq = Annotated[int, Meta(ge=1)]
 
 
 class Serving(msgspec.Struct, kw_only=True):
-    """What a server was told to be, and what went wrong beside its answers: the model, the last scheduled dream."""
+    """What a server was told to be, and what went wrong beside its answers: the last scheduled dream."""
 
     read_only: bool = False
     dream_every: str | None = None
     dream_problem: str | None = None
-    model_problem: str | None = None
 
     @property
     def problems(self) -> tuple[str, ...]:
-        return tuple(problem for problem in (self.model_problem, self.dream_problem) if problem)
+        return () if self.dream_problem is None else (self.dream_problem,)
 
 
 class ServerStatus(Status, frozen=True, kw_only=True):

@@ -21,7 +21,6 @@ from starlette.applications import Starlette
 
 from recollect.dream.schedule import parse_interval
 from recollect.engine.dream_schedule import keep_dreaming_beside, schedule_of
-from recollect.engine.embedding.embedder import PROBE_TEXT
 from recollect.engine.scrubbing import scrubbing_beside
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, Limits, Server, protocol
@@ -99,7 +98,7 @@ def _application(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with shared, AsyncExitStack() as beside:
-            load_model(memory, serving)
+            load_model(memory)
             if agents is not None:
                 await beside.enter_async_context(agents.router.lifespan_context(agents))
             if interval is not None:
@@ -110,19 +109,14 @@ def _application(
     return application(shared, serving, mounts=agents.routes if agents else (), lifespan=lifespan)
 
 
-def load_model(memory: Memory, serving: Serving) -> None:
+def load_model(memory: Memory) -> None:
     """Load the model behind the server; that it cannot be loaded is said with every answer."""
-    embedder = memory.embedder
-    if embedder is None or embedder.ready:
-        return
 
     def load() -> None:
-        try:
-            embedder.embed([PROBE_TEXT])
-        except Exception as error:  # noqa: BLE001 (whatever it is, the answers say so)
-            serving.model_problem = f"vector: {error}"
+        with suppress(Exception):  # whatever it is, the answers say so
+            memory.load_model()
 
-    embedder.warm()
+    memory.warm()
     threading.Thread(target=load, name="recollect-model", daemon=True).start()
 
 

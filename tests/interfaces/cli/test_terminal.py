@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from recollect.engine.embedding.embedder import Embedder
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.cli.render.common import size
-from recollect.interfaces.model_server.client import WarmEmbedder
+from recollect.interfaces.model_server.client import helpers
 from recollect.interfaces.python.memory import Memory
 
 # --- status ----------------------------------------------------------------------------------------
@@ -98,7 +97,7 @@ def test_the_state_of_a_helper_is_looked_up_and_none_is_started(tmp_path, monkey
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
     Memory.open(tmp_path, embedder=None).close()
     assert "(not loaded)" in status(tmp_path)
-    assert WarmEmbedder().helper() is None
+    assert helpers() == []
     shutil.rmtree(folder)
 
 
@@ -125,22 +124,22 @@ class Chosen(Exception):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "environment", "kind"),
+    ("arguments", "environment", "chosen"),
     [
-        ([], {}, WarmEmbedder),
-        (["--no-daemon"], {}, str),
-        ([], {"RECOLLECT_NO_DAEMON": "1"}, str),
-        (["--embedder", "hash"], {}, str),
-        (["--embedder", "none"], {}, type(None)),
+        ([], {}, ("minilm", "start")),
+        (["--no-daemon"], {}, ("minilm", "never")),
+        ([], {"RECOLLECT_NO_DAEMON": "1"}, ("minilm", "never")),
+        (["--embedder", "hash"], {}, ("hash", "start")),
+        (["--embedder", "none"], {}, ("none", "start")),
     ],
 )
 def test_the_model_comes_from_the_helper_unless_that_is_not_wanted(
-    tmp_path, monkeypatch, arguments, environment, kind
+    tmp_path, monkeypatch, arguments, environment, chosen
 ):
-    seen: list[str | Embedder | None] = []
+    seen: list[tuple[object, object]] = []
 
-    def open_(path: str, *, embedder: str | Embedder | None, **options: object) -> None:
-        seen.append(embedder)
+    def open_(path: str, *, embedder: object, helper: object, **options: object) -> None:
+        seen.append((embedder, helper))
         raise Chosen
 
     (tmp_path / "log").mkdir()
@@ -148,7 +147,7 @@ def test_the_model_comes_from_the_helper_unless_that_is_not_wanted(
     clean = {"RECOLLECT_NO_DAEMON": None, "RECOLLECT_EMBEDDER": None, **environment}
     result = CliRunner().invoke(main, ["recall", "auth", "--store", str(tmp_path), *arguments], env=clean)
     assert isinstance(result.exception, Chosen)
-    assert [type(embedder) for embedder in seen] == [kind]
+    assert seen == [chosen]
 
 
 # --- a terminal ------------------------------------------------------------------------------------

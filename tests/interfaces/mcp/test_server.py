@@ -60,9 +60,9 @@ def test_a_store_that_cannot_be_opened_is_reported_by_every_call(connect, tmp_pa
 def test_what_cannot_be_opened_by_any_call_is_refused_before_a_server_is_there(tmp_path):
     (tmp_path / "file").write_text("a file\n", "utf-8")
     with pytest.raises(InvalidInput, match="is a file; a store is a directory"):
-        opener(tmp_path / "file", embedder="hash", daemon=False)
+        opener(tmp_path / "file", embedder="hash")
     with pytest.raises(InvalidInput, match="there is no embedder named 'nope'"):
-        opener(tmp_path / "store", embedder="nope", daemon=False)
+        opener(tmp_path / "store", embedder="nope")
 
 
 def test_memories_recalls_and_the_timeline_can_be_read(audited):

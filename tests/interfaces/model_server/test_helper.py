@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import json
 import os
 import shutil
 import signal
@@ -19,17 +22,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from recollect.engine.embedding.embedder import PROBE_TEXT, EmbedderMismatch
 from recollect.engine.embedding.hash import HashEmbedder
 from recollect.engine.embedding.minilm import ModelMissing
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.cli import app as cli
 from recollect.interfaces.model_server import client, protocol, server
-from recollect.interfaces.model_server.client import WarmEmbedder
-from recollect.interfaces.model_server.place import NoPlace, Place, place_of
-from recollect.interfaces.model_server.starting import idle_minutes
+from recollect.interfaces.model_server.client import (
+    HelperEmbedder,
+    HelperHung,
+    HelperUse,
+    Tell,
+    helpers,
+    idle_minutes,
+    stop_helpers,
+)
+from recollect.interfaces.model_server.protocol import NoPlace, Place, place_of
 from recollect.interfaces.python.memory import Memory
 
 TEXTS = ["auth sessions live in Postgres", "", "ж 日本語 🙂", "x" * 10_000]
@@ -58,20 +66,24 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield folder
     if (folder / "recollect").is_dir() and not (folder / "recollect").is_symlink():
         (folder / "recollect").chmod(0o700)
-        WarmEmbedder("hash").stop()
-        place = place_of("hash")
-        until(lambda: not place.socket.exists())
+        assert all(one.stopped for one in stop_helpers())
     shutil.rmtree(folder)
 
 
-def pid_of(warm: WarmEmbedder) -> int:
+def hashing(
+    *, use: HelperUse = "start", minutes: float | None = None, tell: Tell | None = None
+) -> HelperEmbedder:
+    return HelperEmbedder(HashEmbedder(), "hash", use=use, minutes=minutes, tell=tell)
+
+
+def pid_of(warm: HelperEmbedder) -> int:
     helper = warm.helper()
     assert helper is not None
     return helper.pid
 
 
 def test_vectors_are_those_of_the_same_embedder_in_process_bit_for_bit(runtime):
-    warm = WarmEmbedder("hash")
+    warm = hashing()
     assert (warm.name, warm.dimensions) == (HashEmbedder.name, HashEmbedder.dimensions)
     for text in [*TEXTS, PROBE_TEXT]:
         assert warm.embed([text]).tobytes() == HashEmbedder().embed([text]).tobytes()
@@ -82,21 +94,21 @@ def test_vectors_are_those_of_the_same_embedder_in_process_bit_for_bit(runtime):
 
 def test_the_first_embedding_starts_a_helper_that_later_ones_find(runtime):
     told: list[str] = []
-    warm = WarmEmbedder("hash", starting=told.append)
+    warm = hashing(tell=told.append)
     assert (warm.ready, warm.state, warm.helper()) == (False, "not loaded", None)
     warm.embed(["a"])
-    assert told == ["loading the model; it stays loaded for 10 idle minutes"]
+    assert told == ["loading hash/1 in a helper; it stays loaded for 10 idle minutes"]
     pid = pid_of(warm)
     until(lambda: warm.ready)
     assert warm.state == f"warm helper pid {pid}, idle 0 min"
-    other = WarmEmbedder("hash", starting=told.append)
+    other = hashing(tell=told.append)
     other.embed(["b"])
     assert pid_of(other) == pid
     assert len(told) == 1
 
 
 def test_warming_starts_it_in_the_background_and_calls_it_back_after_it_left(runtime):
-    warm = WarmEmbedder("hash")
+    warm = hashing()
     warm.warm()
     until(lambda: warm.ready)
     first = pid_of(warm)
@@ -108,7 +120,7 @@ def test_warming_starts_it_in_the_background_and_calls_it_back_after_it_left(run
 
 def test_many_that_start_at_once_get_one_helper(runtime):
     def run(n: int) -> int:
-        warm = WarmEmbedder("hash")
+        warm = hashing()
         warm.embed([f"text {n}"])
         return pid_of(warm)
 
@@ -117,7 +129,11 @@ def test_many_that_start_at_once_get_one_helper(runtime):
 
 
 def test_it_belongs_to_no_terminal_and_holds_no_pipe_of_its_starter(runtime):
-    code = "from recollect.interfaces.model_server.client import WarmEmbedder as W; w = W('hash'); w.embed(['a']); print(w.helper().pid)"
+    code = (
+        "from recollect.interfaces.model_server.client import HelperEmbedder as H;"
+        "from recollect.engine.embedding.hash import HashEmbedder as E;"
+        "h = H(E(), 'hash'); h.embed(['a']); print(h.helper().pid)"
+    )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     pid = int(ran.stdout)  # the pipe was closed, or this would still wait
     assert alive(pid)
@@ -126,7 +142,7 @@ def test_it_belongs_to_no_terminal_and_holds_no_pipe_of_its_starter(runtime):
 
 
 def test_only_the_user_can_reach_it(runtime):
-    WarmEmbedder("hash").embed(["a"])
+    hashing().embed(["a"])
     place = place_of("hash")
     assert stat.S_IMODE(place.directory.stat().st_mode) == 0o700
     for path in (place.socket, place.lock, place.start):
@@ -135,7 +151,7 @@ def test_only_the_user_can_reach_it(runtime):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_and_takes_the_socket_away(runtime, number):
-    warm = WarmEmbedder("hash")
+    warm = hashing()
     warm.embed(["a"])
     pid = pid_of(warm)
     os.kill(pid, number)
@@ -144,7 +160,7 @@ def test_a_signal_ends_it_and_takes_the_socket_away(runtime, number):
 
 
 def test_a_socket_that_a_killed_helper_left_is_replaced(runtime):
-    warm = WarmEmbedder("hash")
+    warm = hashing()
     warm.embed(["a"])
     pid = pid_of(warm)
     os.kill(pid, signal.SIGKILL)
@@ -156,18 +172,18 @@ def test_a_socket_that_a_killed_helper_left_is_replaced(runtime):
 
 
 def test_it_leaves_by_itself_when_nobody_asks(runtime):
-    warm = WarmEmbedder("hash", minutes=0.2 / 60)
+    warm = hashing(minutes=0.2 / 60)
     warm.embed(["a"])
     until(lambda: warm.helper() is None)
     until(lambda: not place_of("hash").socket.exists())
 
 
-def test_a_helper_of_another_version_is_replaced(runtime):
-    older = WarmEmbedder("hash")
+def test_a_helper_of_another_version_is_replaced(runtime, monkeypatch):
+    older = hashing()
     older.embed(["a"])
     first = pid_of(older)
-    newer = WarmEmbedder("hash")
-    newer._version = "of tomorrow"
+    newer = hashing()
+    monkeypatch.setattr(client, "version", lambda: "of tomorrow")
     newer.embed(["a"])
     until(lambda: not alive(first))
     assert pid_of(newer) != first
@@ -182,10 +198,10 @@ def test_a_directory_that_others_may_enter_is_refused_and_the_model_loaded_here(
     (runtime / "recollect").chmod(0o755)
     with pytest.raises(NoPlace, match="others may enter"):
         place_of("hash")
-    warm = WarmEmbedder("hash", tell=told.append)
+    warm = hashing(tell=told.append)
     assert warm.embed(["a"]).tobytes() == HashEmbedder().embed(["a"]).tobytes()
     assert len(told) == 1
-    assert told[0].startswith("no warm model helper: others may enter")
+    assert told[0].startswith("others may enter")
     assert told[0].endswith("the model is loaded in this process instead")
     assert (warm.state, warm.ready) == ("loaded in this process", True)
     assert list((runtime / "recollect").iterdir()) == []
@@ -200,11 +216,12 @@ def test_a_link_in_the_place_of_the_directory_is_refused(runtime, tmp_path):
 def test_a_helper_that_cannot_start_is_told_once(runtime, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/bin/false")
     told: list[str] = []
-    warm = WarmEmbedder("hash", tell=told.append)
+    warm = hashing(tell=told.append)
     for _ in range(2):
         assert warm.embed(["a"]).tobytes() == HashEmbedder().embed(["a"]).tobytes()
     assert told == [
-        "no warm model helper: its process ended with status 1; the model is loaded in this process instead"
+        "loading hash/1 in a helper; it stays loaded for 10 idle minutes",
+        "no model helper could be started: it ended with status 1; the model is loaded in this process instead",
     ]
 
 
@@ -227,7 +244,7 @@ def test_a_store_of_another_embedder_under_the_same_name_is_refused(runtime, tmp
     backwards.name = HashEmbedder.name  # type: ignore[attr-defined]
     with Memory.open(tmp_path, embedder=backwards) as memory:
         memory.remember("auth sessions")
-    with Memory.open(tmp_path, embedder=WarmEmbedder("hash")) as memory, pytest.raises(EmbedderMismatch):
+    with Memory.open(tmp_path, embedder=hashing()) as memory, pytest.raises(EmbedderMismatch):
         memory.recall("auth sessions")
 
 
@@ -250,99 +267,56 @@ class Counting(HashEmbedder):
 
 @pytest.fixture
 def serve(runtime) -> Iterator[Callable[[Counting], threading.Thread]]:
-    running: list[tuple[server.Server, threading.Thread, socket.socket, int]] = []
+    running: list[tuple[Callable[[], object], threading.Thread]] = []
 
     def serve_(embedder: Counting) -> threading.Thread:
         held = server.listen(place_of("hash"))
         assert held is not None
         lock, listener = held
-        version = WarmEmbedder("hash")._version
-        one = server.Server(listener, embedder, version=version, idle_s=60.0)
-        thread = threading.Thread(target=one.serve)
+        server.note_state(lock, "ready")
+        begun = threading.Event()
+
+        async def run() -> None:
+            one = server.Server(embedder, model="hash", idle_s=60.0)
+            loop = asyncio.get_running_loop()
+            running.append((lambda: loop.is_closed() or loop.call_soon_threadsafe(one.stop), thread))
+            begun.set()
+            await one.serve(listener)
+            os.close(lock)
+            place_of("hash").socket.unlink()
+
+        thread = threading.Thread(target=lambda: asyncio.run(run()))
         thread.start()
-        running.append((one, thread, listener, lock))
+        assert begun.wait(120)
         return thread
 
     yield serve_
-    for one, thread, listener, lock in running:
-        one.stop()
+    for stop, thread in running:
+        stop()
         thread.join()
-        one.close()
-        listener.close()
-        os.close(lock)
-        place_of("hash").socket.unlink()
 
 
 def test_checking_the_embedder_of_a_store_costs_no_embedding(serve):
     counting = Counting()
     serve(counting)
-    warm = WarmEmbedder("hash")
+    warm = hashing()
     until(lambda: warm.ready)
     assert counting.asked == [[PROBE_TEXT]]
     assert warm.embed([PROBE_TEXT]).tobytes() == HashEmbedder().embed([PROBE_TEXT]).tobytes()
     assert counting.asked == [[PROBE_TEXT]]
 
 
-@pytest.fixture
-def left_open(monkeypatch) -> Callable[[], int]:
-    """How many of the connections that clients opened from now on are not closed; at least one was opened."""
-    opened: list[client._Conversation] = []
-    begin = client._Conversation.__init__
+def test_a_model_that_does_not_load_is_an_error_with_its_reason_and_the_helper_ends(serve, monkeypatch):
+    heard = threading.Event()
 
-    def noted(talk: client._Conversation, place: Place) -> None:
-        opened.append(talk)
-        begin(talk, place)
+    async def sleep(_: float) -> None:
+        await asyncio.to_thread(heard.wait, 120)
 
-    def count() -> int:
-        assert len(opened) > 0
-        return sum(talk._connection.fileno() >= 0 for talk in opened)
-
-    monkeypatch.setattr(client._Conversation, "__init__", noted)
-    return count
-
-
-@pytest.mark.parametrize("wanted", [None, "another text", "auth", PROBE_TEXT])
-@pytest.mark.parametrize("text", ["auth", "half a character: \udcff", "longer than a frame " * 500])
-def test_a_text_that_was_begun_leaves_no_connection_whatever_becomes_of_it(
-    serve, left_open, monkeypatch, text, wanted
-):
-    serve(Counting())
-    warm = WarmEmbedder("hash")
-    until(lambda: warm.ready)
-    monkeypatch.setattr(protocol, "FRAME_BYTES_MAX", 8_000)
-    with warm.begin(text):
-        if wanted is not None:
-            assert warm.embed([wanted]).tobytes() == HashEmbedder().embed([wanted]).tobytes()
-    assert left_open() == 0
-
-
-@pytest.mark.parametrize("line", [["recall", "auth"], ["recall", "auth", "--formula", "nope"]])
-@pytest.mark.parametrize("kept_by", ["hash", "none"])
-def test_a_command_leaves_no_connection_even_if_it_wants_no_vector_in_the_end(
-    serve, left_open, monkeypatch, tmp_path, line, kept_by
-):
-    serve(Counting())
-    warm = WarmEmbedder("hash")
-    until(lambda: warm.ready)
-    monkeypatch.setattr(cli, "embedder_named", lambda _: warm)
-    with Memory.open(tmp_path, embedder=kept_by) as memory:
-        memory.remember("auth sessions")
-    CliRunner().invoke(cli.main, [*line, "--store", str(tmp_path)])
-    assert left_open() == 0
-
-
-def test_a_model_that_does_not_load_is_an_error_with_its_reason_and_the_helper_goes(serve, monkeypatch):
-    waiting: list[threading.Timer] = []
-
-    def start(timer: threading.Timer) -> None:
-        waiting.append(timer)
-
-    monkeypatch.setattr(threading.Timer, "start", start)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
     thread = serve(Counting(ModelMissing("the weights are gone")))
     with pytest.raises(ModelMissing, match="the weights are gone"):
-        WarmEmbedder("hash").embed(["a"])
-    until(lambda: len(waiting) == 1)
-    waiting[0].function()  # its time is up
+        hashing().embed(["a"])
+    heard.set()  # its time is up
     thread.join(120)
     assert not thread.is_alive()
 
@@ -370,7 +344,7 @@ def hung_up(connection: socket.socket) -> bool:
     "sent",
     [
         b"GET / HTTP/1.1\r\n\r\n",
-        struct.pack(">I", protocol.FRAME_BYTES_MAX + 1),
+        struct.pack(">I", protocol.MESSAGE_BYTES_MAX + 1),
         struct.pack(">I", 3) + b"\xc1\xc1\xc1",
         struct.pack(">I", 0),
     ],
@@ -380,15 +354,16 @@ def test_what_is_no_request_ends_that_conversation_and_no_other(serve, sent):
     with connect() as connection:
         connection.sendall(sent)
         assert hung_up(connection)
-    assert WarmEmbedder("hash").embed(["a"]).tobytes() == HashEmbedder().embed(["a"]).tobytes()
+    assert hashing().embed(["a"]).tobytes() == HashEmbedder().embed(["a"]).tobytes()
 
 
 @pytest.mark.parametrize("count", [0, protocol.TEXTS_MAX + 1])
 def test_too_few_and_too_many_texts_are_refused(serve, count):
     serve(Counting())
     with connect() as connection:
-        protocol.send(connection, protocol.Embed(texts=["a"] * count))
-        reply = protocol.receive_reply(connection)
+        connection.sendall(protocol.packed(protocol.Embed(texts=["a"] * count)))
+        with connection.makefile("rb") as stream:
+            reply = protocol.receive(stream)
     assert isinstance(reply, protocol.Failed)
     assert f"{count} texts in one request" in reply.problem
 
@@ -404,7 +379,7 @@ def test_a_process_of_another_user_gets_no_answer(serve, monkeypatch):
             connection.settimeout(120)
             assert not protocol.same_user(connection)
             assert hung_up(connection)
-    assert WarmEmbedder("hash").helper() is not None
+    assert hashing().helper() is not None
 
 
 def test_a_place_is_per_model_and_python(runtime, monkeypatch):
@@ -413,3 +388,135 @@ def test_a_place_is_per_model_and_python(runtime, monkeypatch):
     assert place_of("minilm").socket != here.socket
     monkeypatch.setattr(sys, "executable", "/another/python")
     assert place_of("hash").socket != here.socket
+
+
+# --- a helper that hangs ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stopped(runtime) -> Iterator[int]:
+    """The pid of a ready helper that was stopped in its tracks."""
+    warm = hashing()
+    warm.embed(["a"])
+    until(lambda: warm.ready)
+    pid = pid_of(warm)
+    os.kill(pid, signal.SIGSTOP)
+    yield pid
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_a_helper_that_hangs_is_named_with_what_to_do_and_then_avoided_without_waiting(stopped, monkeypatch):
+    warm = hashing()
+    with pytest.raises(
+        HelperHung, match=rf"pid {stopped}\) does not answer.*recollect helper stop.*kill -9 {stopped}"
+    ):
+        warm.embed(["a"])
+    assert place_of("hash").hung.read_text() == str(stopped)
+    monkeypatch.setattr(client, "PING_S", 3_600.0)  # nobody waits for it again
+    assert (warm.ready, warm.helper()) == (False, None)
+    assert warm.failure is not None
+    assert str(stopped) in warm.state
+    with pytest.raises(HelperHung):
+        hashing().embed(["a"])
+
+
+def test_a_program_that_would_start_none_passes_over_a_helper_that_hangs_and_says_so(stopped):
+    told: list[str] = []
+    warm = hashing(use="running", tell=told.append)
+    assert warm.embed(["a"]).tobytes() == HashEmbedder().embed(["a"]).tobytes()
+    assert len(told) == 1
+    assert f"pid {stopped}" in told[0]
+    assert warm.state == "loaded in this process"
+
+
+def test_a_helper_that_answers_again_is_used_again(stopped, monkeypatch):
+    with pytest.raises(HelperHung):
+        hashing().embed(["a"])
+    os.kill(stopped, signal.SIGCONT)
+    monkeypatch.setattr(client, "AVOIDED_S", 0.0)  # the time is over
+    monkeypatch.setattr(client, "PING_S", 120.0)
+    warm = hashing()
+    warm.embed(["a"])
+    assert pid_of(warm) == stopped
+    assert not place_of("hash").hung.exists()
+
+
+def test_a_helper_that_hangs_is_shown_and_stopped_and_another_takes_its_place(stopped):
+    assert [(one.pid, one.state) for one in helpers()] == [(stopped, "not answering")]
+    assert [(one.pid, one.stopped) for one in stop_helpers()] == [(stopped, True)]
+    assert helpers() == []
+    warm = hashing()
+    warm.embed(["a"])
+    assert pid_of(warm) != stopped
+
+
+def test_a_helper_that_loads_is_waited_for(serve, monkeypatch):
+    monkeypatch.setattr(client, "PING_S", 0.01)
+    answering = threading.Event()
+    talk = server.Server._talk
+
+    async def late(one: server.Server, *streams: object) -> None:
+        await asyncio.to_thread(answering.wait, 120)
+        await talk(one, *streams)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(server.Server, "_talk", late)
+    asked: list[Place] = []
+
+    def is_loading(place: Place) -> bool:
+        asked.append(place)
+        if len(asked) == 3:
+            answering.set()
+            monkeypatch.setattr(client, "PING_S", 120.0)
+        return True
+
+    monkeypatch.setattr(client, "_is_loading", is_loading)
+    serve(Counting())
+    assert hashing().embed(["a"]).tobytes() == HashEmbedder().embed(["a"]).tobytes()
+    assert len(asked) >= 3
+
+
+def test_a_stopped_process_is_not_said_to_load(runtime):
+    held = server.listen(place_of("hash"))
+    assert held is not None
+    lock, listener = held
+    with listener, subprocess.Popen(["sleep", "600"]) as process:
+        os.pwrite(lock, f"{process.pid} loading".encode(), 0)
+        assert client._is_loading(place_of("hash"))
+        os.kill(process.pid, signal.SIGSTOP)
+        until(lambda: not client._is_loading(place_of("hash")))
+        process.kill()
+    os.close(lock)
+
+
+def test_python_uses_a_helper_that_runs_and_starts_none(runtime, tmp_path):
+    alone = hashing(use="running")
+    alone.embed(["a"])
+    assert (helpers(), alone.state) == ([], "loaded in this process")
+    hashing().embed(["a"])
+    sharing = hashing(use="running")
+    sharing.embed(["a"])
+    assert sharing.state.startswith("warm helper pid")
+
+
+def test_the_commands_show_and_stop_helpers(runtime):
+    def run(*line: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "recollect", "helper", *line],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+
+    assert run("status").stdout == "no model helper is running\n"
+    warm = hashing()
+    warm.embed(["a"])
+    until(lambda: warm.ready)
+    pid = pid_of(warm)
+    (found,) = json.loads(run("status", "--json").stdout)
+    assert (found["pid"], found["model"], found["state"], found["stopped"]) == (pid, "hash", "ready", False)
+    assert found["memory_bytes"] > 10**6
+    assert run("stop").stdout.startswith(f"pid {pid}  hash  stopped")
+    until(lambda: not alive(pid))
+    assert run("stop").returncode == 0

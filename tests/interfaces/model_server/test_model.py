@@ -8,16 +8,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from recollect.engine.embedding.minilm import MiniLm
-from recollect.interfaces.model_server.client import WarmEmbedder
-from recollect.interfaces.model_server.place import place_of
-from recollect.interfaces.model_server.relay import MODEL
+from recollect.interfaces.model_server.client import HelperEmbedder, choose_embedder, stop_helpers
+from recollect.interfaces.python.memory import Memory
 
 
 @pytest.fixture
@@ -25,29 +23,29 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="rw", dir="/tmp"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
     yield folder
-    WarmEmbedder().stop()
-    deadline = time.monotonic() + 120
-    while place_of(MODEL).socket.exists():  # the last of its files that the helper removes
-        assert time.monotonic() < deadline, "the helper did not go"
-        time.sleep(0.01)
+    assert all(one.stopped for one in stop_helpers())
     shutil.rmtree(folder)
 
 
-def recollect(*arguments: str, store: Path) -> dict[str, object]:
+def recollect(*arguments: str, store: Path, says: str = "") -> dict[str, object]:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("RECOLLECT_")}
     ran = subprocess.run(
         [sys.executable, "-m", "recollect", *arguments, "--json", "--store", str(store)],
         capture_output=True, text=True, check=True, env=environment, timeout=300,
     )  # fmt: skip
-    assert ran.stderr == ""
+    assert ran.stderr == says
     found: dict[str, object] = json.loads(ran.stdout)
     return found
 
 
 @pytest.mark.model
 def test_the_shell_keeps_the_model_warm_and_its_vectors_are_those_of_the_model(runtime, tmp_path):
-    store, warm = tmp_path / "store", WarmEmbedder()
-    remembered = recollect("remember", "Auth sessions live in Postgres, not Redis", store=store)
+    store, warm = tmp_path / "store", choose_embedder("minilm", helper="running")
+    assert isinstance(warm, HelperEmbedder)
+    remembered = recollect(
+        "remember", "Auth sessions live in Postgres, not Redis", store=store,
+        says="recollect: loading minilm/all-MiniLM-L6-v2 in a helper; it stays loaded for 10 idle minutes\n",
+    )  # fmt: skip
     helper = warm.helper()
     assert helper is not None
     answer = recollect("recall", "where are login sessions kept?", store=store)
@@ -57,6 +55,9 @@ def test_the_shell_keeps_the_model_warm_and_its_vectors_are_those_of_the_model(r
     assert again is not None
     assert again.pid == helper.pid
     assert f"warm helper pid {helper.pid}" in recollect("status", store=store)["embedder"]["state"]
+    with Memory.open(store) as memory:
+        assert memory.recall("where are login sessions kept?").degraded == ()
+        assert f"warm helper pid {helper.pid}" in memory.status().embedder.state
     model = MiniLm()
     for text in ("where are login sessions kept?", "", "ж 日本語 🙂", "long " * 2_000):
         assert warm.embed([text]).tobytes() == model.embed([text]).tobytes()

@@ -1,0 +1,82 @@
+"""Commands beside a model helper that was stopped in its tracks: they answer or fail at once, and say what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recollect.interfaces.python.memory import Memory
+
+HELPER = """
+import signal
+from recollect.interfaces.model_server import protocol, server
+lock, listener = server.listen(protocol.place_of("minilm"))
+server.note_state(lock, "ready")
+print("ready", flush=True)
+signal.pause()
+"""
+GENEROUS_S = 60.0  # the commands wait for two seconds; the rest is for a loaded machine
+
+
+@pytest.fixture
+def hung(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """The pid of a stopped process that holds the place of MiniLM's helper."""
+    folder = Path(tempfile.mkdtemp(prefix="rw", dir="/tmp"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    with subprocess.Popen([sys.executable, "-c", HELPER], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGSTOP)
+        yield process.pid
+        process.kill()
+    shutil.rmtree(folder)
+
+
+def recollect(*line: str, store: Path) -> subprocess.CompletedProcess[str]:
+    begun = time.monotonic()
+    ran = subprocess.run(
+        [sys.executable, "-m", "recollect", *line, "--store", str(store)],
+        capture_output=True, text=True, check=False, env=dict(os.environ), timeout=600,
+    )  # fmt: skip
+    assert time.monotonic() - begun < GENEROUS_S
+    return ran
+
+
+def test_recall_answers_by_words_remember_fails_and_status_tells_all_with_what_to_do(hung, tmp_path):
+    store, remedy = tmp_path / "store", f"pid {hung}) does not answer; end it with `recollect helper stop`"
+    with Memory.open(store, embedder=None) as memory:
+        kept = memory.remember("Auth sessions live in Postgres")
+    answer = recollect("recall", "auth sessions", "--json", store=store)
+    found = json.loads(answer.stdout)
+    assert [hit["id"] for hit in found["hits"]] == [kept]
+    assert remedy in found["degraded"][0]
+    assert found["degraded"][0].endswith("ranked by words only")
+    refused = recollect("remember", "Redis is a cache", store=store)
+    assert refused.returncode == 2
+    assert remedy in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+    status = json.loads(recollect("status", "--json", store=store).stdout)
+    assert status["memories"] == 1
+    assert remedy in status["embedder"]["state"]
+    assert any(remedy in problem for problem in status["degraded"])
+
+
+def test_the_helper_is_stopped_by_the_command_that_was_named(hung, tmp_path):
+    ran = subprocess.run(
+        [sys.executable, "-m", "recollect", "helper", "stop"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert ran.stdout == f"pid {hung}  minilm  stopped\n"
