@@ -11,8 +11,11 @@ from recollect.interfaces.model_server.client import FoundHelper, helpers, stop_
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
-@main.group()
-def helper() -> None:
+@main.group(invoke_without_command=True)
+@_JSON
+@click.pass_context
+@clear_errors
+def helper(context: click.Context, as_json: bool) -> None:
     """The model helpers: `status` shows them, `stop` ends them.
 
     A helper keeps a model loaded for all programs of this user, and ends after ten idle minutes
@@ -23,6 +26,8 @@ def helper() -> None:
       recollect helper status
       recollect helper stop
     """
+    if context.invoked_subcommand is None:
+        _show(helpers(), as_json)
 
 
 @helper.command()
