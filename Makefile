@@ -47,7 +47,7 @@ test: install ## types, lint, layers and all tests
 fuzz: install ## the tests of laws, with examples that no run has seen
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q -n 2 -m hypothesis
 
-torture: install ## 10,000 simulated runs of several processes, and a fault at every file operation of every command
+torture: install ## 10,000 simulated runs of several processes, a fault at every file operation of every command, and a cluster killed while 100,000 events are appended
 	$(BIN)/python -m tests.torture $(if $(SEEDS),--seeds $(SEEDS))
 
 lint: install ## ruff, and the layers

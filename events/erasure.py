@@ -41,7 +41,7 @@ def plan(segments: Segments, seqs: Iterable[int]) -> list[Overwrite]:
     overwrites = []
     for seq in sorted(set(seqs)):
         segment = segments.of(seq)
-        segment.record(seq)
+        segment.whole(seq)
         frame = segment.frame(seq)
         header = parse_header(frame, 0, segment.file.seed)
         if is_erased(body_of(frame, 0, header), header.digest):

@@ -17,7 +17,10 @@ Clock = Callable[[], int]
 
 
 class LogStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What `status` says about a log; `troubles` are what the disk refused last, until it does it again."""
+    """What `status` says about a log; `troubles` are what the disk refused last, until it does it again.
+
+    Of a log on several machines, `replication` says how many copies there are, `behind` how many events are not here yet.
+    """
 
     kind: str
     path: str
@@ -30,6 +33,8 @@ class LogStatus(msgspec.Struct, frozen=True, kw_only=True):
     damage: str | None = None
     recovered: tuple[str, ...] = ()
     troubles: tuple[str, ...] = ()
+    replication: str = ""
+    behind: int = 0
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from pathlib import Path
 from recollect.events.disk import Disk
 from recollect.events.envelope import Recorded
 from recollect.events.errors import LogDamaged
+from recollect.events.frame import HEADER_BYTES as FRAME_HEADER_BYTES
 from recollect.events.frame import (
     BadFrame,
     Batch,
@@ -292,13 +293,34 @@ class Segment:
         return self.file.disk.read(self.file.descriptor, end - begin, begin)
 
     def whole(self, seq: int) -> Frame:
-        """The frame of an event without its checksums, which were right."""
+        """The frame of an event without its checksums, which were right; one that is being erased has no body any more."""
+        erasing = seq in self._erasing()
         frame = self.frame(seq)
         try:
+            if erasing:
+                header = parse_header(frame, 0, self.file.seed)
+                return Frame(header, frame[FRAME_HEADER_BYTES : header.body_offset], bytes(header.body_bytes))
             check_frame(frame, 0, len(frame), self.file.seed)
             return Frame.parse(frame, self.file.seed)
         except BadFrame as bad:
             raise self.damaged(self.extent(seq)[0], seq, str(bad)) from bad
+
+    def wholes(self, after: int, upto: int) -> Iterator[Frame]:
+        """The frames of the events with after < seq <= upto, read in large pieces."""
+        seed, seq = self.file.seed, after + 1
+        while seq <= upto:
+            begin, ends = self._piece(seq, upto)
+            data = self.file.disk.read(self.file.descriptor, ends[-1] - begin, begin)
+            start = 0
+            for end in ends:
+                frame = data[start : end - begin]
+                try:
+                    check_frame(frame, 0, len(frame), seed)
+                    yield Frame.parse(frame, seed)
+                except BadFrame:
+                    yield self.whole(seq)
+                start = end - begin
+                seq += 1
 
     def header_of(self, seq: int) -> Header:
         """The header of an event, checked."""

@@ -40,7 +40,7 @@ from recollect.events.errors import (
     LogReplaced,
     RecollectError,
 )
-from recollect.events.frame import Frame
+from recollect.events.frame import Frame, decode_meta
 from recollect.events.head import HEAD, HeadFile, Position
 from recollect.events.log import Clock, Durability, Finding, LogStatus
 from recollect.events.process_forks import renewed_in_children
@@ -70,7 +70,7 @@ class SegmentLog:
     """`Log` on segment files; see `open`."""
 
     def __init__(
-        self, path: Path, *, disk: Disk, clock: Clock, ahead_max: int, segment_bytes: int, group_ms: float, lock_timeout_s: float, read_only: bool
+        self, path: Path, *, disk: Disk, clock: Clock, ahead_max: int, segment_bytes: int, group_ms: float, lock_timeout_s: float, read_only: bool, mirror: bool
     ) -> None:  # fmt: skip
         self._path = path
         self._disk = disk
@@ -91,6 +91,7 @@ class SegmentLog:
             clock=clock,
             ahead_max=ahead_max,
             segment_bytes=segment_bytes,
+            mirror=mirror,
         )
         self.renew_locks()
         renewed_in_children(self)
@@ -117,10 +118,12 @@ class SegmentLog:
         group_ms: float = 5.0,
         lock_timeout_s: float = 10.0,
         read_only: bool = False,
+        mirror: bool = False,
     ) -> SegmentLog:
         """The log in this directory, made if it is missing; recovered if the last writer was interrupted.
 
-        Appends are refused while recorded time is more than `ahead_max` µs ahead of `clock`.
+        Appends are refused while recorded time is more than `ahead_max` µs ahead of `clock`. A `mirror` holds what
+        another log holds, so it notes no recoveries of its own.
         """
         log = cls(
             path,
@@ -131,6 +134,7 @@ class SegmentLog:
             group_ms=group_ms,
             lock_timeout_s=lock_timeout_s,
             read_only=read_only,
+            mirror=mirror,
         )
         try:
             log._start_reading() if read_only else log._start_writing()
@@ -376,8 +380,7 @@ class SegmentLog:
     def frames(self, after: int, upto: int) -> Iterator[Frame]:
         """The frames of the events with after < seq <= upto, for `transfer`."""
         with self._reading() as segments:
-            for seq in range(after + 1, upto + 1):
-                yield segments.of(seq).whole(seq)
+            yield from segments.frames(after, upto)
 
     def get(self, seq: int) -> Recorded:
         check_seq(seq, low=1, head=self.head)
@@ -392,9 +395,14 @@ class SegmentLog:
                 if segment.last_seq <= after or all(name != type_ for name, _ in segment.types()):
                     continue
                 upto = min(segment.last_seq, self.head)
-                events = segment.records(max(after, segment.first_seq - 1), upto)
-                found.extend(recorded.seq for recorded in events if recorded.type == type_)
+                frames = segment.wholes(max(after, segment.first_seq - 1), upto)
+                found.extend(frame.header.seq for frame in frames if decode_meta(frame.meta)[0] == type_)
         return found
+
+    def find(self, ids: Sequence[bytes]) -> dict[bytes, int]:
+        """The seqs of those event ids that the log holds."""
+        with self._reading() as segments:
+            return segments.find(ids)
 
     def time_of(self, seq: int) -> int:
         check_seq(seq, low=0, head=self.head)
@@ -422,10 +430,10 @@ class SegmentLog:
         with self._reading() as segments:
             return segments.chain_at(seq)
 
-    def verify_chain(self) -> list[Finding]:
-        """Everything that is not as it was written; see `verification`."""
+    def verify_chain(self, *, bodies: bool = True) -> list[Finding]:
+        """Everything that is not as it was written; see `verification`. Encrypted bodies have digests of their own."""
         with self._reading() as segments:
-            findings = verify_segments(segments)
+            findings = verify_segments(segments, bodies=bodies)
         damage = self._writer.damage
         if damage is not None and not any(finding.seq == damage.seq for finding in findings):
             findings.append(

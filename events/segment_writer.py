@@ -57,7 +57,7 @@ _ACTOR = "recollect"
 
 class SegmentWriter:
     def __init__(
-        self, disk: Disk, path: Path, segments: Segments, head: HeadFile, intent: Intent, *, clock: Clock, ahead_max: int, segment_bytes: int
+        self, disk: Disk, path: Path, segments: Segments, head: HeadFile, intent: Intent, *, clock: Clock, ahead_max: int, segment_bytes: int, mirror: bool
     ) -> None:  # fmt: skip
         self._disk = disk
         self._path = path
@@ -67,6 +67,7 @@ class SegmentWriter:
         self._clock = clock
         self._ahead_max = ahead_max
         self._segment_bytes = segment_bytes
+        self._mirror = mirror
         self._marked = 0
         self._marked_s = time.monotonic()
         self.visible = 0
@@ -151,7 +152,7 @@ class SegmentWriter:
             return
         recovered = set_aside(self._disk, self._path, self._segments, stop) if stop is not None else None
         self._show_taken_over()
-        if recovered is not None:
+        if recovered is not None and not self._mirror:
             self._append_recovered(recovered)
 
     def _show_taken_over(self) -> None:

@@ -18,7 +18,7 @@ from recollect.events.clock import CLOCK_CORRECTED, Correction, stretch
 from recollect.events.disk import Disk, read_whole
 from recollect.events.envelope import Recorded
 from recollect.events.errors import InvalidInput, LogDamaged
-from recollect.events.frame import GENESIS
+from recollect.events.frame import GENESIS, Frame
 from recollect.events.scan import Found
 from recollect.events.segment import Erasing, Segment
 from recollect.events.segment_format import HEADER_BYTES, SegmentHeader, SegmentName
@@ -204,6 +204,13 @@ class Segments:
             segment = self.of(after + 1)
             stop = min(upto, segment.last_seq)
             yield from segment.records(after, stop)
+            after = stop
+
+    def frames(self, after: int, upto: int) -> Iterator[Frame]:
+        while after < upto:
+            segment = self.of(after + 1)
+            stop = min(upto, segment.last_seq)
+            yield from segment.wholes(after, stop)
             after = stop
 
     def time_of(self, seq: int) -> int:

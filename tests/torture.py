@@ -1,4 +1,5 @@
-"""python -m tests.torture: ten thousand simulated runs, then a fault at every file operation of every command.
+"""python -m tests.torture: ten thousand simulated runs, a fault at every file operation of every command, and a
+cluster of three real nats-servers that are killed and paused while 100,000 events are appended.
 
 Ends with a table for docs/reliability.md; the figures are in bench/results/torture.json.
 """
@@ -21,24 +22,29 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=10_000)
     parser.add_argument("--stride", type=int, default=1, help="fail only every so many file operations")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--cluster-events", type=int, default=100_000)
     given = parser.parse_args()
     processes = ["--processes", str(given.processes)]
     simulated, simulation = _run("simulation", ["--seeds", str(given.seeds), *processes])
     injected, faults = _run("faults", ["--stride", str(given.stride), *processes])
-    (RESULTS / "torture.json").write_text(json.dumps({"simulation": simulation, "faults": faults}, indent=1))
-    print(table(simulation, faults))
-    return simulated or injected
+    crashed, cluster = _run("events.packs.cluster_crashes", ["--events", str(given.cluster_events)])
+    figures = {"simulation": simulation, "faults": faults, "cluster": cluster}
+    (RESULTS / "torture.json").write_text(json.dumps(figures, indent=1))
+    print(table(simulation, faults, cluster))
+    return simulated or injected or crashed
 
 
 def _run(name: str, options: list[str]) -> tuple[int, dict[str, int]]:
-    target = RESULTS / f"{name}.json"
+    target = RESULTS / f"{name.rpartition('.')[2]}.json"
     target.unlink(missing_ok=True)
-    command = [sys.executable, "-m", f"tests.{name}", *options, "--json", str(target)]
+    program = ROOT / "tests" / Path(*name.split("."))
+    which = [str(program.with_suffix(".py"))] if "." in name else ["-m", f"tests.{name}"]
+    command = [sys.executable, *which, *options, "--json", str(target)]
     done = subprocess.run(command, check=False, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": "0"})
     return done.returncode, json.loads(target.read_text("utf-8"))
 
 
-def table(simulation: dict[str, int], faults: dict[str, int]) -> str:
+def table(simulation: dict[str, int], faults: dict[str, int], cluster: dict[str, int]) -> str:
     rows = [
         ("simulated runs (seeds)", simulation["seeds"]),
         ("operations", simulation["operations"]),
@@ -54,7 +60,13 @@ def table(simulation: dict[str, int], faults: dict[str, int]) -> str:
         ("seeds that found something", simulation["failed"]),
         ("faults under real commands", faults["faults"]),
         ("of them with a problem", faults["problems"]),
-        ("minutes", round((simulation["seconds"] + faults["seconds"]) / 60)),
+        ("events on three nats-servers (2.15.1, R3, synced always)", cluster["events"]),
+        ("leaders killed", cluster["kill_leader"]),
+        ("leaders paused", cluster["pause_leader"]),
+        ("all three killed", cluster["kill_all"]),
+        ("lost, doubled or torn", cluster["lost"] + cluster["doubled"] + cluster["torn"]),
+        ("replicas with another chain", cluster["replicas with another chain"]),
+        ("minutes", round((simulation["seconds"] + faults["seconds"] + cluster["seconds"]) / 60)),
     ]  # fmt: skip
     return "\n".join(
         ["", "| torture | |", "|---|---:|", *(f"| {name} | {count:,} |" for name, count in rows)]

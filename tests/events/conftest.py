@@ -1,8 +1,8 @@
-"""Makes the shared pieces of these tests importable by name: `log_contract` and `log_samples`."""
+"""Makes the shared pieces of these tests importable by name: `log_contract`, `log_samples`, `nats_servers`."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "packs")]

@@ -1,0 +1,1 @@
+"""One log for many machines: packs of events on an engine that others have proved."""

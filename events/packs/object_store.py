@@ -1,0 +1,237 @@
+"""Packs in an object store with create-only puts: S3 and what speaks its API, GCS, Azure, and a plain directory.
+
+    log/<position, 20 digits>     a pack; created once, never replaced
+    box/<name>/<version>          a box: the next version is created, then the older ones are deleted
+    blob/<SHA-256>                a blob
+
+A position is taken by creating its object, which the store allows once (`If-None-Match: *`). Credentials, regions and
+endpoints come from the environment, as with every tool for that store (`AWS_…`, `GOOGLE_…`, `AZURE_…`).
+
+In a plain directory every object is synced before it counts: obstore itself does not.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import unquote, urlsplit
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError, PreconditionError
+from obstore.store import ObjectStore, from_url
+
+from recollect.events.packs.store import Box, BoxMoved, StoreStatus, StoreUnreachable, Unsettled
+from recollect.events.private_files import make_private, sync_directory
+
+Result = TypeVar("Result")
+_AT_ONCE = 16
+_PAUSE_S_MIN = 0.02
+_PAUSE_S_MAX = 1.0
+_TIMEOUT = "20s"
+
+
+class ObjectPackStore:
+    """The log at a URL such as `s3://bucket/prefix` or `file:///directory`."""
+
+    pack_bytes_max = 64 * 1024 * 1024
+
+    def __init__(self, url: str) -> None:
+        self.where = url
+        self._folder = Path(unquote(urlsplit(url).path)) if url.startswith("file:") else None
+        self.fresh_s = 0.0 if self._folder else 1.0
+        self.copies: tuple[str, ...] = (
+            ("backups and snapshots of the directory, for as long as they are kept",)
+            if self._folder
+            else (
+                "older versions of deleted objects, if the bucket keeps versions",
+                "replicas and backups of the bucket",
+            )
+        )
+        if self._folder:
+            make_private(self._folder)
+        try:
+            self._store: ObjectStore = _opened(url)
+        except (BaseError, ValueError) as error:
+            raise StoreUnreachable(f"{url} cannot be opened: {error}") from error
+        self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="recollect-packs")
+
+    # --- packs -----------------------------------------------------------------------------------
+
+    def put_if(self, position: int, pack: bytes) -> None:
+        try:
+            self._create(_pack(position), pack)
+        except (AlreadyExistsError, PreconditionError):
+            raise Unsettled(f"position {position} is taken") from None
+        except (BaseError, OSError) as error:
+            raise Unsettled(f"no acknowledgement: {error}") from error
+
+    def get(self, position: int) -> bytes | None:
+        return self._read(_pack(position))
+
+    def get_many(self, first: int, count: int) -> list[bytes | None]:
+        return list(self._pool.map(self.get, range(first, first + count)))
+
+    def others(self, position: int) -> Iterator[bytes]:
+        """The same object once more: which copy answers is the store's affair."""
+        found = self.get(position)
+        if found is not None:
+            yield found
+
+    def last(self, known: int) -> int:
+        """Positions have no gaps, so the end is found by asking for one ever further away, and then between."""
+        low, step = known, 1
+        if known and not self._exists(_pack(known)):
+            low, high = 0, known
+        else:
+            while self._exists(_pack(low + step)):
+                low, step = low + step, 2 * step
+            high = low + step
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._exists(_pack(middle)) else (low, middle)
+        return low
+
+    def wait(self, position: int, timeout_s: float) -> bool:
+        deadline, pause = time.monotonic() + timeout_s, _PAUSE_S_MIN
+        while not self._exists(_pack(position)):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(pause, left))
+            pause = min(2 * pause, _PAUSE_S_MAX)
+        return True
+
+    # --- boxes -----------------------------------------------------------------------------------
+
+    def get_box(self, name: str) -> Box:
+        while versions := self._versions(name):
+            content = self._read(_box(name, max(versions)))
+            if content is not None:
+                return Box(max(versions), content)
+        return Box(0, b"")
+
+    def get_boxes(self, names: Sequence[str]) -> list[Box]:
+        """The first version, which nearly every box has for ever, asked for without looking for others."""
+
+        def first(name: str) -> Box:
+            content = self._read(_box(name, 1))
+            return self.get_box(name) if content is None else Box(1, content)
+
+        return list(self._pool.map(first, names))
+
+    def put_box(self, name: str, content: bytes, version: int) -> int:
+        try:
+            self._create(_box(name, version + 1), content)
+        except (AlreadyExistsError, PreconditionError):
+            if self._read(_box(name, version + 1)) != content:
+                raise BoxMoved(name) from None
+        except (BaseError, OSError) as error:
+            raise StoreUnreachable(f"{self.where} did not take the box {name}: {error}") from error
+        versions = self._versions(name) if version else []
+        if (
+            max(versions, default=0) > version + 1
+        ):  # it was replaced twice meanwhile, and the place was free again
+            self._delete(_box(name, version + 1))
+            raise BoxMoved(name)
+        for older in versions:
+            if older <= version:
+                self._delete(_box(name, older))
+        return version + 1
+
+    def delete_box(self, name: str) -> None:
+        for version in self._versions(name):
+            self._delete(_box(name, version))
+
+    def _versions(self, name: str) -> list[int]:
+        def listed() -> list[int]:
+            chunks = obstore.list(self._store, prefix=f"box/{name}")
+            return [int(found["path"].rpartition("/")[2]) for chunk in chunks for found in chunk]
+
+        return self._asked(listed)
+
+    # --- blobs -----------------------------------------------------------------------------------
+
+    def put_blob(self, content: bytes) -> str:
+        digest = sha256(content).hexdigest()
+        try:
+            self._create(f"blob/{digest}", content)
+        except (AlreadyExistsError, PreconditionError):
+            if self.get_blob(digest) != content:  # damaged: this one is right
+                self._asked(lambda: obstore.put(self._store, f"blob/{digest}", content))
+        except (BaseError, OSError) as error:
+            raise StoreUnreachable(
+                f"{self.where} did not take a blob of {len(content):,} bytes: {error}"
+            ) from error
+        return digest
+
+    def get_blob(self, digest: str) -> bytes | None:
+        return self._read(f"blob/{digest}")
+
+    def delete_blob(self, digest: str) -> None:
+        self._delete(f"blob/{digest}")
+
+    # --- objects ---------------------------------------------------------------------------------
+
+    def _create(self, path: str, content: bytes) -> None:
+        obstore.put(self._store, path, content, mode="create", use_multipart=False)
+        if self._folder:
+            _sync(self._folder / path)
+
+    def _read(self, path: str) -> bytes | None:
+        return self._asked(lambda: bytes(obstore.get(self._store, path).bytes()), missing=None)
+
+    def _exists(self, path: str) -> bool:
+        return self._asked(lambda: bool(obstore.head(self._store, path)), missing=False)
+
+    def _delete(self, path: str) -> None:
+        self._asked(lambda: obstore.delete(self._store, path), missing=None)
+
+    def _asked(
+        self, question: Callable[[], Result], *, missing: Result | type[NotFoundError] = NotFoundError
+    ) -> Result:
+        try:
+            return question()
+        except (NotFoundError, FileNotFoundError):
+            if missing is NotFoundError:
+                raise StoreUnreachable(f"{self.where} is not there") from None
+            return missing  # type: ignore[return-value]
+        except (BaseError, OSError) as error:
+            raise StoreUnreachable(f"{self.where} did not answer: {error}") from error
+
+    def status(self) -> StoreStatus:
+        if self._folder:
+            return StoreStatus(kind="packs in a directory", replication="none: one directory, synced")
+        return StoreStatus(kind="packs in an object store", replication="the object store's own")
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _opened(url: str) -> ObjectStore:
+    if url.startswith("file:"):
+        return from_url(url)
+    return from_url(url, client_options={"timeout": _TIMEOUT, "allow_http": True})
+
+
+def _pack(position: int) -> str:
+    return f"log/{position:020d}"
+
+
+def _box(name: str, version: int) -> str:
+    return f"box/{name}/{version}"
+
+
+def _sync(path: Path) -> None:
+    """Make a new file and the names on the way to it survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    sync_directory(path.parent)
+    sync_directory(path.parent.parent)

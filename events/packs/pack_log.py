@@ -1,0 +1,619 @@
+"""The log of many machines: packs on an engine (`store`), and a mirror of them on this machine.
+
+    <folder>/log/         the mirror: a segment log with the same frames, bodies encrypted
+    <folder>/packs        which pack each event came in (`pack_index`)
+    <folder>/cache/keys   the keys of the events (`keys`); may be deleted at any time
+
+The mirror is cache, backup and witness at once. Everything is read from it; what others wrote is fetched, checked and
+added to it; and an engine that shows less than the mirror holds, or something else, is refused (`Contradicted`).
+
+An append is one pack at the position behind the last one that this replica knows. The engine takes it only there, so
+who was behind is told, catches up, and decides again: known event ids, expected head, chain. **Absence proves
+nothing**: when no acknowledgement comes, only another pack at that very position proves that this one did not land.
+Until one is seen, the same pack is offered again for the same position, and can land only once.
+
+Threads and processes of one machine share a mirror and take turns by its lock. Among machines `exclusive` first goes
+without a lock: an append inside that finds the log moved is refused with `HeadMoved`. After such a refusal the next one
+claims the log with an empty pack that names its holder, and the others wait for it, `CLAIM_S` at most.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from recollect.events.batch import prepare, refuse_other_event
+from recollect.events.clock import AHEAD_MAX, ClockAhead, stamp
+from recollect.events.envelope import Draft, Recorded, decode
+from recollect.events.errors import HeadMoved, LogDamaged, LogFailed, RecollectError
+from recollect.events.facts import Redacted, Unknown
+from recollect.events.frame import EVENT, SALT_BYTES, BadFrame, Entry, Frame, decode_meta
+from recollect.events.log import Clock, Durability, Finding, LogStatus
+from recollect.events.packs.keys import ERASED, KeyFile, decode_box, encode_box, seal, unseal
+from recollect.events.packs.pack import NOBODY, BadPack, Pack, chained, encode, packed
+from recollect.events.packs.pack import decode as decode_pack
+from recollect.events.packs.pack_index import PackIndex, Place
+from recollect.events.packs.store import BoxMoved, PackStore, StoreUnreachable, Unsettled
+from recollect.events.segment_log import SegmentLog, wall_clock
+from recollect.events.segments import check_seq
+
+PATIENCE_S = 30.0
+CLAIM_S = 20.0
+_TOGETHER = 64
+_PIECE = 512
+_PAUSE_S_MIN = 0.005
+_PAUSE_S_MAX = 0.5
+_LOOK_S = 1.0
+_OPEN_S = 10.0
+
+
+class Contradicted(RecollectError):
+    """The log is shorter than what this replica remembers of it, or another one; nothing was read or written."""
+
+
+class PackLog:
+    """`Log` on packs; see `open`."""
+
+    def __init__(
+        self,
+        store: PackStore,
+        folder: Path,
+        mirror: SegmentLog,
+        *,
+        clock: Clock,
+        ahead_max: int,
+        patience_s: float,
+    ) -> None:
+        self.store = store
+        self._folder = folder
+        self._mirror = mirror
+        self._clock = clock
+        self._ahead_max = ahead_max
+        self._patience_s = patience_s
+        self._index = PackIndex(folder / "packs", mirror.head)
+        self._keys = KeyFile(folder / "cache" / "keys")
+        self._me = os.urandom(16)
+        self._holder = NOBODY
+        self._held_since = 0.0
+        self._exclusive = 0
+        self._floor = 0
+        self._crowded_until = 0.0
+        self._asked = -1e9
+        self._confirmed = False
+        self._unfollowed: str | None = None
+        self._reports: list[str] = []
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        store: PackStore,
+        folder: Path,
+        *,
+        clock: Clock | None = None,
+        ahead_max: int = AHEAD_MAX,
+        patience_s: float = PATIENCE_S,
+    ) -> PackLog:
+        """The log in this store, with a mirror in `folder`. With an engine that cannot be reached, the mirror as it is."""
+        clock = clock if clock is not None else wall_clock
+        mirror = SegmentLog.open(
+            folder / "log", clock=clock, ahead_max=ahead_max, lock_timeout_s=2 * patience_s, mirror=True
+        )
+        log = cls(store, folder, mirror, clock=clock, ahead_max=ahead_max, patience_s=patience_s)
+        try:
+            log._open_up()
+        except BaseException:
+            log.close()
+            raise
+        return log
+
+    def _open_up(self) -> None:
+        """Follow; a mirror without events is no place to read from, so an engine that is just electing is waited for."""
+        for last_try in self._patiently(_OPEN_S):
+            self.refresh()
+            if self._unfollowed is None or self.head:
+                return
+            if last_try:
+                raise StoreUnreachable(self._unfollowed)
+
+    # --- writing ---------------------------------------------------------------------------------
+
+    def append(
+        self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable"  # noqa: ARG002
+    ) -> list[int]:  # fmt: skip
+        """One pack; acknowledged when the engine has it, whatever the durability."""
+        entries = prepare(drafts)
+        if not entries:
+            return []
+        with self._writing():
+            while True:
+                known = self._known(entries)
+                fresh = [entry for entry in entries if entry.id not in known]
+                if not fresh:
+                    return [known[entry.id] for entry in entries]
+                if expect is not None and expect != self.head:
+                    self._follow()
+                    if expect != self.head:
+                        raise self._moved(expect)
+                    continue
+                if self._exclusive and self.head != self._floor:
+                    raise self._moved(self._floor)
+                self._await_turn()
+                self._offer(self._frames_of(fresh))
+
+    def append_frames(self, frames: Sequence[Frame]) -> None:
+        """Whole batches behind the head, as they are (`transfer`); they must continue its chain."""
+        first = frames[0].header.seq
+        with self._writing():
+            if first != self.head + 1 or not self._offer(frames):
+                raise self._moved(first - 1)
+
+    def _moved(self, expected: int) -> HeadMoved:
+        self._crowded_until = time.monotonic() + CLAIM_S
+        return HeadMoved(expected=expected, actual=self.head)
+
+    def _known(self, entries: Sequence[Entry]) -> dict[bytes, int]:
+        found = self._mirror.find([entry.id for entry in entries])
+        for entry in entries if found else ():
+            if entry.id in found:
+                refuse_other_event(entry, self.get(found[entry.id]))
+        return found
+
+    def _frames_of(self, entries: Sequence[Entry]) -> list[Frame]:
+        head = self.head
+        at = stamp(
+            (entry.type for entry in entries), seq=head, at=self._mirror.time_of(head), now=self._clock(), ahead_max=self._ahead_max
+        )  # fmt: skip
+        return chained(entries, first_seq=head + 1, at=at, chain=self._mirror.chain_at(head))
+
+    def _offer(self, frames: Sequence[Frame]) -> bool:
+        """Put these events behind the last pack; False if another one came to stand there, which is taken over."""
+        sealed, keys = seal(frames)
+        head = self.head
+        holder = self._me if self._holder == self._me else NOBODY
+        pack = packed(sealed, first_seq=head + 1, before=self._mirror.chain_at(head), holder=holder)
+        self.store.put_box(pack.box, encode_box(keys), 0)
+        if self._landed(pack):
+            self._keys.put(pack.first_seq, keys)
+            self._add([pack])
+            self._floor = self.head
+            return True
+        self.store.delete_box(pack.box)  # it can never be used: its pack had this one position
+        self._crowded_until = time.monotonic() + CLAIM_S
+        self._follow()
+        return False
+
+    def _landed(self, pack: Pack) -> bool:
+        """Whether the pack stands at the next position; False only if another one was seen there."""
+        position = self._index.position + 1
+        data = encode(pack, bytes_max=self.store.pack_bytes_max, put_blob=self.store.put_blob)
+        for last_try in self._patiently():
+            try:
+                self.store.put_if(position, data)
+            except Unsettled as doubt:
+                found = self._seen(position)
+                if found is not None:
+                    return found == data
+                if last_try:
+                    self._require_memory()
+                    raise LogFailed(
+                        f"{self.store.where} did not acknowledge the pack at {position} in {self._patience_s:g} s "
+                        f"({doubt}); it is not known whether it landed. Repeat the same call: event ids make it safe"
+                    ) from doubt
+            else:
+                return True
+        raise AssertionError("the last try returns or raises")
+
+    def _seen(self, position: int) -> bytes | None:
+        try:
+            return self.store.get(position)
+        except StoreUnreachable:
+            return None
+
+    def _patiently(self, patience_s: float = math.inf) -> Iterator[bool]:
+        """True for the last try; pauses between tries, longer each time."""
+        deadline, pause = time.monotonic() + min(patience_s, self._patience_s), _PAUSE_S_MIN
+        while time.monotonic() < deadline:
+            yield False
+            time.sleep(min(pause, max(0.0, deadline - time.monotonic())))
+            pause = min(2 * pause, _PAUSE_S_MAX)
+        yield True
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """One writer of this machine at a time, at the end of what it knows; a log that was cut is not written to."""
+        with self._mirror.exclusive():
+            self._reload()
+            if not self._confirmed or time.monotonic() - self._asked > _LOOK_S:
+                self._follow()
+            yield
+
+    # --- taking turns ----------------------------------------------------------------------------
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """What is read inside still holds when something is appended inside, or the append is refused (`HeadMoved`)."""
+        with self._mirror.exclusive():
+            self._reload()
+            self._follow()
+            if not self._exclusive:
+                self._floor = self.head
+            self._exclusive += 1
+            claimed = self._exclusive == 1 and time.monotonic() < self._crowded_until
+            try:
+                if claimed:
+                    self._claim()
+                    self._floor = self.head
+                yield
+            finally:
+                self._exclusive -= 1
+                if claimed and self._holder == self._me:
+                    self._landed_empty(NOBODY)
+
+    def _claim(self) -> None:
+        for _ in self._patiently():
+            self._await_turn()
+            if self._landed_empty(self._me):
+                return
+        raise LogFailed(f"other writers of {self.store.where} leave no gap to claim it; try again")
+
+    def _landed_empty(self, holder: bytes) -> bool:
+        """Put a pack without events that says who may write next."""
+        head = self.head
+        pack = packed([], first_seq=head + 1, before=self._mirror.chain_at(head), holder=holder)
+        if self._landed(pack):
+            self._add([pack])
+            return True
+        self._follow()
+        return False
+
+    def _await_turn(self) -> None:
+        """Wait while another writer holds the log; one that is silent for too long has lost it."""
+        while self._holder not in {NOBODY, self._me}:
+            left = self._held_since + CLAIM_S - time.monotonic()
+            if left <= 0:
+                self._holder = NOBODY
+                return
+            self.store.wait(self._index.position + 1, left)
+            self._follow()
+
+    # --- following -------------------------------------------------------------------------------
+
+    def refresh(self) -> int:
+        """Take over what others appended. Where the engine cannot be reached the head stays, and `status` says so."""
+        self._mirror.refresh()
+        if time.monotonic() - self._asked <= self.store.fresh_s and self._confirmed:
+            return self.head
+        try:
+            if not self._confirmed or self.store.last(self._index.position) != self._index.position:
+                with self._mirror.exclusive():
+                    self._reload()
+                    self._follow()
+            self._asked, self._unfollowed = time.monotonic(), None
+        except LogFailed as error:
+            self._unfollowed = str(error)
+        return self.head
+
+    def wait_for(self, seq: int, timeout_s: float) -> bool:
+        """Whether this replica came to hold the event in time."""
+        deadline = time.monotonic() + timeout_s
+        while self.refresh() < seq:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            if self._unfollowed is None:
+                self.store.wait(self._index.position + 1, left)
+                self._asked = -1e9
+            else:
+                time.sleep(min(left, _PAUSE_S_MAX))
+        return True
+
+    def _reload(self) -> None:
+        """See what other processes of this machine took over."""
+        self._index.reload(self._mirror.head)
+
+    def _follow(self) -> None:
+        """Take over every pack that the engine has behind the last one known here."""
+        if not self._confirmed:
+            self._require_memory()
+            self._confirmed = True
+        last = self.store.last(self._index.position)
+        if last < self._index.position:
+            self._require_memory()
+        while self._index.position < last:
+            first = self._index.position + 1
+            found = self.store.get_many(first, min(last + 1 - first, _TOGETHER))
+            self._take(first, found)
+        self._asked = time.monotonic()
+        self._unfollowed = None
+
+    def _take(self, first: int, found: Sequence[bytes | None]) -> None:
+        """Check packs, fetch their keys, and add them to the mirror."""
+        packs: list[Pack] = []
+        seq, chain = self.head, self._mirror.chain_at(self.head)
+        for position, data in enumerate(found, first):
+            pack = self._checked(position, data)
+            known = pack.last_seq <= self.head
+            if known:
+                fits = self._mirror.chain_at(pack.last_seq) == pack.after
+            else:
+                fits = (pack.first_seq, pack.before) == (seq + 1, chain)
+                seq, chain = pack.last_seq, pack.after
+            if not fits:
+                self._add(packs)
+                raise self._contradiction(
+                    position, f"has another pack there, with @{pack.first_seq} to @{pack.last_seq}"
+                )
+            packs.append(pack)
+        self._fetch_keys([pack for pack in packs if pack.frames])
+        self._add(packs)
+
+    def _add(self, packs: Sequence[Pack]) -> None:
+        """To the mirror first: what is missing in the index is looked up and compared again."""
+        frames = [frame for pack in packs for frame in pack.frames if frame.header.seq > self.head]
+        if frames:
+            self._mirror.append_frames(frames)
+        for pack in packs:
+            self._index.append(pack.first_seq, len(pack.frames), pack.id)
+            self._holder, self._held_since = pack.holder, time.monotonic()
+
+    def _checked(self, position: int, data: bytes | None) -> Pack:
+        """The pack at a position, from another server if this one has none there or a broken one."""
+        try:
+            if data is None:
+                raise BadPack("nothing is there, although more follows")  # noqa: TRY301
+            return decode_pack(data, self.store.get_blob)
+        except BadPack as bad:
+            problem = str(bad)
+        for last_try in self._patiently():
+            for other in self.store.others(position):
+                try:
+                    pack = decode_pack(other, self.store.get_blob)
+                except BadPack:
+                    continue
+                self._reports.append(
+                    f"pack {position} could not be read at first ({problem}); another copy of it was whole. "
+                    f"A server of {self.store.where} has lost or damaged data: let it fetch its copy anew"
+                )
+                return pack
+            if last_try:
+                break
+        raise LogDamaged(
+            path=f"{self.store.where} pack {position}", offset=0, seq=self.head + 1, reason=problem
+        )
+
+    def _require_memory(self) -> None:
+        """Refuse an engine that does not hold the last pack which this replica remembers."""
+        mine = self._index.last
+        if mine is None:
+            return
+        for last_try in self._patiently():
+            data = self.store.get(mine.position)
+            if data is not None:
+                pack = self._checked(mine.position, data)
+                if (pack.id, pack.after) != (mine.id, self._mirror.chain_at(mine.last_seq)):
+                    raise self._contradiction(mine.position, "has another pack there")
+                return
+            if self.store.last(mine.position) >= mine.position:
+                self._checked(mine.position, None)
+                return
+            if last_try:
+                raise self._contradiction(mine.position, f"ends at pack {self.store.last(0)}")
+
+    def _contradiction(self, position: int, what: str) -> Contradicted:
+        return Contradicted(
+            f"this replica remembers {self.store.where} up to pack {self._index.position} (@{self.head}), but the log "
+            f"{what} (pack {position}). It was cut, rewritten or replaced; nothing was read or written. The mirror in "
+            f"{self._folder} is whole: keep it, and `recollect replicate` it to a new place, or open with another mirror"
+        )
+
+    # --- keys ------------------------------------------------------------------------------------
+
+    def _fetch_keys(self, packs: Sequence[Pack]) -> None:
+        """Keep the keys of new packs. A box that is not there yet is looked for again when its events are read."""
+        for pack, box in zip(packs, self.store.get_boxes([pack.box for pack in packs]), strict=True):
+            keys = decode_box(box.content, len(pack.frames)) if box.version else None
+            if keys is not None:
+                self._keys.put(pack.first_seq, keys)
+
+    def _key(self, seq: int) -> bytes:
+        """The key of an event, from its box if need be."""
+        key = self._keys.get(seq)
+        if key is not None:
+            return key
+        place = self._index.of(seq)
+        for last_try in self._patiently():
+            box = self.store.get_box(place.box)
+            if box.version or last_try:
+                break
+        keys = decode_box(box.content, place.events) if box.version else None
+        if keys is None:
+            state = "is missing" if not box.version else "cannot be read"
+            raise LogDamaged(
+                path=f"{self.store.where} pack {place.position}", offset=0, seq=seq,
+                reason=f"its key is gone: the box {place.box} of its pack {state}, and no erasure does that",
+            )  # fmt: skip
+        self._keys.put(place.first_seq, keys)
+        return keys[seq - place.first_seq]
+
+    def erase(self, seqs: Sequence[int]) -> None:
+        """Destroy the keys of these events, in their boxes and here, and overwrite their bodies in the mirror."""
+        with self._writing():
+            for seq in seqs:
+                check_seq(seq, low=1, head=self.head)
+            places: dict[Place, set[int]] = {}
+            for seq in seqs:
+                places.setdefault(self._index.of(seq), set()).add(seq)
+            for place, gone in places.items():
+                self._destroy(place, gone)
+            self._keys.erase(seqs)
+            self._mirror.erase(seqs)
+
+    def _destroy(self, place: Place, seqs: set[int]) -> None:
+        """Replace a box by one without these keys; again if somebody else replaced it meanwhile.
+
+        Also where they are gone from it already: who replaced it may have died before its older version was deleted.
+        """
+        while True:
+            box = self.store.get_box(place.box)
+            keys = decode_box(box.content, place.events) if box.version else None
+            if keys is None:
+                return  # gone altogether, which reading them says
+            left = [ERASED if place.first_seq + n in seqs else key for n, key in enumerate(keys)]
+            try:
+                self.store.put_box(place.box, encode_box(left), box.version)
+            except BoxMoved:
+                continue
+            return
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    @property
+    def head(self) -> int:
+        return self._mirror.head
+
+    @property
+    def position(self) -> int:
+        """The last pack that the mirror holds."""
+        return self._index.position
+
+    @property
+    def damage(self) -> LogDamaged | None:
+        return self._mirror.damage
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (*self._mirror.warnings, *self._reports)
+
+    def read(self, after: int = 0, upto: int | None = None) -> Iterator[Recorded]:
+        head = self.head
+        return map(_recorded, self.frames(max(0, after), head if upto is None else min(upto, head)))
+
+    def get(self, seq: int) -> Recorded:
+        check_seq(seq, low=1, head=self.head)
+        return next(self.read(seq - 1, seq))
+
+    def frames(self, after: int, upto: int) -> Iterator[Frame]:
+        """The frames of the events with after < seq <= upto, decrypted; of what is erased the body is zeros."""
+        for start in range(after, upto, _PIECE):
+            end = min(start + _PIECE, upto)
+            keys = self._keys.get_many(start, end)
+            for frame, key in zip(self._mirror.frames(start, end), keys, strict=True):
+                yield self._plain(frame, key)
+
+    def _plain(self, frame: Frame, key: bytes | None) -> Frame:
+        seq = frame.header.seq
+        if not any(frame.body):
+            return frame
+        try:
+            return unseal(frame, self._key(seq) if key is None else key)
+        except BadFrame as bad:
+            raise LogDamaged(path=str(self._folder / "log"), offset=0, seq=seq, reason=str(bad)) from bad
+
+    def positions(self, type_: str, after: int = 0) -> list[int]:
+        return self._mirror.positions(type_, after)
+
+    def time_of(self, seq: int) -> int:
+        return self._mirror.time_of(seq)
+
+    def effective_time(self, seq: int) -> int:
+        return self._mirror.effective_time(seq)
+
+    def seq_at(self, at: int) -> int:
+        return self._mirror.seq_at(at)
+
+    def clock_ahead(self, now: int | None = None) -> ClockAhead | None:
+        return self._mirror.clock_ahead(now)
+
+    def chain_at(self, seq: int) -> bytes:
+        return self._mirror.chain_at(seq)
+
+    def verify_chain(self) -> list[Finding]:
+        """Everything in the mirror that is not as it was written, every body against its digest."""
+        findings = self._mirror.verify_chain(bodies=False)
+        bad = {finding.seq for finding in findings}
+        seq = 0
+        while seq < self.head:
+            try:
+                for frame in self.frames(seq, self.head):
+                    seq = frame.header.seq
+            except LogDamaged as damage:
+                seq = damage.seq
+                if seq not in bad:
+                    findings.append(Finding(path=damage.path, offset=0, seq=seq, problem=damage.reason))
+        return findings
+
+    def sync(self) -> None:
+        """What was acknowledged is durable as the engine understands it; nothing waits here."""
+
+    def status(self) -> LogStatus:
+        mirror, store = self._mirror.status(), self.store.status()
+        troubles = [*mirror.troubles, *store.troubles, *self._reports]
+        behind, ahead = 0, self._unfollowed
+        if ahead is None:
+            try:
+                behind = self._behind()
+            except (LogFailed, BadPack) as error:
+                ahead = str(error)
+        if ahead is not None:
+            troubles.append(
+                f"the log cannot be followed: {ahead}; what others wrote after @{self.head} is missing"
+            )
+        return LogStatus(
+            kind=store.kind,
+            path=self.store.where,
+            head=self.head,
+            durable=self.head,
+            bytes=mirror.bytes,
+            segments=mirror.segments,
+            unknown_types=mirror.unknown_types,
+            damage=mirror.damage,
+            recovered=mirror.recovered,
+            troubles=tuple(troubles),
+            replication=store.replication,
+            behind=behind,
+        )
+
+    def _behind(self) -> int:
+        """How many events the engine has that are not here yet."""
+        last = self.store.last(self._index.position)
+        data = self.store.get(last) if last > self._index.position else None
+        return 0 if data is None else decode_pack(data, self.store.get_blob).last_seq - self.head
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self._mirror.close()
+        finally:
+            self._index.close()
+            self._keys.close()
+            self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _recorded(frame: Frame) -> Recorded:
+    header = frame.header
+    type_, actor = decode_meta(frame.meta)
+    if not any(frame.body):
+        return Recorded(
+            header.seq, header.at, header.id, actor, type_, header.version, b"", Redacted(type=type_)
+        )
+    payload = frame.body[SALT_BYTES:]
+    fact = (
+        decode(type_, header.version, payload)
+        if header.kind == EVENT
+        else Unknown(type=type_, version=header.version)
+    )
+    return Recorded(header.seq, header.at, header.id, actor, type_, header.version, payload, fact)

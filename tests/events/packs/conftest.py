@@ -1,0 +1,89 @@
+"""Engines for the logs of packs, each a real one: a nats-server, moto's S3 server, a directory; and memory."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+from nats_servers import Server, free_ports, running, single
+
+from recollect.events.packs.memory_store import MemoryPackStore
+from recollect.events.packs.store import PackStore
+
+ENGINES = ("memory", "directory", "s3", "jetstream")
+Connect = Callable[[], PackStore]
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def nats_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = single(tmp_path_factory.mktemp("nats"))
+    with running(server):
+        yield server
+
+
+@pytest.fixture(scope="session")
+def s3_endpoint() -> Iterator[str]:
+    """moto's S3 in this process, reached over HTTP as the real one is."""
+    from moto.server import ThreadedMotoServer
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    (port,) = free_ports(1)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
+    server.start()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.stop()
+
+
+@pytest.fixture(params=ENGINES)
+def connect(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Connect]:
+    """A function that gives one more connection to the same, at first empty, place."""
+    with contextlib.ExitStack() as opened:
+        make = _engine(request.param, request, tmp_path, monkeypatch)
+
+        def connected() -> PackStore:
+            store = make()
+            opened.callback(store.close)
+            return store
+
+        yield connected
+
+
+def _engine(
+    name: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Connect:
+    if name == "memory":
+        shared = MemoryPackStore()
+        return lambda: shared
+    if name == "jetstream":
+        from recollect.events.packs.jetstream import JetStreamPackStore
+
+        server, stream = request.getfixturevalue("nats_server"), f"t{next(_numbers)}"
+        return lambda: JetStreamPackStore([server.url], stream, where=f"{server.url}/{stream}")
+    from recollect.events.packs.object_store import ObjectPackStore
+
+    if name == "directory":
+        return lambda: ObjectPackStore(f"file://{tmp_path}/shared")
+    url = s3_url(request.getfixturevalue("s3_endpoint"), monkeypatch)
+    return lambda: ObjectPackStore(url)
+
+
+def s3_url(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An empty place of its own in a bucket that is made if it is not there."""
+    import boto3
+
+    for name, value in {
+        "AWS_ENDPOINT_URL": endpoint, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    boto3.client("s3", endpoint_url=endpoint).create_bucket(Bucket="packs")
+    return f"s3://packs/p{next(_numbers)}"
