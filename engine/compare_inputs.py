@@ -12,11 +12,11 @@ from recollect.engine.formula_lookup import formula_named
 from recollect.engine.moments import When, parse_time
 from recollect.engine.question_files import NamedQuestion, parse_questions
 from recollect.engine.recall import check_weights, pose
-from recollect.engine.regular_files import read_whole
 from recollect.engine.store import Store
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import AnyFact, DreamBegan, GridVector, Question
 from recollect.events.log import Log
+from recollect.events.regular_files import read_whole
 from recollect.projections.view import Projections
 from recollect.query import formula as formulas
 from recollect.query.formula import Formula

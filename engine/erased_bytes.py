@@ -9,8 +9,6 @@ erased payload is looked at once more.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -19,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from recollect.events.errors import RecollectError
-from recollect.events.private_files import make_private
+from recollect.events.private_files import make_private, replacing
 from recollect.events.redacted_log import RedactedLog
 
 STAMPS = "erased.stamps"
@@ -100,11 +98,8 @@ def seen(cache: Path) -> Stamps:
 def keep(cache: Path, stamps: Stamps) -> None:
     """Note what was looked at, for the next opening."""
     make_private(cache)
-    descriptor, draft = tempfile.mkstemp(suffix=".tmp", dir=cache)
-    os.fchmod(descriptor, 0o600)  # whatever the umask
-    with os.fdopen(descriptor, "wb") as file:
+    with replacing(cache / STAMPS) as file:
         file.write(msgspec.msgpack.encode(stamps))
-    Path(draft).replace(cache / STAMPS)
 
 
 def in_changed_files(erased: Sequence[int], now: Stamps, before: Stamps) -> list[int]:

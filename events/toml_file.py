@@ -6,11 +6,10 @@ nesting and dots in a line have limits. A path that is not a regular file is ref
 
 from __future__ import annotations
 
-import os
-import stat
 from pathlib import Path
 
 from recollect.events.errors import InvalidInput
+from recollect.events.regular_files import Refused, opened
 
 TOML_BYTES_MAX = 262_144
 TOML_DOTS_MAX = 500
@@ -19,15 +18,12 @@ TOML_DOTS_MAX = 500
 def read_toml(path: str | Path) -> dict[str, object]:
     """The tables of a TOML file; InvalidInput says what is wrong with it."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise InvalidInput("cannot be read: it is not a regular file")
+        with opened(path, follow=True) as file:
             data = file.read(TOML_BYTES_MAX + 1)
+    except Refused as error:
+        raise InvalidInput(f"cannot be read: it is {error.strerror}") from None
     except OSError as error:
         raise InvalidInput(f"cannot be read: {error.strerror}") from None
-    except ValueError as error:  # a path with a zero byte
-        raise InvalidInput(f"cannot be read: {error}") from None
     if len(data) > TOML_BYTES_MAX:
         raise InvalidInput(f"is longer than {TOML_BYTES_MAX:,} bytes")
     try:

@@ -15,16 +15,15 @@ import contextlib
 import mmap
 import os
 import struct
-import threading
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from recollect.events.private_files import make_private, open_private
+from recollect.events.private_files import make_private, replacing
 from recollect.projections.columns import State
 
 MAGIC = b"RCLCKP01"
@@ -71,35 +70,29 @@ def save(folder: Path, *, key: str, seq: int, chain: bytes, state: State) -> Pat
     """Write a checkpoint and drop all but the newest few."""
     make_private(folder)
     path = folder / f"{seq:020d}.checkpoint"
-    temporary = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.tmp")
-    try:
-        _write(temporary, key, seq, chain, state)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        _write(file, key, seq, chain, state)
     for old in paths(folder)[_KEPT:]:
         with contextlib.suppress(FileNotFoundError):
             old.unlink()
     return path
 
 
-def _write(path: Path, key: str, seq: int, chain: bytes, state: State) -> None:
-    with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:  # noqa: PTH123 (a descriptor)
-        file.write(b"\x00" * _PREFIX.size)
-        entries = []
-        for name, value in state.items():
-            file.write(b"\x00" * (-file.tell() % _ALIGN))
-            blob, fields, shape = _flatten(value)
-            entries.append(_Entry(name, fields, shape, file.tell(), len(blob), zlib.crc32(blob)))
-            file.write(blob)
-        header = msgspec.msgpack.encode(_Header(key, seq, chain, entries))
-        prefix = _PREFIX.pack(MAGIC, file.tell(), len(header), zlib.crc32(header))
-        file.write(header)
-        file.seek(0)
-        file.write(prefix)
-        file.flush()
-        os.fsync(file.fileno())
+def _write(file: IO[bytes], key: str, seq: int, chain: bytes, state: State) -> None:
+    file.write(b"\x00" * _PREFIX.size)
+    entries = []
+    for name, value in state.items():
+        file.write(b"\x00" * (-file.tell() % _ALIGN))
+        blob, fields, shape = _flatten(value)
+        entries.append(_Entry(name, fields, shape, file.tell(), len(blob), zlib.crc32(blob)))
+        file.write(blob)
+    header = msgspec.msgpack.encode(_Header(key, seq, chain, entries))
+    prefix = _PREFIX.pack(MAGIC, file.tell(), len(header), zlib.crc32(header))
+    file.write(header)
+    file.seek(0)
+    file.write(prefix)
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def purge(folder: Path, *, before: int) -> list[str]:

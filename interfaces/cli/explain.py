@@ -7,8 +7,8 @@ from importlib import resources
 
 import click
 
-from recollect.engine.regular_files import read_whole
 from recollect.engine.safe_text import block, inline, visible
+from recollect.events.regular_files import read_whole
 from recollect.events.toml_file import TOML_BYTES_MAX
 from recollect.interfaces.cli.app import (
     clear_errors,

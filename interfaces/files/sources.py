@@ -22,8 +22,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from recollect.engine.regular_files import NOT_REGULAR, SYMBOLIC_LINK, opened, read_whole
 from recollect.events.errors import InvalidInput
+from recollect.events.regular_files import NOT_REGULAR, SYMBOLIC_LINK, opened, read_whole
 from recollect.interfaces.files.records import ByteProgress, Skipped
 
 CONVERSATIONS = "conversations*.json"

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
 from pathlib import Path
 
 import msgspec
 
-from recollect.events.private_files import make_private, write_private
+from recollect.events.private_files import make_private, replacing
 from recollect.interfaces.folders.folder import Folder, Marker
 from recollect.interfaces.folders.scan import FileStamp
 
@@ -97,7 +96,6 @@ class FileCache:
         if self._file is None or state == self._stored or not self._file.parents[2].is_dir():
             return
         make_private(self._file.parent)
-        draft = self._file.with_suffix(f".{os.getpid()}-{threading.get_ident()}.tmp")
-        write_private(draft, msgspec.msgpack.encode(state))
-        draft.replace(self._file)
+        with replacing(self._file) as file:
+            file.write(msgspec.msgpack.encode(state))
         self._stored = state

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from recollect.engine.regular_files import opened
 from recollect.engine.store import Progress
+from recollect.events.regular_files import opened
 from recollect.interfaces.folders.chunk import Chunk, NoNote, Unreadable
 from recollect.interfaces.folders.formats import chunks_of
 from recollect.interfaces.folders.scan import FileStamp, stamp_at

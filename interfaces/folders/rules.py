@@ -18,8 +18,8 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
-from recollect.engine.regular_files import NOT_REGULAR, SYMBOLIC_LINK, read_whole
 from recollect.events.errors import InvalidInput
+from recollect.events.regular_files import NOT_REGULAR, SYMBOLIC_LINK, read_whole
 from recollect.interfaces.folders.formats import is_known_format
 
 IGNORE_FILES = (".gitignore", ".ignore", ".recollectignore")

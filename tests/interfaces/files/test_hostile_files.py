@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.engine import regular_files
+from recollect.events import regular_files
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.common.yaml_block import Refused, load_yaml
 from recollect.interfaces.files import csv_rows, sources
