@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -24,9 +25,12 @@ from recollect.engine.memories import erasure_of
 from recollect.engine.recall import options
 from recollect.engine.store import Progress, Store
 from recollect.events.errors import InvalidInput, UnknownMemory
-from recollect.events.facts import Filters, Linked, MemoryId
+from recollect.events.facts import AnyFact, Attested, Filters, Linked, MemoryId
 from recollect.projections.view import View
 from recollect.query.stages.ordering import DERIVED_FROM
+
+if TYPE_CHECKING:
+    from recollect.engine.verify import Pending
 
 _LONG_AGO = -(2**62)  # at this time nothing has expired
 
@@ -36,7 +40,9 @@ class ErasureReport(msgspec.Struct, frozen=True, kw_only=True):
 
     `derived` are those of the `ids` that were not named but summarise one that was; `recalls` are the recorded
     recalls that named one of them; `purged` are the files of caches that were deleted; `at` is the seq of the
-    last `Erased` event. `copies` are the forks and exports that the store knows of and that may hold something of
+    last `Erased` event. `attested` recalls that can no longer be verified were ranked again before and are attested in
+    the same append (with `dry_run`: would be); those of them that did not come out as recorded are in `different`.
+    `unattested` counts those that were not, on request. `copies` are the forks and exports that the store knows of and that may hold something of
     what went: they are not touched.
     """
 
@@ -49,6 +55,9 @@ class ErasureReport(msgspec.Struct, frozen=True, kw_only=True):
     at: int | None = None
     dry_run: bool = False
     copies: tuple[Copy, ...] = ()
+    attested: int = 0
+    different: tuple[str, ...] = ()
+    unattested: int = 0
 
 
 class Erasing:
@@ -64,6 +73,7 @@ class Erasing:
         *,
         reason: str = "",
         dry_run: bool = False,
+        unattested: bool = False,
         progress: Progress | None = None,
     ) -> ErasureReport:
         """Erase memories for good, by id, ids or filter: nothing brings them back.
@@ -71,24 +81,35 @@ class Erasing:
         Their texts, words and vectors are overwritten in the log and deleted from every cache, now and in the
         past; what summarises them goes with them. Ids and numbers stay. A filter is what `memories` takes; it
         also finds memories that are forgotten or expired, and an empty one is refused.
+
+        Recalls that can no longer be verified afterwards are verified before, and the result is attested in the same
+        append; `unattested` leaves that out.
         """
+        from recollect.engine.verify import Pending  # noqa: PLC0415 (opening a store does not wait for this)
+
         reason = validate.text(reason, "reason")
         given = id if isinstance(id, (str, Mapping, Filters)) else list(id)
         plan: Plan | None = None
+        pending = Pending()
 
         def attempt() -> ErasureReport:
-            nonlocal plan
+            nonlocal plan, pending
             with self._store.lock, self._store.whole:
                 view = self._store.view()
                 named = self._wanted(view, given)
                 every = _with_derived(self._store, view, named)
                 if plan is None or not plan.goes_on(self._store, every):
-                    plan = Plan(every)
+                    plan, pending = Plan(every), Pending()
                 plan.look(self._store, view.seq, progress)
-            report = _report(plan, frozenset(named), dry_run)
+                pending.look(self._store, plan.erasures(view.documents, view.seq))
+                skip = dry_run or unattested or not plan.remains
+                attested = None if skip else pending.attestation(self._store, view.seq, progress)
+            report = _attesting(_report(plan, frozenset(named), dry_run), pending, attested, unattested)
             if dry_run or not plan.remains:
                 return msgspec.structs.replace(report, copies=copies_holding(self._store.folder, report.seqs))
-            seqs = self._store.append(plan.facts(reason), actor=self._actor, expect=view.seq)
+            facts: list[AnyFact] = [] if attested is None else [attested]
+            facts += plan.facts(reason)
+            seqs = self._store.append(facts, actor=self._actor, expect=view.seq)
             return self._carried_out(report, seqs[-1])
 
         return attempt() if dry_run else self._store.decide(attempt)
@@ -206,6 +227,22 @@ def _report(plan: Plan, named: Collection[MemoryId], dry_run: bool) -> ErasureRe
         recalls=tuple(plan.recalls),
         dry_run=dry_run,
     )
+
+
+def _attesting(
+    report: ErasureReport, pending: Pending, attested: Attested | None, unattested: bool
+) -> ErasureReport:
+    if unattested:
+        return msgspec.structs.replace(report, unattested=len(pending.seqs))
+    count = (
+        len(pending.seqs)
+        if attested is None and report.dry_run
+        else 0
+        if attested is None
+        else attested.recalls
+    )
+    different = () if attested is None else tuple(f"r{seq}" for seq in attested.different)
+    return msgspec.structs.replace(report, attested=count, different=different)
 
 
 def _cached(store: Store) -> set[str]:

@@ -26,6 +26,7 @@ from recollect.events.facts import (
 from recollect.events.redaction import Recentre, stripped, without
 from recollect.events.subjects import memories_of
 from recollect.events.upcasts import VERSIONS
+from recollect.projections.documents import Documents, Erasure
 from recollect.replay.fork.reembedding import centre_of
 
 _REMAINS_BYTES_MAX = 32 * 1024 * 1024
@@ -79,6 +80,12 @@ class Plan:
         self.remains[seq] = RedactedPayload(seq=seq, payload=encode(fact), version=VERSIONS[type_])
         self._owned[self.ids[min(places, default=0)]].append(seq)
         self.bytes += payload_bytes
+
+    def erasures(self, documents: Documents, head: int) -> list[Erasure]:
+        """What the log will say was erased: of each memory from its first event on."""
+        return [
+            Erasure(documents.ids.find(id_), min(seqs), head + 1) for id_, seqs in self._owned.items() if seqs
+        ]
 
     def facts(self, reason: str) -> list[Erased]:
         """One `Erased` per memory that something is left of, or more where its remains are very large."""

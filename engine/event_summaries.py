@@ -9,6 +9,7 @@ from recollect.engine.safe_text import inline
 from recollect.events.facts import (
     Accessed,
     AnyFact,
+    Attested,
     ClockCorrected,
     Clustered,
     Consolidated,
@@ -89,6 +90,9 @@ def summarize(fact: AnyFact | Unknown | Redacted) -> str:  # noqa: PLR0911, PLR0
             return f"{length} unacknowledged bytes of {segment} moved aside"
         case ClockCorrected(first=first, at=at, was=was):
             return f"recorded time set back from {iso(was)} to {iso(at)}: a clock ran ahead from @{first} on"
+        case Attested(recalls=recalls, different=different, upto=upto):
+            found = f"{len(different)} of them different" if different else "all of them exact"
+            return f"{recalls} recalls up to @{upto} ranked again, {found}"
         case Unknown(type=type_, version=version):
             return f"an event of a newer program: {type_} v{version}"
         case Redacted(erased_at=erased_at):

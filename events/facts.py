@@ -459,6 +459,20 @@ class ClockCorrected(Fact, frozen=True, kw_only=True, tag="log.clock_corrected")
     was: Micros
 
 
+class Attested(Fact, frozen=True, kw_only=True, tag="log.attested"):
+    """Recorded recalls up to `upto` were ranked again while that was still possible, `recalls` of them.
+
+    `spans` are runs of recalls, each by the seqs of its first and its last. Those in `different` did not come out as
+    recorded, all others did, bit for bit. `digest` is over (recall, verdict) of each (see `replay.attestation`).
+    """
+
+    upto: int
+    recalls: int
+    digest: str
+    spans: tuple[tuple[int, int], ...] = ()
+    different: tuple[int, ...] = ()
+
+
 AnyFact = (
     Ingested
     | Revised
@@ -487,6 +501,7 @@ AnyFact = (
     | ShardRetired
     | Recovered
     | ClockCorrected
+    | Attested
 )
 
 

@@ -7,6 +7,7 @@ from typing import assert_never
 from recollect.events.facts import (
     Accessed,
     AnyFact,
+    Attested,
     ClockCorrected,
     Clustered,
     Consolidated,
@@ -62,7 +63,7 @@ def memories_of(fact: AnyFact | Unknown | Redacted) -> tuple[MemoryId, ...]:  # 
             return (id_,)
         case (
             Downscaled() | DreamBegan() | DreamEnded() | FormulaAdopted() | EmbedderAdopted() | ShardSealed()
-            | ShardRetired() | Recovered() | ClockCorrected() | Unknown() | Redacted()
+            | ShardRetired() | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
         ):  # fmt: skip
             return ()
         case _:

@@ -17,6 +17,7 @@ import numpy as np
 from recollect.events.envelope import Recorded
 from recollect.events.facts import (
     Accessed,
+    Attested,
     ClockCorrected,
     Clustered,
     Consolidated,
@@ -114,7 +115,7 @@ class Adoptions:
             case (
                 Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
                 | Accessed() | Rated() | Linked() | Unlinked() | Clustered() | Consolidated() | Downscaled()
-                | Stabilized() | Pruned() | Placed() | Promoted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Redacted()
+                | Stabilized() | Pruned() | Placed() | Promoted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Attested() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

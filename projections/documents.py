@@ -25,6 +25,7 @@ from msgspec import UNSET
 from recollect.events.envelope import Recorded
 from recollect.events.facts import (
     Accessed,
+    Attested,
     ClockCorrected,
     Clustered,
     Consolidated,
@@ -136,7 +137,7 @@ class Documents:
             case (
                 Accessed() | Recalled() | Rated() | Linked() | Unlinked() | Clustered() | DreamBegan()
                 | Consolidated() | Downscaled() | Stabilized() | Placed() | Promoted() | DreamEnded()
-                | FormulaAdopted() | EmbedderAdopted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Unknown() | Redacted()
+                | FormulaAdopted() | EmbedderAdopted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

@@ -3,12 +3,18 @@
 An erased memory is gone from the past too: its rank in an old answer can be named but not computed again, and the
 words it took out of the corpus (document counts and lengths, shards that had to be given up, a cluster's centre)
 may move the others. So a recall whose basis lies between an erased memory's first event and its `Erased` event
-either comes out bit for bit as before, or it is *redacted*. Of a redacted recall this must still hold:
+either comes out bit for bit as before, or it is *attested* (it was verified before the erasure, see `attestation`),
+or it is *redacted*. Of both this must still hold:
 
     its formula is in the log; it names at most k memories, each once; each of them is erased,
     or was visible at the basis
 
 What was recorded itself is guarded by the hash chain as ever. Anything else is a difference.
+
+Where nothing that was erased can have moved the ranking (`mover`), the recall is compared strictly. Words and vectors
+are gone, so this is judged by what remains: a memory that was hidden at the basis gives no words to the corpus, and one
+from before there was an embedder has no vector and is in no shard. A formula that reads anything else of the corpus
+(clusters, verdicts by kind, edges) may have been moved by any of them.
 
 The same holds for ranks of the past that nobody recorded (`bisect`, `ranks`, `why_changed`): those of an erased memory
 cannot be told, those of others are computed without it, and `redacted_within` is the line that says so.
@@ -17,7 +23,7 @@ cannot be told, those of others are computed without it, and `redacted_within` i
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
@@ -26,6 +32,7 @@ from recollect.events.facts import Recalled, Redacted
 from recollect.events.log import Log
 from recollect.projections.documents import Erasure
 from recollect.projections.view import Projections
+from recollect.query.formula import Formula, from_canonical
 
 
 class RedactedRank(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,14 +73,50 @@ class Touched:
         return self._ends[place] if place >= 0 and seq < self._ends[place] else None
 
 
-def redaction(
-    log: Log, projections: Projections, seq: int, recalled: Recalled
-) -> RedactedRecall | str | None:
-    """Why the recall at `seq` may come out otherwise; a sentence if it may not although it touches erased data;
-    None if it touches none."""
-    erased_at = Touched(projections.documents.erasures).at(recalled.basis)
-    if erased_at is None or recalled.formula not in projections.adoptions.formulas:
+_VECTOR_CHANNELS = frozenset({"vector", "recent"})
+_OF_THE_CANDIDATES_ALONE = frozenset({
+    "retrieve", "measure", "rank", "fuse", "weigh", "normalise", "multiply", "add", "compute", "raise", "filter", "gate",
+    "deduplicate", "tie-break", "abstain", "cut", "exclude",
+})  # fmt: skip
+_OF_THE_CORPUS = ("cluster", "centroid", "kind_helpful", "kind_unhelpful", "thompson")
+
+
+def mover(projections: Projections, recalled: Recalled, erasures: Iterable[Erasure]) -> Erasure | None:
+    """The last of the erasures that can have moved this ranking; None if none can."""
+    text = projections.adoptions.formulas.get(recalled.formula)
+    if text is None:
         return None
+    basis, formula = recalled.basis, from_canonical(text)
+    near = [one for one in erasures if one.first <= basis < one.seq]
+    if _reads_candidates_alone(formula):
+        able = _reads_vectors(formula) and projections.adoptions.embedder(basis) is not None
+        near = [one for one in near if able or _was_visible(projections, one.memory, basis)]
+    return max(near, key=lambda one: one.seq, default=None)
+
+
+def _reads_candidates_alone(formula: Formula) -> bool:
+    """Whether its stages read nothing but the candidates and the channels that found them."""
+    plain = all(stage.__struct_config__.tag in _OF_THE_CANDIDATES_ALONE for stage in formula.stages)
+    return plain and not any(word in formula.text for word in _OF_THE_CORPUS)
+
+
+def _reads_vectors(formula: Formula) -> bool:
+    return any(
+        getattr(stage, "channel", "") in _VECTOR_CHANNELS or stage.__struct_config__.tag == "deduplicate"
+        for stage in formula.stages
+    )
+
+
+def _was_visible(projections: Projections, memory: int, seq: int) -> bool:
+    if memory < 0 or projections.documents.newest_row(memory, seq) < 0:
+        return True
+    return projections.lifecycle.state(memory, seq).visibility == "visible"
+
+
+def redaction(
+    log: Log, projections: Projections, seq: int, recalled: Recalled, erased: Erasure
+) -> RedactedRecall | str:
+    """Why the recall at `seq` may come out otherwise, now that this is erased; a sentence if it may not all the same."""
     gone = [erasure_at(log, projections, id_, recalled.basis) for id_ in recalled.ids]
     ranks = tuple(
         RedactedRank(rank=rank, id=id_, erased_at=at)
@@ -86,7 +129,7 @@ def redaction(
     if ranks:
         named = ", ".join(f"{rank.id} at rank {rank.rank} was erased at @{rank.erased_at}" for rank in ranks)
         return RedactedRecall(recall=f"r{seq}", ranks=ranks, reason=named)
-    reason = f"memories that it was ranked among were erased by @{erased_at}"
+    reason = f"memories that it was ranked among were erased by @{erased.seq}"
     return RedactedRecall(recall=f"r{seq}", ranks=(), reason=reason)
 
 

@@ -1,30 +1,46 @@
-"""verify: every recorded recall ranked again at its own basis, formula and clock, and compared bit for bit."""
+"""verify: every recorded recall ranked again at its own basis, formula and clock, and compared bit for bit.
+
+Each recall is one of
+
+    exact       it came out with the same ids, order and scores
+    attested    it cannot come out any more, and was exact when it still could (`attestation`)
+    redacted    it cannot come out any more, because of what was erased since (`redaction`)
+    not_here    ranking it again needs something that this machine cannot have
+    different   it came out otherwise, or was attested as different
+
+and the verdict over all of them and the log itself is `differs` if anything is different, else `partly` if anything is
+redacted or not here, else `attested` if anything is, else `exact`.
+"""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from recollect.events.errors import LogDamaged
-from recollect.events.facts import Recalled
+from recollect.events.facts import AnyFact, Recalled, Redacted, Unknown
 from recollect.events.log import Finding, Log
 from recollect.projections.vectors.shard_cache import ShardUnavailable
 from recollect.projections.view import Projections
 from recollect.query.formula import Formula, from_canonical
 from recollect.query.ranking import Ranking, rank
+from recollect.replay.attestation import Attestations
 from recollect.replay.parallel import each
-from recollect.replay.redaction import RedactedRecall, Touched, redaction
+from recollect.replay.redaction import RedactedRecall, Touched, mover, redaction
 from recollect.replay.unicode_reasons import UnicodeReasons
 
 if TYPE_CHECKING:
     from recollect.replay.independent import IndependentViews
 
 Progress = Callable[[int, int], None]
+Found = Literal["exact", "attested", "redacted", "not_here", "different", "unreadable"]
+Verdict = Literal["exact", "attested", "partly", "differs"]
 
 INDEPENDENT_TOLERANCE = 1e-9
 
@@ -39,78 +55,179 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class NotHere(msgspec.Struct, frozen=True, kw_only=True):
+    """A recall that this machine cannot rank again: it needs the shard of this digest, neither there nor buildable."""
+
+    recall: str
+    shard: str
+    reason: str
+
+
+class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
+    """Something kept outside of the log that the log does not agree with, and at which seq."""
+
+    witness: str
+    seq: int
+    problem: str
+
+
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """`exact` is true if every recall checked gave the same ids, order and scores, bit for bit, and the log
-    itself is as it was written (checksums, payload digests, hash chain).
+    """What became of the recorded recalls (see above), and whether the log itself is as it was written (checksums,
+    payload digests, hash chain).
 
-    In an independent verification the scores may differ by a relative 1e-9: the second implementation adds
-    the same numbers in another order.
+    `exact` is true for the verdict `exact` alone; every recall `checked` is in one of the five counts. In an independent
+    verification the scores may differ by a relative 1e-9: the second implementation adds the same numbers in another
+    order.
 
-    `touching` counts the recalls that saw a log with something in it that was erased since. Those of them that no
-    longer come out the same are in `redactions`, and `redacted` counts them: they are not verified, and no
-    difference either, as long as all that can still be compared agrees (see `redaction`).
+    `touching` counts the recalls that saw a log with something in it that was erased since; those of them that are not
+    verified are in `redactions`, those that cannot be verified on this machine in `missing`.
 
     Where the log is damaged, `damage` says where, and `unreadable` counts the recalls that could not be ranked again
-    because of it; the others are `checked`.
+    because of it. `contradictions` are what else shows that the log is not what it was: a checkpoint from elsewhere, or a
+    cached one. Either makes the verdict `differs`.
 
-    `notes` is what else should be known, such as erased bytes that could not be overwritten.
+    `attested_at` is the seq of the attestation that was just written, if one was asked for. `notes` is what else should
+    be known, such as erased bytes that could not be overwritten. `sentence` says all of it in one line.
     """
 
+    verdict: Verdict
     exact: bool
     checked: int
     differences: tuple[Difference, ...]
+    exact_count: int = 0
+    attested: int = 0
+    redacted: int = 0
+    not_here: int = 0
+    different: int = 0
     independent: bool = False
     damage: tuple[Finding, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
     touching: int = 0
-    redacted: int = 0
     redactions: tuple[RedactedRecall, ...] = ()
+    missing: tuple[NotHere, ...] = ()
     unreadable: int = 0
+    attested_at: int | None = None
     notes: tuple[str, ...] = ()
+    sentence: str = ""
 
 
-class _Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one recall, and why, where that is not what should be."""
+
+    found: Found
     difference: Difference | None = None
     redacted: RedactedRecall | None = None
+    missing: NotHere | None = None
     unreadable: Finding | None = None
 
 
-_SAME = _Outcome()
-_FOUND: msgspec.msgpack.Decoder[_Outcome] = msgspec.msgpack.Decoder(_Outcome)
+_EXACT = Outcome(found="exact")
+_ATTESTED = Outcome(found="attested")
+_OUTCOME: msgspec.msgpack.Decoder[Outcome] = msgspec.msgpack.Decoder(Outcome)
 
 
 def verify(
     log: Log, projections: Projections, *, independent: bool = False, progress: Progress | None = None
 ) -> VerifyReport:
+    return verified(log, projections, independent=independent, progress=progress)[0]
+
+
+def verified(
+    log: Log, projections: Projections, *, independent: bool = False, progress: Progress | None = None
+) -> tuple[VerifyReport, list[Outcome]]:
+    """The report, and what became of every recall, in their order."""
     seqs = projections.adoptions.recalls.tolist()
-    with suppress(LogDamaged):  # the recalls that need what cannot be read are counted below
-        for text in projections.adoptions.formulas.values():
-            prepare(log, projections, from_canonical(text))
+    _prepare_all(log, projections)
+    attestations = Attestations(log, seqs)
     damage: list[Finding] = []
 
     def check_chain() -> None:
         damage.extend(log.verify_chain())
 
     if independent:
-        found = _independently(log, projections, seqs, progress)
+        found = _independently(log, projections, seqs, attestations, progress)
         check_chain()
     else:
-        found = each(seqs, partial(_check, log, projections), _FOUND, progress=progress, beside=check_chain)
+        check = partial(_check, log, projections, attestations)
+        found = each(seqs, check, _OUTCOME, progress=progress, beside=check_chain)
+    report = _report(log, projections, found, damage)
+    notes = tuple(attestations.notes)
+    return judged(msgspec.structs.replace(report, independent=independent, notes=notes)), found
+
+
+def _report(log: Log, projections: Projections, found: list[Outcome], damage: list[Finding]) -> VerifyReport:
     unicode = UnicodeReasons(log, projections)
-    differences = tuple(_with_unicode(one.difference, unicode) for one in found if one.difference is not None)
-    redactions = tuple(one.redacted for one in found if one.redacted is not None)
     unreadable = [one.unreadable for one in found if one.unreadable is not None]
-    damage += unreadable[:1] if not damage else []
+    count = Counter(one.found for one in found)
     return VerifyReport(
-        exact=not differences and not damage,
-        checked=len(seqs) - len(unreadable),
-        differences=differences,
-        independent=independent,
-        damage=tuple(damage),
-        touching=_touching(log, projections, seqs),
-        redacted=len(redactions),
-        redactions=redactions,
+        verdict="exact",
+        exact=True,
+        checked=len(found) - len(unreadable),
+        differences=tuple(
+            _with_unicode(one.difference, unicode) for one in found if one.difference is not None
+        ),
+        exact_count=count["exact"],
+        attested=count["attested"],
+        redacted=count["redacted"],
+        not_here=count["not_here"],
+        different=count["different"],
+        damage=tuple(damage or unreadable[:1]),
+        touching=_touching(log, projections, projections.adoptions.recalls.tolist()),
+        redactions=tuple(one.redacted for one in found if one.redacted is not None),
+        missing=tuple(one.missing for one in found if one.missing is not None),
         unreadable=len(unreadable),
     )
+
+
+def judged(report: VerifyReport) -> VerifyReport:
+    """The report with the verdict and the sentence that its counts and findings give."""
+    verdict: Verdict = "exact"
+    if report.different or report.damage or report.unreadable or report.contradictions:
+        verdict = "differs"
+    elif report.redacted or report.not_here:
+        verdict = "partly"
+    elif report.attested:
+        verdict = "attested"
+    told = msgspec.structs.replace(report, verdict=verdict, exact=verdict == "exact")
+    return msgspec.structs.replace(told, sentence=_sentence(told))
+
+
+def _sentence(report: VerifyReport) -> str:
+    how = "against rank-bm25 and a brute-force scan" if report.independent else "bit for bit"
+    if report.exact:
+        return f"{report.checked} recalls replayed {how}, no differences; the log's chain holds"
+    counts = {
+        "attested": report.attested,
+        "redacted": report.redacted,
+        "not verifiable here": report.not_here,
+        "different": report.different,
+        "unreadable": report.unreadable,
+    }
+    others = "".join(f", {count} {word}" for word, count in counts.items() if count)
+    log = "the log is damaged" if report.damage else "the log's chain holds"
+    against = f"; {report.contradictions[0].witness} contradicts it" if report.contradictions else ""
+    return f"{report.exact_count} of {report.checked + report.unreadable} recalls replayed {how}{others}; {log}{against}"
+
+
+def _prepare_all(log: Log, projections: Projections) -> None:
+    with suppress(LogDamaged):  # the recalls that need what cannot be read are counted as unreadable
+        for text in projections.adoptions.formulas.values():
+            prepare(log, projections, from_canonical(text))
+
+
+def check_one(log: Log, projections: Projections, seq: int) -> Outcome:
+    """What becomes of the recall at this seq."""
+    _prepare_all(log, projections)
+    return _check(log, projections, Attestations(log, projections.adoptions.recalls.tolist()), seq)
+
+
+def replayed(
+    log: Log, projections: Projections, seqs: Sequence[int], progress: Progress | None = None
+) -> list[Outcome]:
+    """What becomes of the recalls at these seqs."""
+    _prepare_all(log, projections)
+    attestations = Attestations(log, projections.adoptions.recalls.tolist())
+    return each(seqs, partial(_check, log, projections, attestations), _OUTCOME, progress=progress)
 
 
 def _with_unicode(difference: Difference, unicode: UnicodeReasons) -> Difference:
@@ -129,10 +246,8 @@ def redacted(log: Log, projections: Projections, seqs: Sequence[int]) -> set[int
         [(seq, fact) for seq in seqs if isinstance(fact := log.get(seq).fact, Recalled)] if touched else []
     )
     touching = [seq for seq, recalled in recalls if touched.at(recalled.basis) is not None]
-    for text in projections.adoptions.formulas.values() if touching else ():
-        prepare(log, projections, from_canonical(text))
-    found = each(touching, partial(_check, log, projections), _FOUND)
-    return {seq for seq, one in zip(touching, found, strict=True) if one.redacted is not None}
+    found = replayed(log, projections, touching) if touching else []
+    return {seq for seq, one in zip(touching, found, strict=True) if one.found in ("redacted", "attested")}
 
 
 def _touching(log: Log, projections: Projections, seqs: list[int]) -> int:
@@ -145,16 +260,16 @@ def _touching(log: Log, projections: Projections, seqs: list[int]) -> int:
 
 
 def _independently(
-    log: Log, projections: Projections, seqs: list[int], progress: Progress | None
-) -> list[_Outcome]:
+    log: Log, projections: Projections, seqs: list[int], attestations: Attestations, progress: Progress | None
+) -> list[Outcome]:
     """One after the other: the second implementation walks the log along with the recalls."""
     from recollect.replay.independent import IndependentViews  # noqa: PLC0415 (rank-bm25 waits until it is needed)
 
     second = IndependentViews(log, projections)
-    found: list[_Outcome] = []
+    found: list[Outcome] = []
     for done, seq in enumerate(seqs, 1):
         behind = found and found[-1].unreadable  # it walks no further than the damage
-        found.append(_Outcome(unreadable=behind) if behind else _check(log, projections, seq, second))
+        found.append(_unreadable(behind) if behind else _check(log, projections, attestations, seq, second))
         if progress:
             progress(done, len(seqs))
     return found
@@ -181,29 +296,75 @@ def prepare(log: Log, projections: Projections, formula: Formula) -> None:
             projections.index(analyzer, log.read(0, projections.position))
 
 
-def _check(log: Log, projections: Projections, seq: int, second: IndependentViews | None = None) -> _Outcome:
+def _unreadable(finding: Finding) -> Outcome:
+    return Outcome(found="unreadable", unreadable=finding)
+
+
+def _check(
+    log: Log, projections: Projections, attestations: Attestations, seq: int, second: IndependentViews | None = None
+) -> Outcome:  # fmt: skip
     try:
-        return _checked(log, projections, seq, second)
+        return _checked(log, projections, attestations, seq, second)
     except LogDamaged as damage:
-        finding = Finding(path=damage.path, offset=damage.offset, seq=damage.seq, problem=damage.reason)
-        return _Outcome(unreadable=finding)
+        return _unreadable(
+            Finding(path=damage.path, offset=damage.offset, seq=damage.seq, problem=damage.reason)
+        )
 
 
-def _checked(log: Log, projections: Projections, seq: int, second: IndependentViews | None) -> _Outcome:
+def _checked(
+    log: Log, projections: Projections, attestations: Attestations, seq: int, second: IndependentViews | None
+) -> Outcome:
+    """A replay weighs more than an attestation, but for one that says different: what was erased may hide that."""
     recalled = log.get(seq).fact
+    attested = attestations.of(seq)
+    if attested is not None and not attested.exact:
+        return _different(
+            seq, f"it was ranked again when it still could be, and attested at @{attested.seq} as different"
+        )
     if not isinstance(recalled, Recalled):
-        return _SAME
+        return _ATTESTED if attested is not None else _gone(seq, recalled)
+    difference: Difference | NotHere | None
     try:
         difference = _difference(log, projections, seq, recalled, second)
     except ShardUnavailable as error:
-        difference = Difference(recall=f"r{seq}", rank=0, recorded=None, replayed=None, reason=str(error))
+        if error.proven:
+            return _different(seq, str(error))
+        difference = NotHere(recall=f"r{seq}", shard=error.digest, reason=error.reason)
     if difference is None:
-        return _SAME
-    redacted = redaction(log, projections, seq, recalled)
+        return _EXACT
+    found = _unequal(log, projections, seq, recalled, difference)
+    return _ATTESTED if attested is not None and found.found != "different" else found
+
+
+def _unequal(
+    log: Log, projections: Projections, seq: int, recalled: Recalled, difference: Difference | NotHere
+) -> Outcome:
+    """A recall that does not come out: redacted where something that was erased can have moved it."""
+    erased = mover(projections, recalled, projections.documents.erasures)
+    redacted = None if erased is None else redaction(log, projections, seq, recalled, erased)
     if isinstance(redacted, RedactedRecall):
-        return _Outcome(redacted=redacted)
+        return Outcome(found="redacted", redacted=redacted)
+    if isinstance(difference, NotHere):
+        return (
+            Outcome(found="not_here", missing=difference) if redacted is None else _different(seq, redacted)
+        )
     reason = difference.reason if redacted is None else redacted
-    return _Outcome(difference=msgspec.structs.replace(difference, reason=reason))
+    return Outcome(found="different", difference=msgspec.structs.replace(difference, reason=reason))
+
+
+def _different(seq: int, reason: str) -> Outcome:
+    """A recall that is different without a rank to show."""
+    return Outcome(
+        found="different",
+        difference=Difference(recall=f"r{seq}", rank=0, recorded=None, replayed=None, reason=reason),
+    )
+
+
+def _gone(seq: int, fact: AnyFact | Unknown | Redacted) -> Outcome:
+    """A recall whose own question and answer were erased."""
+    when = f" at @{fact.erased_at}" if isinstance(fact, Redacted) and fact.erased_at else ""
+    reason = f"its question and answer were erased{when}"
+    return Outcome(found="redacted", redacted=RedactedRecall(recall=f"r{seq}", ranks=(), reason=reason))
 
 
 def _difference(

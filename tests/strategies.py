@@ -17,6 +17,7 @@ from recollect.events.envelope import Recorded, encode, type_name
 from recollect.events.facts import (
     Accessed,
     AnyFact,
+    Attested,
     ClockCorrected,
     Cluster,
     Clustered,
@@ -258,6 +259,7 @@ engine: tuple[SearchStrategy[AnyFact], ...] = (
         length=st.just(7),
         quarantined_as=st.just("1.bad"),
     ),
+    st.builds(Attested, upto=st.just(0), recalls=st.just(0), digest=st.just("")),
     st.builds(ClockCorrected, first=st.just(1), at=st.just(0), was=st.just(0)),
 )
 

@@ -95,19 +95,24 @@ def history(memory_id: str, query: str | None, store: str, embedder: str, as_jso
 
 @main.command()
 @click.option("--independent", is_flag=True, help="With rank-bm25 and a brute-force scan instead.")
+@click.option("--attest", is_flag=True, help="Write what was found to the log, for when it can no longer be.")
 @options_without_embedder
-def verify(independent: bool, store: str, as_json: bool) -> None:
-    """Rank every recorded recall again and compare bit for bit; exit 1 if one differs.
+def verify(independent: bool, attest: bool, store: str, as_json: bool) -> None:
+    """Rank every recorded recall again and compare bit for bit; exit 1 unless exact or attested.
+
+    The verdict is exact, attested (what can no longer be ranked again was exact when it could), partly (something can no
+    longer be verified, or not on this machine) or differs.
 
     \b
     Example:
       recollect verify
       recollect verify --independent
+      recollect verify --attest
     """
     with open_memory(store) as memory, progress_bar("verifying") as progress:
-        report = memory.verify(independent=independent, progress=progress)
+        report = memory.verify(independent=independent, attest=attest, progress=progress)
     show(report, as_json, "verification")
-    if not report.exact:
+    if report.verdict not in ("exact", "attested"):
         raise SystemExit(1)
 
 

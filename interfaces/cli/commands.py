@@ -72,7 +72,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "supersede": ("relate", "Let memory NEW take the place of memory OLD."),
     "undream": ("dream", "Take a dream back; what has changed since is named and left alone."),
     "unlink": ("relate", "Take the edges from A to B away."),
-    "verify": ("ask", "Rank every recorded recall again and compare bit for bit; exit 1 if one differs."),
+    "verify": (
+        "ask",
+        "Rank every recorded recall again and compare bit for bit; exit 1 unless exact or attested.",
+    ),
     "watch": ("watch", "Keep the store equal to folders of notes, until interrupted or --once."),
     "why": ("explain", "Why a memory ranked where it did in a recorded recall, replayed."),
     "why-changed": (

@@ -27,15 +27,21 @@ _SINGLE = ("project", "session", "since", "until", "valid_at", "min_importance")
 )
 @click.option("--reason", default="", help="Why; it stays in the log.")
 @click.option("--dry-run", is_flag=True, help="Say what would be erased; write nothing.")
+@click.option(
+    "--unattested",
+    is_flag=True,
+    help="Do not first verify and attest the recalls that no longer can be after this.",
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @common_options
 def erase(
-    memory_ids: tuple[str, ...], conditions: tuple[str, ...], reason: str, dry_run: bool, yes: bool, store: str,
-    embedder: str, as_json: bool,
+    memory_ids: tuple[str, ...], conditions: tuple[str, ...], reason: str, dry_run: bool,
+    unattested: bool, yes: bool, store: str, embedder: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Erase memories for good, by ID or by filter; nothing brings them back.
 
     Texts, words and vectors are overwritten in the log and deleted from every cache; ids and numbers stay.
+    Recalls that can no longer be verified afterwards are verified before, and the result is attested in the log.
     Asks first on a terminal; elsewhere --yes is needed. Exit 1 if the filter matches nothing.
 
     \b
@@ -48,10 +54,10 @@ def erase(
         raise Failure("name the memories to erase by id, or by --where KEY=VALUE; one of the two")
     wanted = list(memory_ids) if memory_ids else _filter(conditions)
     with open_memory(store, "none") as memory, progress_bar("erasing") as progress:
-        report = memory.erase(wanted, reason=reason, dry_run=True, progress=progress)
+        report = memory.erase(wanted, reason=reason, dry_run=True, unattested=unattested, progress=progress)
         if not dry_run and report.ids:
             _confirm(report.ids, yes)
-            report = memory.erase(wanted, reason=reason, progress=progress)
+            report = memory.erase(wanted, reason=reason, unattested=unattested, progress=progress)
         show(report, as_json, "erase.erasure")
     if not report.ids:
         raise click.exceptions.Exit(1)

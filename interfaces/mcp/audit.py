@@ -118,13 +118,21 @@ def compare(memory: Memory, given: asked.Compare, call: Call) -> CompareResult:
 def verify(memory: Memory, given: asked.Verify, call: Call) -> VerifyResult:
     found = memory.verify(independent=given.independent, progress=call.progress)
     return VerifyResult(
+        verdict=found.verdict,
+        sentence=found.sentence,
         exact=found.exact,
         checked=found.checked,
+        exact_count=found.exact_count,
+        attested=found.attested,
+        redacted=found.redacted,
+        not_here=found.not_here,
+        different=found.different,
         differences=tuple(
-            f"{one.recall} at rank {one.rank}: {one.reason}" for one in found.differences[:_DIFFERENCES_MAX]
+            f"{one.recall}{f' at rank {one.rank}' if one.rank else ''}: {one.reason}"
+            for one in found.differences[:_DIFFERENCES_MAX]
         ),
         damage=tuple(f"@{one.seq} in {one.path}: {one.problem}" for one in found.damage[:_DIFFERENCES_MAX]),
-        redacted=found.redacted,
+        contradictions=tuple(f"{one.witness}: {one.problem}" for one in found.contradictions),
         unreadable=found.unreadable,
         notes=found.notes,
     )

@@ -179,16 +179,25 @@ class CompareResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerifyResult(msgspec.Struct, frozen=True, kw_only=True):
-    """`exact`: every recorded recall was ranked again with the same ids, order and scores, bit for bit.
+    """`verdict` is exact, attested, partly or differs, and `sentence` says why. `exact`: every recorded recall was ranked
+    again with the same ids, order and scores, bit for bit.
 
-    `redacted` of them saw something that was erased since and cannot come out as recorded; `unreadable` lie in damage.
+    `attested` can no longer be ranked again and were exact when they could; `redacted` saw something that was erased since
+    and are not attested; `not_here` need what this machine cannot have; `unreadable` lie in damage.
     """
 
+    verdict: str
+    sentence: str
     exact: bool
     checked: int
     differences: tuple[str, ...]
     damage: tuple[str, ...]
-    redacted: int = 0
+    exact_count: int
+    attested: int
+    redacted: int
+    not_here: int
+    different: int
+    contradictions: tuple[str, ...] = ()
     unreadable: int = 0
     notes: tuple[str, ...] = ()
 

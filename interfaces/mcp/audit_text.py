@@ -60,14 +60,12 @@ def compare(result: CompareResult) -> str:
 
 @telling
 def verify(result: VerifyResult) -> str:
-    left = result.checked - result.redacted
-    every = "every one" if not result.redacted else f"{left} of them"
-    verdict = f"exact: {every} came out as recorded" if result.exact else "NOT exact"
-    lines = [f"{result.checked} recalls checked; {verdict}", *result.differences, *result.damage]
-    if result.redacted:
-        lines.append(f"{result.redacted} saw something that was erased since and cannot come out as recorded")
-    if result.unreadable:
-        lines.append(f"{result.unreadable} could not be checked: what they need lies in the damage")
+    lines = [
+        f"{result.verdict}: {result.sentence}",
+        *result.contradictions,
+        *result.differences,
+        *result.damage,
+    ]
     return "\n".join([*lines, *result.notes])
 
 

@@ -53,7 +53,7 @@ from recollect.events.log import Clock
 from recollect.interfaces.model_server.client import HelperUse, Tell, choose_embedder
 from recollect.interfaces.python.serving import Serving
 from recollect.interfaces.python.watching import Watching
-from recollect.query.formula import Formula, from_canonical
+from recollect.query.formula import Formula
 
 if TYPE_CHECKING:
     from recollect.replay.verify import VerifyReport
@@ -411,18 +411,18 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
             models=self._models,
         )
 
-    def verify(self, *, independent: bool = False, progress: Progress | None = None) -> VerifyReport:
-        """Rank every recorded recall again and compare ids, order and scores bit for bit."""
-        from recollect.replay.verify import verify  # noqa: PLC0415 (opening a store does not wait for this)
+    def verify(
+        self, *, independent: bool = False, attest: bool = False, progress: Progress | None = None
+    ) -> VerifyReport:
+        """Rank every recorded recall again and compare ids, order and scores bit for bit.
 
-        store = self._store
-        store.catch_up()
-        with store.lock, store.whole:
-            for text in list(store.projections.adoptions.formulas.values()):
-                store.require(from_canonical(text))
-            report = verify(store.log, store.projections, independent=independent, progress=progress)
-        unfinished = () if store.unfinished_erasure is None else (str(store.unfinished_erasure),)
-        return msgspec.structs.replace(report, notes=unfinished)
+        `attest` writes what was found to the log, for recalls that can no longer be ranked again one day.
+        """
+        from recollect.engine.verify import verify  # noqa: PLC0415 (opening a store does not wait for this)
+
+        return verify(
+            self._store, independent=independent, attest=attest, actor=self._actor, progress=progress
+        )
 
     def status(self) -> Status:
         """Health and sizes."""

@@ -11,8 +11,7 @@ from recollect.engine.store import Store
 from recollect.events.facts import Question, Recalled
 from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import from_canonical
-from recollect.replay.redaction import RedactedRecall, redaction
-from recollect.replay.verify import replay
+from recollect.replay.verify import Outcome, check_one
 from recollect.web.requests import NotFound
 
 _WINDOW = 1_024
@@ -50,12 +49,14 @@ class TimelinePage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecallCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """One recall ranked again: exact, or at which rank it first came out otherwise.
+    """One recall ranked again; `verdict` is exact, attested, redacted, not_here or different, as in a whole verification.
 
-    `redacted` means that it cannot come out as recorded, since something that it saw was erased.
+    `redacted` means that it cannot come out as recorded, since something that it saw was erased; `rank` is where it first
+    came out otherwise.
     """
 
     recall: str
+    verdict: str
     exact: bool
     hits: int
     sentence: str
@@ -117,33 +118,34 @@ def check(memory: Memory, recall: str) -> RecallCheck:
     """Rank one recorded recall again at its own basis, formula and clock, and compare bit for bit."""
     fact = recall_fact(memory, recall)
     store = memory.store
-    if fact.formula not in store.projections.adoptions.formulas:
-        raise NotFound(f"{recall} used the formula {fact.formula}, which the log does not hold")
     with store.lock, store.whole:
-        again = replay(store.log, store.projections, fact)
-        erased = redaction(store.log, store.projections, int(recall[1:]), fact)
-    before, after = (list(zip(one.ids, one.scores, strict=True)) for one in (fact, again))
-    if before == after:
-        how = f"{len(before)} hits with the same ids, order and scores" if before else "nothing, as recorded"
-        return RecallCheck(
-            recall=recall, exact=True, hits=len(before), sentence=f"{recall} replays exactly: {how}."
-        )
-    first = next((n for n, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]), None)
-    place = min(len(before), len(after)) if first is None else first
+        one = check_one(store.log, store.projections, int(recall[1:]))
+    difference = one.difference
     return RecallCheck(
         recall=recall,
-        exact=False,
-        hits=len(before),
-        sentence=erased.reason if isinstance(erased, RedactedRecall) else _otherwise(recall, place, erased),
-        redacted=isinstance(erased, RedactedRecall),
-        rank=place + 1,
-        recorded=before[place] if place < len(before) else None,
-        replayed=after[place] if place < len(after) else None,
+        verdict=one.found,
+        exact=one.found == "exact",
+        hits=len(fact.ids),
+        sentence=_told(recall, len(fact.ids), one),
+        redacted=one.found == "redacted",
+        rank=difference.rank if difference else None,
+        recorded=difference.recorded if difference else None,
+        replayed=difference.replayed if difference else None,
     )
 
 
-def _otherwise(recall: str, place: int, reason: str | None) -> str:
-    return f"{recall} comes out otherwise from rank {place + 1} on" + (f": {reason}" if reason else ".")
+def _told(recall: str, hits: int, one: Outcome) -> str:
+    if one.difference is not None:
+        since = f" from rank {one.difference.rank} on" if one.difference.rank else ""
+        return f"{recall} comes out otherwise{since}: {one.difference.reason}"
+    if one.redacted is not None:
+        return one.redacted.reason
+    if one.missing is not None:
+        return f"{recall} cannot be ranked again here: {one.missing.reason} (shard {one.missing.shard})"
+    if one.found == "attested":
+        return f"{recall} can no longer be ranked again; it was exact when it could."
+    how = f"{hits} hits with the same ids, order and scores" if hits else "nothing, as recorded"
+    return f"{recall} replays exactly: {how}."
 
 
 def timeline(memory: Memory, selection: Selection, *, before: int | None, limit: int) -> TimelinePage:

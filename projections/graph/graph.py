@@ -19,6 +19,7 @@ import numpy as np
 from recollect.events.envelope import Recorded
 from recollect.events.facts import (
     Accessed,
+    Attested,
     ClockCorrected,
     Clustered,
     Consolidated,
@@ -113,7 +114,7 @@ class Graph:
                 Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
                 | Accessed() | Recalled() | Rated() | DreamBegan() | Consolidated() | Downscaled()
                 | Stabilized() | Pruned() | Placed() | Promoted() | DreamEnded() | FormulaAdopted()
-                | EmbedderAdopted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Unknown() | Redacted()
+                | EmbedderAdopted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

@@ -19,6 +19,7 @@ import numpy as np
 from recollect.events.envelope import Recorded
 from recollect.events.facts import (
     Accessed,
+    Attested,
     ClockCorrected,
     Clustered,
     Consolidated,
@@ -127,7 +128,7 @@ class Lifecycle:
                 self._dream(recorded.fact, seq)
             case (
                 Linked() | Unlinked() | Clustered() | DreamBegan() | DreamEnded() | FormulaAdopted()
-                | EmbedderAdopted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Unknown() | Redacted()
+                | EmbedderAdopted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

@@ -28,6 +28,7 @@ from recollect.events import grid
 from recollect.events.envelope import Recorded
 from recollect.events.facts import (
     Accessed,
+    Attested,
     ClockCorrected,
     Clustered,
     Consolidated,
@@ -143,7 +144,7 @@ class Vectors:
                 Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
                 | Accessed() | Recalled() | Rated() | Linked() | Unlinked() | Clustered() | DreamBegan()
                 | Consolidated() | Downscaled() | Stabilized() | Pruned() | Placed() | Promoted()
-                | DreamEnded() | FormulaAdopted() | Recovered() | ClockCorrected() | Unknown() | Redacted()
+                | DreamEnded() | FormulaAdopted() | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

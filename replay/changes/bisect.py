@@ -23,6 +23,7 @@ import msgspec
 import numpy as np
 
 from recollect.events.facts import (
+    Attested,
     ClockCorrected,
     DreamBegan,
     Question,
@@ -37,7 +38,7 @@ from recollect.replay.changes.inquiry import Inquiry, Moment, Standing
 from recollect.replay.redaction import redacted_within
 
 SAMPLES = 12
-_UNMOVED_BY = (ClockCorrected, DreamBegan, Recovered, Unknown, Redacted)
+_UNMOVED_BY = (Attested, ClockCorrected, DreamBegan, Recovered, Unknown, Redacted)
 
 Progress = Callable[[int, int], None]
 

@@ -20,6 +20,7 @@ from recollect.events.errors import InvalidInput
 from recollect.events.facts import (
     Accessed,
     AnyFact,
+    Attested,
     Clustered,
     DreamBegan,
     DreamEnded,
@@ -36,6 +37,7 @@ from recollect.events.transfer import TransferableLog
 from recollect.projections.view import Projections, View
 from recollect.query.formula import Formula, from_canonical
 from recollect.query.ranking import rank_around
+from recollect.replay.attestation import attest, within
 from recollect.replay.compare.recorded_questions import under
 from recollect.replay.fork.following import follow, is_tracked
 from recollect.replay.fork.leftovers import Foretold, Leftovers, left_of
@@ -61,6 +63,14 @@ class _Answer(NamedTuple):
     again: Recalled
 
 
+class _Relived(NamedTuple):
+    """Where a recall of the source stands in the fork, and whether it answers there as it was recorded."""
+
+    source: int
+    seq: int
+    same: bool
+
+
 class ForkReplay:
     def __init__(
         self,
@@ -83,6 +93,7 @@ class ForkReplay:
         self._batch: list[Draft] = []
         self._positions = [0]
         self._answers: dict[int, _Answer] = {}
+        self._recalls: list[_Relived] = []
         self._in_force: str | None = None
         self._replaced: str | None = None
         self._taken_back = _taken_back(source) if rules.dreaming else frozenset()
@@ -122,6 +133,7 @@ class ForkReplay:
             for again in self._again(event, fact):
                 self._note_formula(again)
                 self._put(again, event, event.id)
+                self._note_recall(event, fact, again)
                 self._foretell(event, again)
         self._positions.append(self._head)
 
@@ -136,6 +148,7 @@ class ForkReplay:
         self._head = seq
         if again is None:
             return
+        self._note_recall(event, fact, again)
         self._foretell(event, again)
         self._note_formula(again)
         if self._retold:
@@ -163,6 +176,9 @@ class ForkReplay:
 
     def _again(self, event: Recorded, fact: AnyFact) -> Iterator[AnyFact]:
         """What happens in the fork in place of this event; nothing, if it does not happen."""
+        if isinstance(fact, Attested):
+            yield from self._attested(fact)
+            return
         moved = self._leftovers.moved(fact) if isinstance(fact, Erased) else renumbered(fact, self._seq_of)
         whole = not isinstance(event.fact, Redacted)
         told = self._retold.tell(moved) if self._retold and whole else moved
@@ -188,6 +204,24 @@ class ForkReplay:
                 yield told
             case _:
                 return
+
+    def _attested(self, fact: Attested) -> Iterator[Attested]:
+        """What the source attests of the recalls that the fork has as they were recorded."""
+        own = [recall.seq for recall in self._recalls]
+        covered = set(within([recall.source for recall in self._recalls], fact.spans))
+        same = {
+            recall.source: recall.seq for recall in self._recalls if recall.same and recall.source in covered
+        }
+        if same:
+            different = [same[seq] for seq in fact.different if seq in same]
+            yield attest(own, same.values(), different, upto=self._seq_of(fact.upto))
+
+    def _note_recall(self, event: Recorded, recorded: AnyFact, again: AnyFact) -> None:
+        if isinstance(recorded, Recalled) and isinstance(again, Recalled):
+            same = all(
+                getattr(recorded, name) == getattr(again, name) for name in ("formula", "ids", "scores")
+            )
+            self._recalls.append(_Relived(event.seq, self._head, same))
 
     def _note_formula(self, fact: AnyFact) -> None:
         if isinstance(fact, FormulaAdopted) and fact.in_force:

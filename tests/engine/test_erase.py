@@ -284,16 +284,18 @@ def test_an_event_of_several_memories_belongs_to_the_first_of_them_and_large_rem
 
 
 @pytest.mark.parametrize("independent", [False, True])
-def test_verify_says_which_recalls_cannot_come_out_as_recorded(memory: Memory, independent: bool):
+def test_recalls_that_cannot_come_out_any_more_are_attested_and_without_it_redacted_by_name(
+    memory: Memory, independent: bool
+):
     before = memory.recall("nothing yet").id
     filled(memory)
     assert memory.verify(independent=independent).touching == 0
     named = memory.recall("xylophone tea", k=5)
     assert named.hits[0].id == "a"
-    report = memory.erase("a")
+    report = memory.erase("a", unattested=True)
     after = memory.recall("note about tea", k=5)
     again = memory.verify(independent=independent)
-    assert again.exact
+    assert (again.verdict, again.exact, again.redacted) == ("partly", False, report.unattested)
     assert again.differences == ()
     assert again.checked == 5
     assert again.touching == 3
@@ -318,7 +320,9 @@ def test_a_forged_recall_is_a_difference_even_where_data_was_erased(memory: Memo
     report = memory.verify()
     assert not report.exact
     (difference,) = report.differences
-    assert "names n1, which was not visible" in difference.reason
+    assert "attested at" in difference.reason
+    memory.store.append([forged])
+    assert "names n1, which was not visible" in memory.verify().differences[-1].reason
 
 
 # --- laws ------------------------------------------------------------------------------------------
@@ -388,7 +392,7 @@ def test_an_erasure_that_was_interrupted_anywhere_is_finished_by_the_next_open(
     assert again.get("a").content == "[erased]"
     assert "a" not in [hit.id for hit in again.recall("xylophone tea", k=50).hits]
     assert holding(tmp_path, *(token.encode() for token in TOKENS[1:])) == []
-    assert again.verify().exact
+    assert again.verify().verdict == "attested"
     assert again.doctor().healthy
     assert state(again.store.projections) == state(rebuilt(again))
 
@@ -527,7 +531,7 @@ def test_a_process_of_its_own_erases_while_this_one_has_the_store_open(memory: M
     script = "import sys; from recollect.interfaces.python.memory import Memory; Memory.open(sys.argv[1], embedder=None).erase('a')"
     subprocess.run([sys.executable, "-c", script, str(tmp_path / "store")], check=True, timeout=60)
     assert memory.get("a").content == "[erased]"
-    assert memory.verify().exact
+    assert memory.verify().verdict == "attested"
 
 
 def test_a_write_in_between_is_not_missed(open_memory: Open, monkeypatch: pytest.MonkeyPatch):
@@ -558,7 +562,7 @@ def test_an_erased_store_goes_out_and_comes_back_with_the_same_head_hash(open_me
     assert copy.import_(tmp_path / "log.jsonl").chain == done.chain
     assert copy.get("a").content == "[erased]"
     assert state(copy.store.projections) == state(rebuilt(memory))
-    assert copy.verify().exact
+    assert copy.verify().verdict == "attested"
 
 
 def test_a_fork_of_an_erased_store_lives_on_without_the_memory(memory: Memory, tmp_path: Path):

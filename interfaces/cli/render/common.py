@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from recollect.replay.verify import VerifyReport
+    from recollect.replay.verify import Difference, VerifyReport
 
 _DIFFERENCES_SHOWN = 10
 _PIPED_WIDTH = 200
@@ -168,44 +168,41 @@ def happenings(results: Sequence[Happening]) -> None:
     console().print(table)
 
 
+_VERDICT_STYLES = {"exact": "green", "attested": "green", "partly": "yellow", "differs": "red"}
+
+
 @drawing
 def verification(report: VerifyReport) -> None:
     out = console()
-    how = "against rank-bm25 and a brute-force scan" if report.independent else "bit for bit"
-    if report.exact:
-        out.print(
-            f"[green]exact[/]  {report.checked - report.redacted} recalls replayed {how}, no differences; "
-            f"the log's chain holds"
-        )
-        _redactions(out, report)
-        return
-    out.print(f"[red]not exact[/]  {len(report.differences)} of {report.checked} recalls differ ({how})")
+    out.print(f"[{_VERDICT_STYLES[report.verdict]}]{report.verdict}[/]  {escaped(report.sentence)}")
+    for contradiction in report.contradictions:
+        out.print(f"  {escaped(contradiction.witness)}: {escaped(contradiction.problem)}")
     for finding in report.damage[:_DIFFERENCES_SHOWN]:
         out.print(
             f"  the log is damaged at @{finding.seq}: {escaped(finding.problem)} "
             f"({escaped(finding.path)}, byte {finding.offset})"
         )
-    if report.unreadable:
-        out.print(f"  {report.unreadable} recalls could not be checked: what they need lies in the damage")
     for difference in report.differences[:_DIFFERENCES_SHOWN]:
-        out.print(
-            f"  {escaped(difference.recall)} rank {difference.rank}: recorded {escaped(str(difference.recorded))}, "
-            f"replayed {escaped(str(difference.replayed))}; {escaped(difference.reason)}"
-        )
-    _redactions(out, report)
-
-
-def _redactions(out: Console, report: VerifyReport) -> None:
-    """The recalls that cannot be verified any more, and why."""
-    if report.touching:
-        out.print(
-            f"[yellow]redacted[/]  {report.redacted} of the {report.touching} recalls that saw data which was "
-            f"erased since cannot come out as recorded"
-        )
+        out.print(f"  different  {escaped(_difference(difference))}")
     for redacted in report.redactions[:_DIFFERENCES_SHOWN]:
-        out.print(f"  {escaped(redacted.recall)}: {escaped(redacted.reason)}")
+        out.print(f"  redacted  {escaped(redacted.recall)}: {escaped(redacted.reason)}")
+    for missing in report.missing[:_DIFFERENCES_SHOWN]:
+        out.print(
+            f"  not here  {escaped(missing.recall)}: shard {missing.shard[:12]}, {escaped(missing.reason)}"
+        )
+    if report.attested_at is not None:
+        out.print(f"  what was found is attested at @{report.attested_at}")
     for note in report.notes:
         out.print(f"[yellow]note[/]  {escaped(note)}")
+
+
+def _difference(difference: Difference) -> str:
+    if difference.rank == 0:
+        return f"{difference.recall}: {difference.reason}"
+    return (
+        f"{difference.recall} rank {difference.rank}: recorded {difference.recorded}, "
+        f"replayed {difference.replayed}; {difference.reason}"
+    )
 
 
 @drawing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.console import Console
 from rich.text import Text
 
 from recollect.engine.doctor import Diagnosis
@@ -34,6 +35,7 @@ def erasure(report: ErasureReport) -> None:
         out.print(
             f"  named in {_count(report.recalls, 'recall')}, which keep the id: {_some(report.recalls)}"
         )
+    _attested(out, report)
     if report.copies:
         out.print(
             Text(f"  {_count(report.copies, 'copy')} may hold it and must be erased in or deleted:", "yellow")
@@ -41,6 +43,17 @@ def erasure(report: ErasureReport) -> None:
     for copy in report.copies:
         how_far = f"up to @{copy.upto}" if copy.finished else "not finished"
         out.print(Text(f"    {copy.path} ({copy.kind} of {copy.at[:19]}Z, {how_far})"))
+
+
+def _attested(out: Console, report: ErasureReport) -> None:
+    if report.attested:
+        verb = "would be verified and attested first" if report.dry_run else "verified and attested"
+        what = f"  {_number(report.attested)} that can no longer be verified afterwards: {verb}"
+        out.print(what + (f", {_count(report.different, 'recall')} different" if report.different else ""))
+    if report.different:
+        out.print(Text(f"  not as recorded: {', '.join(report.different[:_SHOWN])}", "red"))
+    if report.unattested:
+        out.print(Text(f"  {_number(report.unattested)} can no longer be verified, not attested", "yellow"))
 
 
 @drawing
@@ -83,6 +96,10 @@ def _some(names: Sequence[str]) -> str:
     return escaped(", ".join(names[:_SHOWN])) + (
         f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     )
+
+
+def _number(recalls: int) -> str:
+    return "1 recall" if recalls == 1 else f"{recalls:,} recalls"
 
 
 def _count(things: Sequence[object], noun: str) -> str:

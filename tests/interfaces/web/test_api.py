@@ -180,9 +180,9 @@ def test_a_recall_of_what_was_erased_says_so_instead_of_pretending(tmp_path):
     with Memory.open(tmp_path / "store", embedder="hash") as memory:
         memory.remember_many([{"id": "a", "content": "red apple"}, {"id": "b", "content": "red brick"}])
         recall = memory.recall("red apple").id
-        memory.erase("a")
+        memory.erase("a", unattested=True)
         checked = recorded.check(memory, recall)
-        assert (checked.exact, checked.redacted, checked.rank) == (False, True, 1)
+        assert (checked.verdict, checked.exact, checked.redacted) == ("redacted", False, True)
         assert checked.sentence
         (page,) = recorded.recalls(memory, before=None, limit=5).recalls
         assert page.id == recall

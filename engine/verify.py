@@ -1,0 +1,120 @@
+"""Verifying a store: its recalls, its log, and what others kept of it. Attesting what was verified.
+
+`attest` writes what was found; `attestation_before` is for whoever is about to erase something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from recollect.engine.store import Progress, Store
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import Attested, Recalled
+from recollect.events.redacted_log import ERASED
+from recollect.projections.documents import Erasure
+from recollect.query.formula import from_canonical
+from recollect.replay.attestation import Attestations, attest
+from recollect.replay.redaction import mover
+from recollect.replay.verify import Found, Outcome, VerifyReport, replayed, verified
+
+_TOLD = ("exact", "different")
+
+
+def verify(
+    store: Store,
+    *,
+    independent: bool = False,
+    attest: bool = False,
+    actor: str = "",
+    progress: Progress | None = None,
+) -> VerifyReport:
+    """Rank every recorded recall again and compare; with `attest` an `Attested` event keeps what was found."""
+    if attest and independent:
+        raise InvalidInput(
+            "attest what was replayed bit for bit; an independent verification is not attested"
+        )
+    if attest:
+        store.require_writable()
+    while True:
+        report, found, head = _verified(store, independent=independent, progress=progress)
+        if not attest:
+            return report
+        at = _attested(store, found, head, actor)
+        if at != _ERASED_MEANWHILE:
+            return msgspec.structs.replace(report, attested_at=at)
+
+
+_ERASED_MEANWHILE = 0
+
+
+def _verified(
+    store: Store, *, independent: bool, progress: Progress | None
+) -> tuple[VerifyReport, list[Outcome], int]:
+    head = store.catch_up()
+    with store.lock, store.whole:
+        for text in list(store.projections.adoptions.formulas.values()):
+            store.require(from_canonical(text))
+        report, found = verified(store.log, store.projections, independent=independent, progress=progress)
+    unfinished = () if store.unfinished_erasure is None else (str(store.unfinished_erasure),)
+    return msgspec.structs.replace(report, notes=(*report.notes, *unfinished)), found, head
+
+
+def _attested(store: Store, found: list[Outcome], head: int, actor: str) -> int | None:
+    """Write what is not attested yet; its seq, None if that is nothing, 0 if something was erased meanwhile."""
+    recalls = store.projections.adoptions.recalls.tolist()[: len(found)]
+    known = Attestations(store.log, recalls)
+    told = {seq: one.found for seq, one in zip(recalls, found, strict=True) if known.of(seq) is None}
+    fact = _attestation(store, told, head)
+    if fact is None:
+        return None
+    with store.exclusive():
+        if store.log.positions(ERASED, head):
+            return _ERASED_MEANWHILE
+        (at,) = store.append([fact], actor=actor)
+    store.catch_up()
+    return at
+
+
+def _attestation(store: Store, told: dict[int, Found], head: int) -> Attested | None:
+    covered = [seq for seq, found in told.items() if found in _TOLD]
+    if not covered:
+        return None
+    different = [seq for seq in covered if told[seq] == "different"]
+    return attest(store.projections.adoptions.recalls.tolist(), covered, different, upto=head)
+
+
+class Pending:
+    """The recalls that an erasure is about to make unverifiable, and what became of those that were ranked again.
+
+    A recall is ranked again once, however often the erasure has to be decided anew.
+    """
+
+    def __init__(self) -> None:
+        self.seqs: list[int] = []
+        self._found: dict[int, Found] = {}
+
+    def look(self, store: Store, erasures: Iterable[Erasure], others: Iterable[int] = ()) -> None:
+        """Find them: what these erasures can have moved, and `others`, unless it is attested already."""
+        recalls = store.projections.adoptions.recalls.tolist()
+        known, gone = Attestations(store.log, recalls), list(erasures)
+        first = min((one.first for one in gone), default=store.log.head)
+        wanted = set(others)
+        self.seqs = [
+            seq
+            for seq in recalls
+            if known.of(seq) is None and (seq in wanted or (seq > first and _moved(store, seq, gone)))
+        ]
+
+    def attestation(self, store: Store, head: int, progress: Progress | None) -> Attested | None:
+        """Rank them again; what can be attested of them."""
+        unknown = [seq for seq in self.seqs if seq not in self._found]
+        found = replayed(store.log, store.projections, unknown, progress) if unknown else []
+        self._found.update({seq: one.found for seq, one in zip(unknown, found, strict=True)})
+        return _attestation(store, {seq: self._found[seq] for seq in self.seqs}, head)
+
+
+def _moved(store: Store, seq: int, erasures: list[Erasure]) -> bool:
+    fact = store.log.get(seq).fact
+    return isinstance(fact, Recalled) and mover(store.projections, fact, erasures) is not None

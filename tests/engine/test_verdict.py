@@ -1,0 +1,193 @@
+"""A verdict that never flatters: what is attested, redacted, not here or different is said, before and after erasures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import sha256
+
+import msgspec
+import pytest
+
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import Attested, Erased, Recalled
+from recollect.interfaces.python.memory import Memory
+
+Open = Callable[..., Memory]
+TEXTS = {
+    "a": "deploys happen on tuesday",
+    "b": "deploys happen on friday",
+    "c": "deploys are fun",
+    "d": "cats sleep",
+}
+
+
+@pytest.fixture
+def memory(open_memory: Open) -> Memory:
+    opened = open_memory()
+    for id_, text in TEXTS.items():
+        opened.remember(text, id=id_)
+    return opened
+
+
+def recorded(memory: Memory, recall: str | None) -> Recalled:
+    assert recall is not None
+    fact = memory.store.event(int(recall[1:])).fact
+    assert isinstance(fact, Recalled)
+    return fact
+
+
+def forge(memory: Memory, recall: str | None, **changes: object) -> str:
+    fact = recorded(memory, recall)
+    given = changes or {"ids": fact.ids[::-1], "scores": fact.scores[::-1]}
+    (seq,) = memory.store.append([msgspec.structs.replace(fact, **given)])
+    return f"r{seq}"
+
+
+def last_attested(memory: Memory) -> Attested:
+    facts = [event.fact for event in memory.store.log.read()]
+    return [fact for fact in facts if isinstance(fact, Attested)][-1]
+
+
+def counts(memory: Memory) -> tuple[str, int, int, int, int, int]:
+    report = memory.verify()
+    assert report.exact is (report.verdict == "exact")
+    told = (report.exact_count, report.attested, report.redacted, report.not_here, report.different)
+    assert sum(told) == report.checked
+    assert report.different == len(report.differences)
+    return report.verdict, *told
+
+
+def test_a_store_that_nothing_happened_to_is_exact(memory: Memory):
+    assert counts(memory) == ("exact", 0, 0, 0, 0, 0)
+    memory.recall("deploys tuesday")
+    assert counts(memory) == ("exact", 1, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("formula", ["mnemosyne", "recollect", "reverie", "omega", "engram", "memorysync"])
+@pytest.mark.parametrize("gone", ["c", "d"])
+def test_a_forged_recall_is_different_before_and_after_something_is_erased(
+    memory: Memory, formula: str, gone: str
+):
+    answer = memory.recall("deploys tuesday", formula=formula, track=False)
+    forged = forge(memory, answer.id, ids=("b", "a"), scores=(99.0, 98.0))
+    assert counts(memory) == ("differs", 1, 0, 0, 0, 1)
+    report = memory.erase(gone)
+    assert report.different in {(forged,), ()}
+    after = memory.verify()
+    assert (after.verdict, [one.recall for one in after.differences]) == ("differs", [forged])
+
+
+def test_an_erasure_attests_what_it_makes_unverifiable_in_one_append_with_it(memory: Memory):
+    first = memory.recall("deploys tuesday", track=False)
+    forged = forge(memory, first.id)
+    head = memory.status().head
+    report = memory.erase("a")
+    facts = [type(event.fact) for event in memory.store.log.read(head)]
+    assert facts == [Attested, Erased]
+    attested = last_attested(memory)
+    lines = f"{first.id} exact\n{forged} different\n"
+    assert attested == Attested(
+        upto=head,
+        recalls=2,
+        digest=sha256(lines.encode()).hexdigest(),
+        spans=((int(first.id[1:]), int(forged[1:])),),
+        different=(int(forged[1:]),),
+    )
+    assert (report.attested, report.different, report.unattested) == (2, (forged,), 0)
+    assert counts(memory) == ("differs", 0, 1, 0, 0, 1)
+
+
+def test_recalls_that_were_exact_at_the_erasure_are_attested_and_later_ones_exact(memory: Memory):
+    memory.recall("deploys tuesday")
+    memory.recall("cats")
+    memory.erase("a")
+    memory.recall("deploys friday")
+    assert counts(memory) == ("attested", 1, 2, 0, 0, 0)
+    assert memory.erase("b").attested == 1  # what is attested already is not ranked again
+    assert counts(memory) == ("attested", 0, 3, 0, 0, 0)
+
+
+def test_an_erasure_without_attestation_says_so_and_the_verdict_is_partly(memory: Memory):
+    memory.recall("deploys tuesday")
+    assert memory.erase("a", dry_run=True).attested == 1
+    report = memory.erase("a", unattested=True)
+    assert (report.attested, report.unattested) == (0, 1)
+    assert counts(memory) == ("partly", 0, 0, 1, 0, 0)
+    assert memory.erase("b").attested == 0  # too late: it cannot be ranked again any more
+    assert counts(memory) == ("partly", 0, 0, 1, 0, 0)
+
+
+def test_a_recall_forged_after_the_erasure_is_neither_exact_nor_attested(memory: Memory):
+    answer = memory.recall("deploys tuesday", track=False)
+    memory.erase("a")
+    forge(memory, answer.id)
+    assert counts(memory)[0] == "partly"
+    forge(memory, answer.id, ids=("nobody",), scores=(1.0,))
+    assert counts(memory) == ("differs", 0, 1, 1, 0, 1)
+
+
+def test_attesting_on_request_keeps_what_was_found_and_writes_nothing_twice(memory: Memory):
+    first = memory.recall("deploys tuesday", track=False)
+    forged = forge(memory, first.id)
+    assert memory.verify().attested_at is None
+    head = memory.status().head
+    report = memory.verify(attest=True)
+    assert (report.verdict, report.attested_at, memory.status().head) == ("differs", head + 1, head + 1)
+    attested = last_attested(memory)
+    assert (attested.upto, attested.recalls, attested.different) == (head, 2, (int(forged[1:]),))
+    assert memory.verify(attest=True).attested_at is None
+    later = memory.recall("deploys friday", track=False)
+    memory.verify(attest=True)
+    assert last_attested(memory).spans == ((int(later.id[1:]),) * 2,)
+    with pytest.raises(InvalidInput, match="independent"):
+        memory.verify(attest=True, independent=True)
+
+
+def test_an_attestation_is_not_believed_about_what_can_still_be_ranked_again(memory: Memory):
+    answer = memory.recall("deploys tuesday", track=False)
+    seq = int(forge(memory, answer.id)[1:])
+    digest = sha256(f"r{seq} exact\n".encode()).hexdigest()
+    memory.store.append([Attested(upto=seq, recalls=1, digest=digest, spans=((seq, seq),))])
+    assert counts(memory) == ("differs", 1, 0, 0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    "change", [{"digest": "0" * 64}, {"recalls": 2}, {"upto": 1}, {"different": (1,)}, {"spans": ()}]
+)
+def test_an_attestation_that_does_not_agree_with_itself_or_the_log_is_not_counted(
+    memory: Memory, change: dict[str, object]
+):
+    seq = int((memory.recall("deploys tuesday", track=False).id or "")[1:])
+    digest = sha256(f"r{seq} exact\n".encode()).hexdigest()
+    fact = Attested(upto=seq, recalls=1, digest=digest, spans=((seq, seq),))
+    memory.store.append([msgspec.structs.replace(fact, **change)])
+    memory.erase("a", unattested=True)
+    report = memory.verify()
+    assert (report.verdict, report.attested, report.redacted) == ("partly", 0, 1)
+    assert "is not counted" in report.notes[0]
+
+
+def test_what_cannot_have_moved_a_ranking_does_not_excuse_a_difference(open_memory: Open):
+    """Hidden memories give no words to the corpus, so erasing one leaves every ranking by words as it was."""
+    memory = open_memory(embedder=None, formula="mnemosyne")
+    for id_, text in TEXTS.items():
+        memory.remember(text, id=id_)
+    memory.forget("d")
+    answer = memory.recall("deploys tuesday", track=False)
+    report = memory.erase("d", unattested=True)
+    assert report.unattested == 0
+    assert counts(memory) == ("exact", 1, 0, 0, 0, 0)
+    forge(memory, answer.id)
+    assert counts(memory) == ("differs", 1, 0, 0, 0, 1)
+
+
+def test_a_damaged_log_differs(memory: Memory, open_memory: Open):
+    memory.recall("deploys tuesday")
+    memory.close()
+    assert memory.store.folder is not None
+    (segment,) = (memory.store.folder / "log").glob("*.seg")
+    data = bytearray(segment.read_bytes())
+    data[data.index(b"cats sleep")] ^= 1
+    segment.write_bytes(data)
+    report = open_memory().verify()
+    assert (report.verdict, report.exact, "the log is damaged" in report.sentence) == ("differs", False, True)
