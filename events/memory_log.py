@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 
-from recollect.events.batch import prepare, refuse_other_event
 from recollect.events.clock import (
     AHEAD_MAX,
     ClockAhead,
@@ -34,6 +33,8 @@ from recollect.events.frame import (
     erased_tail,
     is_erased,
     parse_header,
+    prepare,
+    refuse_other_event,
 )
 from recollect.events.log import Clock, Durability, Finding, LogStatus
 from recollect.events.segment_log import wall_clock

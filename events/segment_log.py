@@ -26,7 +26,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
-from recollect.events.batch import prepare
 from recollect.events.clock import AHEAD_MAX, ClockAhead, Correction, clock_ahead, effective, with_missing
 from recollect.events.disk import Disk, RealDisk
 from recollect.events.envelope import Draft, Recorded
@@ -40,7 +39,7 @@ from recollect.events.errors import (
     LogReplaced,
     RecollectError,
 )
-from recollect.events.frame import Frame, decode_meta
+from recollect.events.frame import Frame, decode_meta, prepare
 from recollect.events.head import HEAD, HeadFile, Position
 from recollect.events.log import Clock, Durability, Finding, LogStatus
 from recollect.events.process_forks import renewed_in_children

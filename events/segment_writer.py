@@ -34,14 +34,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from recollect.events.batch import refuse_other_event
 from recollect.events.clock import stamp
 from recollect.events.disk import Disk, synced_directory
 from recollect.events.envelope import encode, new_event_id, type_name
 from recollect.events.erasure import Intent, plan
 from recollect.events.errors import HeadMoved, LogDamaged
 from recollect.events.facts import Recovered
-from recollect.events.frame import Entry, Frame, encode_batch
+from recollect.events.frame import Entry, Frame, encode_batch, refuse_other_event
 from recollect.events.head import HEAD, HeadFile, Position
 from recollect.events.log import Clock, Durability
 from recollect.events.recovery import find_damage, purge_quarantine, set_aside, show_until_damage

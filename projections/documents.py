@@ -294,7 +294,7 @@ class Documents:
 
     def alive(self, rows: Int32Array | IntArray, seq: int) -> BoolArray:
         """Which of these rows are alive at `seq`."""
-        return (self.born[rows] <= seq) & (self.died[rows] > seq)
+        return (self._rows.column("seq")[rows] <= seq) & (self._died.array[rows] > seq)
 
     def rows_of(self, memories: Int32Array | IntArray, seq: int) -> Int32Array:
         """The living row of each memory at `seq`; -1 where there is none."""

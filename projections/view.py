@@ -14,13 +14,12 @@ from recollect.events.facts import Ingested, Redacted
 from recollect.projections.adoptions import Adoptions
 from recollect.projections.channels import LexicalChannel, VectorChannel
 from recollect.projections.columns import State
-from recollect.projections.conversations import Conversations
 from recollect.projections.documents import Documents
 from recollect.projections.graph.graph import Graph
 from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.projections.lexical.index import Lexical
 from recollect.projections.lifecycle.lifecycle import Lifecycle
-from recollect.projections.sessions import Sessions
+from recollect.projections.sessions import Conversations, Sessions
 from recollect.projections.vectors.index import Vectors
 
 LEXICAL = "lexical:"

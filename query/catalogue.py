@@ -38,10 +38,11 @@ def dials_of(name: str) -> tuple[str, ...]:
 
 @cache
 def _schema(name: str) -> type[msgspec.Struct]:
-    hints = get_type_hints(FACTORS[name], include_extras=True)
+    function = FACTORS[name]
+    hints = get_type_hints(getattr(function, "func", function), include_extras=True)
     fields = [
         (p.name, hints[p.name], p.default)
-        for p in inspect.signature(FACTORS[name]).parameters.values()
+        for p in inspect.signature(function).parameters.values()
         if p.kind is p.KEYWORD_ONLY and p.default is not p.empty
     ]
     return msgspec.defstruct(unversioned(name), fields, frozen=True, kw_only=True, forbid_unknown_fields=True)

@@ -53,23 +53,3 @@ class Dial(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
                 wanted = CLASSIFIERS[self.classifier](question.text)
         rows = {row.lower(): row for row in reversed(self.table)}
         return wanted if wanted in self.table else rows.get(wanted.lower(), self.default)
-
-
-def positions(dials: tuple[Dial, ...], question: Question) -> dict[str, str]:
-    """Which row each dial picks for this question."""
-    return {dial.name: dial.choice(question) for dial in dials}
-
-
-def value(dials: tuple[Dial, ...], chosen: dict[str, str], key: str) -> float:
-    product = 1.0
-    for dial in dials:
-        product *= dial.table.get(chosen[dial.name], {}).get(key, 1.0)
-    return product
-
-
-def total(dials: tuple[Dial, ...], chosen: dict[str, str], key: str) -> float:
-    """The sum of a key over all dials, 0 where none has it: for what is added instead of multiplied."""
-    found = 0.0
-    for dial in dials:
-        found += dial.table.get(chosen[dial.name], {}).get(key, 0.0)
-    return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,28 +25,29 @@ from recollect.query.text.dates import given_span, span_of_question
 MICROS_PER_HOUR = 3_600_000_000
 MICROS_PER_DAY = 24 * MICROS_PER_HOUR
 
-Input = Callable[[Sheet, RankContext], FloatArray]
+
+class _Age(NamedTuple):
+    """The time from a moment of the lifecycle to the question's clock, in units of so many µs."""
+
+    since: str
+    unit: float
+
+
+# A column of the lifecycle by name, an age, or what computes the values.
+Input = str | _Age | Callable[[Sheet, RankContext], FloatArray]
 
 
 def read(name: str, sheet: Sheet, ctx: RankContext) -> FloatArray:
     """An input by name, or else the column of that name (all NaN if there is none)."""
     source = INPUTS.get(name)
-    return sheet.column(name) if source is None else source(sheet, ctx)
-
-
-def _lifecycle(column: str) -> Input:
-    def values(sheet: Sheet, ctx: RankContext) -> FloatArray:
-        return np.asarray(getattr(ctx.lifecycle(sheet), column), dtype=np.float64)
-
-    return values
-
-
-def _since(column: str, unit: int) -> Input:
-    def values(sheet: Sheet, ctx: RankContext) -> FloatArray:
-        moments = np.asarray(getattr(ctx.lifecycle(sheet), column), dtype=np.int64)
-        return np.maximum(ctx.question.now - moments, 0) / float(unit)
-
-    return values
+    if source is None:
+        return sheet.column(name)
+    if isinstance(source, str):
+        return np.asarray(getattr(ctx.lifecycle(sheet), source), dtype=np.float64)
+    if isinstance(source, _Age):
+        moments = np.asarray(getattr(ctx.lifecycle(sheet), source.since), dtype=np.int64)
+        return np.maximum(ctx.question.now - moments, 0) / source.unit
+    return source(sheet, ctx)
 
 
 def _settled_spread(sheet: Sheet, ctx: RankContext) -> FloatArray:
@@ -196,31 +198,31 @@ def context_project(sheet: Sheet, ctx: RankContext) -> FloatArray:
 
 
 INPUTS: dict[str, Input] = {
-    "age_days": _since("updated_at", MICROS_PER_DAY),
-    "age_hours": _since("created_at", MICROS_PER_HOUR),
-    "idle_days": _since("touched_at", MICROS_PER_DAY),
-    "created_at": _lifecycle("created_at"),
-    "touched_at": _lifecycle("touched_at"),
-    "strength": _lifecycle("strength"),
-    "depth_score": _lifecycle("depth_score"),
+    "age_days": _Age("updated_at", float(MICROS_PER_DAY)),
+    "age_hours": _Age("created_at", float(MICROS_PER_HOUR)),
+    "idle_days": _Age("touched_at", float(MICROS_PER_DAY)),
+    "created_at": "created_at",
+    "touched_at": "touched_at",
+    "strength": "strength",
+    "depth_score": "depth_score",
     "session_spread": _settled_spread,
-    "stability": _lifecycle("stability"),
-    "importance": _lifecycle("importance"),
-    "access_count": _lifecycle("access_count"),
-    "feedback": _lifecycle("feedback"),
-    "trust": _lifecycle("trust"),
+    "stability": "stability",
+    "importance": "importance",
+    "access_count": "access_count",
+    "feedback": "feedback",
+    "trust": "trust",
     "degree": _degree,
     "centroid_cosine": centroid_cosines,
     "shared_labels": shared_labels,
     "returned_before": returned_before,
     "priority": _priority,
-    "kind_helpful": _lifecycle("kind_helpful"),
-    "kind_unhelpful": _lifecycle("kind_unhelpful"),
+    "kind_helpful": "kind_helpful",
+    "kind_unhelpful": "kind_unhelpful",
     "derived_from": _derived_from,
     "context_tags": context_tags,
     "context_project": context_project,
     "cluster_cosine": cluster_cosines,
     "in_span": in_span,
     "span_given": span_given,
-    "event_dated": _lifecycle("event_dated"),
+    "event_dated": "event_dated",
 }

@@ -11,7 +11,6 @@ from recollect.events.facts import Filters, GridVector, Question
 from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
 from recollect.projections.lifecycle.lifecycle import LifecycleColumns
 from recollect.projections.view import View
-from recollect.query import dials as dialling
 from recollect.query.dials import Dial
 from recollect.query.sheet import Sheet
 
@@ -42,15 +41,21 @@ class RankContext:
     @cached_property
     def positions(self) -> dict[str, str]:
         """Which row each dial picked."""
-        return dialling.positions(self._dials, self.question)
+        return {dial.name: dial.choice(self.question) for dial in self._dials}
 
     def dial(self, key: str) -> float:
-        """The value of a dial's key; 1 for the empty key."""
-        return dialling.value(self._dials, self.positions, key) if key else 1.0
+        """The product of a key over all dials, 1 where none has it."""
+        product = 1.0
+        for dial in self._dials if key else ():
+            product *= dial.table.get(self.positions[dial.name], {}).get(key, 1.0)
+        return product
 
     def supplement(self, key: str) -> float:
-        """What the dials add under a key; 0 for the empty key."""
-        return dialling.total(self._dials, self.positions, key) if key else 0.0
+        """The sum of a key over all dials, 0 where none has it: for what is added instead of multiplied."""
+        total = 0.0
+        for dial in self._dials if key else ():
+            total += dial.table.get(self.positions[dial.name], {}).get(key, 0.0)
+        return total
 
     def lifecycle(self, sheet: Sheet) -> LifecycleColumns:
         """The lifecycle of the sheet's candidates at the view's seq, computed column by column once."""

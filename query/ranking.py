@@ -10,7 +10,7 @@ import numpy as np
 
 from recollect.events.facts import Question
 from recollect.projections.rounding import round12
-from recollect.projections.vectors.shard_cache import around
+from recollect.projections.vectors.shard_cache import ShardUnavailable
 from recollect.projections.view import View
 from recollect.query.finite import NotFinite, require_finite
 from recollect.query.formula import Formula
@@ -51,7 +51,8 @@ def rank(
     ctx = RankContext(question, view, formula.dials)
     ctx.prefetch = begin(ctx, formula) if prefetch else None
     try:
-        sheet = score(ctx, formula, observe, finite=finite)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # `finite` looks at the numbers
+            sheet = _apply_stages(ctx, formula, observe, finite=finite)
     finally:
         if ctx.prefetch is not None:
             ctx.prefetch.wait()
@@ -73,29 +74,21 @@ def rank_around(
     question: Question, view: View, formula: Formula, *, prefetch: bool = False, finite: bool = True
 ) -> tuple[Question, Ranking]:
     """Rank; where shards cannot be had their rows are scanned, and the question that is returned says which."""
+    while True:
+        try:
+            return question, rank(question, view, formula, prefetch=prefetch, finite=finite)
+        except ShardUnavailable as error:
+            scanned = question.effects.scanned
+            if error.digest in scanned:
+                raise
+            effects = msgspec.structs.replace(
+                question.effects, scanned=tuple(sorted((*scanned, error.digest)))
+            )
+            question = msgspec.structs.replace(question, effects=effects)
 
-    def asked(scanned: tuple[str, ...]) -> Question:
-        if scanned == question.effects.scanned:
-            return question  # the same object: a copy of the default effects would be recorded in full
-        effects = msgspec.structs.replace(question.effects, scanned=scanned)
-        return msgspec.structs.replace(question, effects=effects)
 
-    ranking, scanned = around(
-        lambda without: rank(asked(without), view, formula, prefetch=prefetch, finite=finite),
-        question.effects.scanned,
-    )
-    return asked(scanned), ranking
-
-
-def score(
-    ctx: RankContext, formula: Formula, observe: Observe | None = None, *, finite: bool = True
-) -> Sheet:
+def _apply_stages(ctx: RankContext, formula: Formula, observe: Observe | None, *, finite: bool) -> Sheet:
     """The sheet after all stages; a shortcut skips those before the label that it jumps to."""
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # the numbers are looked at instead
-        return _score(ctx, formula, observe, finite=finite)
-
-
-def _score(ctx: RankContext, formula: Formula, observe: Observe | None, *, finite: bool) -> Sheet:
     sheet = Sheet()
     sheet.facts.update(ctx.positions)
     for number, stage in enumerate(formula.stages):

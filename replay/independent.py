@@ -25,6 +25,7 @@ from recollect.projections.view import Projections, View
 from recollect.query.formula import Formula
 from recollect.query.rank_context import RankContext
 from recollect.query.ranking import Ranking, rank
+from recollect.query.sheet import Sheet
 from recollect.query.stages.retrieving import Retrieve
 from recollect.replay.corpus import Corpus
 from recollect.replay.reference_bm25 import reference_scores
@@ -65,8 +66,9 @@ class IndependentViews:
 
 
 def _found(stage: Retrieve, question: Question, view: View) -> list[int]:
-    rows, _ = stage.search(RankContext(question, view))
-    return [int(row) for row in rows]
+    sheet = Sheet()
+    stage.apply(sheet, RankContext(question, view))
+    return [int(row) for row in sheet.rows]
 
 
 class IndependentView(View):

@@ -16,6 +16,7 @@ import numpy as np
 
 from recollect.projections.columns import (
     BoolArray,
+    Column,
     Int32Array,
     IntArray,
     State,
@@ -25,7 +26,35 @@ from recollect.projections.columns import (
     state_bytes,
 )
 from recollect.projections.lexical.analyzers import Analyzer
-from recollect.projections.lexical.token_table import TokenTable
+
+
+class TokenTable:
+    """Rows of tokens end to end, and where each begins: what the forward index and the dead postings have in common."""
+
+    def __init__(self) -> None:
+        self._tokens: Column[np.int32] = Column(np.int32)
+        self._offsets: Column[np.int64] = Column(np.int64)
+        self._offsets.append(0)
+        self._lengths: Column[np.int32] = Column(np.int32)
+
+    def _extend(self, tokens: Int32Array, lengths: Int32Array | IntArray) -> None:
+        """Rows of these lengths, whose tokens follow one another."""
+        self._offsets.extend(self._offsets.array[-1] + np.cumsum(lengths, dtype=np.int64))
+        self._lengths.extend(lengths)
+        self._tokens.extend(tokens)
+
+    @property
+    def tokens(self) -> Int32Array:
+        return self._tokens.array
+
+    @property
+    def offsets(self) -> IntArray:
+        """Where each row begins; also the total length of all rows before it."""
+        return self._offsets.array
+
+    @property
+    def lengths(self) -> Int32Array:
+        return self._lengths.array
 
 
 class Vocabulary(dict[str, int]):
@@ -104,10 +133,10 @@ class ForwardIndex(TokenTable):
 
     def tokens_of_many(self, rows: Int32Array | IntArray) -> Int32Array:
         """The tokens of these rows, end to end."""
-        lengths = self.lengths[rows].astype(np.int64)
+        lengths = self._lengths.array[rows].astype(np.int64)
         ends = np.cumsum(lengths)
-        shifts = np.repeat(self.offsets[rows] - (ends - lengths), lengths)
-        return self.tokens[shifts + np.arange(len(shifts))]
+        shifts = np.repeat(self._offsets.array[rows] - (ends - lengths), lengths)
+        return self._tokens.array[shifts + np.arange(len(shifts))]
 
     def holding(self, rows: Int32Array, groups: Sequence[Sequence[str]]) -> BoolArray:
         """Per row and group of terms: whether the row holds a term of the group."""
@@ -157,3 +186,38 @@ class ForwardIndex(TokenTable):
         self.rows, self.size = len(self.lengths), len(self.tokens)
         self._loose_tokens.clear()
         self._loose_lengths.clear()
+
+
+_ROWS_AT_ONCE = 4096
+
+
+class DeadPostings(TokenTable):
+    """Dead postings: the terms of the rows that died, in the order of their deaths.
+
+    Reads      the rows that `documents` says have died, and their tokens in the forward index
+    Invariant  what the first n of the dead hold depends on these n alone
+
+    Postings over it say how many of the first n dead rows hold a term. With them a document frequency at any seq is
+    a difference of two counts, and no list of rows has to be searched for its dead.
+    """
+
+    def __init__(self, forward: ForwardIndex) -> None:
+        super().__init__()
+        self._forward = forward
+
+    def bury(self, rows: Int32Array) -> None:
+        """Rows that died, one after the other; the forward index is settled."""
+        for first in range(0, len(rows), _ROWS_AT_ONCE):
+            some = rows[first : first + _ROWS_AT_ONCE]
+            self._extend(self._forward.tokens_of_many(some), self._forward.lengths[some])
+
+    @property
+    def rows(self) -> int:
+        return len(self._lengths)
+
+    @property
+    def size(self) -> int:
+        return len(self._tokens)
+
+    def settle(self) -> None:
+        """Nothing is ever loose here."""

@@ -12,7 +12,7 @@ Reading settles what was added since and uses scratch space of its own: one thre
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import msgspec
@@ -30,27 +30,19 @@ from recollect.projections.columns import (
 from recollect.projections.documents import Documents, NewRow
 from recollect.projections.lexical.analyzers import ANALYZERS, FOLLOWS_PYTHON, PYTHON_UNICODE
 from recollect.projections.lexical.bm25 import VARIANTS, Bm25, average_okapi_idf
-from recollect.projections.lexical.dead_postings import DeadPostings
-from recollect.projections.lexical.forward import ForwardIndex
+from recollect.projections.lexical.forward import DeadPostings, ForwardIndex
 from recollect.projections.lexical.frequencies import DocumentFrequencies
-from recollect.projections.lexical.matches import Admit, LexicalHits, Matches, TermMatch
+from recollect.projections.lexical.matches import Admit, LexicalHits, Matches, TermMatch, Texts
 from recollect.projections.lexical.postings import (
     BLOCK_TOKENS,
     FANOUT,
-    LivingPostings,
     PostingList,
     Postings,
     TermPostings,
 )
-from recollect.projections.lexical.selection import Room, Term
+from recollect.projections.lexical.selection import Room
 
 __all__ = ["Admit", "CorpusStatistics", "Lexical", "LexicalHits", "TermDetail"]
-
-
-# What one step of each way to count terms in rows takes, about; only which way is taken depends on it.
-_TOKEN_NS = 8
-_POSTING_NS = 6
-_LOOK_UP_NS = 40
 
 
 class CorpusStatistics(msgspec.Struct, frozen=True):
@@ -194,58 +186,44 @@ class Lexical:
     def _match(self, query: str, at: int, bm25: Bm25) -> Matches:
         """Stages of one formula ask the same again and again: the last answer is kept."""
         key = (query, at, bm25)
-        if self._last is None or self._last[0] != key:
-            self._last = (key, self._new_match(query, at, bm25))
-        return self._last[1]
-
-    def _new_match(self, query: str, at: int, bm25: Bm25) -> Matches:
+        if self._last is not None and self._last[0] == key:
+            return self._last[1]
         corpus = self.statistics(at)
         words = self._forward.analyze(query)
         terms = {
-            word: TermMatch(word, self._idf(living.count, corpus, at, bm25), living)
-            for word, living in self._living(words, at).items()
+            word: TermMatch(word, self._idf(df, corpus, at, bm25), df, read)
+            for word, df, read in self._living(words, at)
         }
-        return Matches(
+        matches = Matches(
             [terms[word] for word in words],
             lengths=self._forward.lengths,
             average_length=_average_length(corpus),
             bm25=bm25,
-            counter=partial(self._count_in_texts, at),
+            texts=Texts(self._forward, partial(self._documents.alive, seq=at)),
         )
+        self._last = (key, matches)
+        return matches
 
-    def _living(self, words: list[str], at: int) -> dict[str, LivingPostings]:
-        """The postings of each different word, without the rows that are not alive at `at`."""
+    def _living(self, words: list[str], at: int) -> list[tuple[str, int, Callable[[], TermPostings]]]:
+        """Each different word, how many rows alive at `at` hold it, and what reads these postings."""
         number_of = self._forward.vocabulary.get
         distinct = list(dict.fromkeys(words))
         numbers = [number_of(word, -1) for word in distinct]
         born, died = self._documents.rows_born(at), self._documents.rows_dead(at)
         lists = self._postings.lists(numbers, born)
         if not died:
-            return {
-                word: LivingPostings(found.count, found.joined)
-                for word, found in zip(distinct, lists, strict=True)
-            }
+            return [(word, found.count, found.joined) for word, found in zip(distinct, lists, strict=True)]
         self._bury()
         graves = self._graves.lists(numbers, died)
-        return {
-            word: LivingPostings(found.count - dead.count, partial(self._without_dead, found, at))
+        return [
+            (word, found.count - dead.count, partial(self._without_dead, found, at))
             for word, found, dead in zip(distinct, lists, graves, strict=True)
-        }
+        ]
 
     def _without_dead(self, found: PostingList, at: int) -> TermPostings:
         postings = found.joined()
         alive = np.flatnonzero(self._documents.died.take(postings.rows) > at)
         return TermPostings(postings.rows.take(alive), postings.tfs.take(alive))
-
-    def _count_in_texts(self, at: int, terms: Sequence[Term], rows: IntArray) -> Int32Array | None:
-        """How often each term stands in each row's text; None where reading the terms' lists is less work."""
-        tokens = int(self._forward.lengths[rows].sum())
-        if tokens * _TOKEN_NS > sum(term.df * _POSTING_NS + len(rows) * _LOOK_UP_NS for term in terms):
-            return None
-        number_of = self._forward.vocabulary.get
-        found = self._forward.frequencies(rows, [number_of(term.term, -1) for term in terms])
-        found[:, ~self._documents.alive(rows, at)] = 0
-        return found
 
     def _idf(self, df: int, corpus: CorpusStatistics, at: int, bm25: Bm25) -> float:
         def average() -> float:

@@ -15,16 +15,19 @@ import numpy as np
 
 from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
 from recollect.projections.lexical.bm25 import VARIANTS, Bm25, absent_weight, surplus_limit
-from recollect.projections.lexical.postings import LivingPostings
+from recollect.projections.lexical.forward import ForwardIndex
+from recollect.projections.lexical.postings import TermPostings
 from recollect.projections.lexical.selection import Room, Selection, Term, shortlist
 from recollect.projections.rounding import round12_array
 
 Admit = Callable[[Int32Array], BoolArray]
 IdsOf = Callable[[IntArray], list[str]]
-# The frequencies of terms in living rows out of the rows' texts, or None where reading postings is less work.
-Counter = Callable[[Sequence[Term], IntArray], Int32Array | None]
 
 _WIDENING = 8
+# What one step of each way to count terms in rows takes, about; only which way is taken depends on it.
+_TOKEN_NS = 8
+_POSTING_NS = 6
+_LOOK_UP_NS = 40
 _CELLS_AT_ONCE = 1 << 21
 
 
@@ -36,21 +39,27 @@ class LexicalHits(NamedTuple):
 
 
 class TermMatch:
-    """One term of the query: the living rows that hold it, ascending, and its frequency in each."""
+    """One term of the query: how many living rows hold it, and these rows with its frequencies once they are read."""
 
-    def __init__(self, term: str, idf: float, living: LivingPostings) -> None:
+    def __init__(self, term: str, idf: float, df: int, read: Callable[[], TermPostings]) -> None:
         self.term = term
-        self.df = living.count
         self.idf = idf
-        self._living = living
+        self.df = df
+        self._read = read
+
+    @cached_property
+    def postings(self) -> TermPostings:
+        found = self._read()
+        assert len(found.rows) == self.df, "the dead are counted apart from the born"
+        return found
 
     @cached_property
     def rows(self) -> IntArray:
-        return self._living.postings.rows.astype(np.int64)
+        return self.postings.rows.astype(np.int64)
 
     @property
     def tfs(self) -> Int32Array:
-        return self._living.postings.tfs
+        return self.postings.tfs
 
     def tfs_in(self, rows: IntArray) -> Int32Array:
         """The term's frequency in each of these rows; 0 where it is absent."""
@@ -58,6 +67,13 @@ class TermMatch:
             return np.zeros(len(rows), dtype=np.int32)
         places = np.minimum(np.searchsorted(self.rows, rows), self.df - 1)
         return np.where(self.rows[places] == rows, self.tfs[places], np.int32(0))
+
+
+class Texts(NamedTuple):
+    """Where the terms of a row's text can be counted, and which rows are alive."""
+
+    forward: ForwardIndex
+    alive: Callable[[IntArray], BoolArray]
 
 
 class Matches:
@@ -70,33 +86,40 @@ class Matches:
         lengths: Int32Array,
         average_length: float,
         bm25: Bm25,
-        counter: Counter | None = None,
+        texts: Texts | None = None,
     ) -> None:
         self.terms = terms
+        self._by_term = {term.term: term for term in terms}
+        places = {term: place for place, term in enumerate(self._by_term)}
+        self._places = [places[term.term] for term in terms]
         self._lengths = lengths
         self._average_length = average_length
         self._bm25 = bm25
         self._weight = VARIANTS[bm25.family][1]
         self._absent = absent_weight(bm25)
-        self._counter = counter
+        self.surplus_limit = surplus_limit(bm25)
+        self._texts = texts
 
     # --- canonical scores ------------------------------------------------------------------------
 
+    def counted(self, terms: Sequence[Term], rows: IntArray) -> Int32Array:
+        """tf, one line per given term of the query, one column per row.
+
+        They are counted in the rows' texts where that is less work than reading the terms' lists.
+        """
+        if self._texts is not None:
+            tokens = int(self._lengths.take(rows).sum())
+            lists_ns = sum(term.df * _POSTING_NS + len(rows) * _LOOK_UP_NS for term in terms)
+            if tokens * _TOKEN_NS <= lists_ns:
+                number_of = self._texts.forward.vocabulary.get
+                found = self._texts.forward.frequencies(rows, [number_of(term.term, -1) for term in terms])
+                found[:, ~self._texts.alive(rows)] = 0
+                return found
+        return np.stack([self._by_term[term.term].tfs_in(rows) for term in terms])
+
     def frequencies(self, rows: IntArray) -> Int32Array:
         """tf, one line per term of the query, one column per row."""
-        places: dict[str, int] = {}
-        for term in self.terms:
-            places.setdefault(term.term, len(places))
-        distinct = {term.term: term for term in self.terms}
-        return self.counted(list(distinct.values()), rows)[[places[term.term] for term in self.terms]]
-
-    def counted(self, terms: Sequence[Term], rows: IntArray) -> Int32Array:
-        """tf, one line per given term of the query, one column per row."""
-        found = self._counter(terms, rows) if self._counter else None
-        if found is not None:
-            return found
-        by_term = {term.term: term for term in self.terms}
-        return np.stack([by_term[term.term].tfs_in(rows) for term in terms])
+        return self.counted(list(self._by_term.values()), rows)[self._places]
 
     def contributions(self, tfs: Int32Array, rows: IntArray) -> FloatArray:
         """What each term of the query gives to each of these rows, in the shape of `tfs`."""
@@ -112,16 +135,16 @@ class Matches:
         """
         if not self.terms:
             return np.zeros(len(rows))
+        distinct, scores = list(self._by_term.values()), np.empty(len(rows))
         at_once = max(_CELLS_AT_ONCE // len(self.terms), 1)
-        parts = [self._scores(rows[start : start + at_once]) for start in range(0, len(rows), at_once)]
-        return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0), *parts])
-
-    def _scores(self, rows: IntArray) -> FloatArray:
-        total: FloatArray = np.zeros(len(rows))
-        tfs = self.frequencies(rows)
-        for contribution in self.contributions(tfs, rows):
-            total += contribution
-        return round12_array(np.where(tfs.any(axis=0), total, 0.0))
+        for start in range(0, len(rows), at_once):
+            some = rows[start : start + at_once]
+            tfs = self.counted(distinct, some)[self._places]
+            total: FloatArray = np.zeros(len(some))
+            for contribution in self.contributions(tfs, some):
+                total += contribution
+            scores[start : start + at_once] = round12_array(np.where(tfs.any(axis=0), total, 0.0))
+        return scores
 
     def _relative_lengths(self, rows: IntArray) -> FloatArray:
         return self._lengths.take(rows) / self._average_length
@@ -140,21 +163,14 @@ class Matches:
         with np.errstate(divide="ignore", invalid="ignore"):  # only where the term is absent
             return np.where(tfs > 0, self.surplus(tfs, rows), 0.0)
 
-    def surplus_limit(self) -> float:
-        return surplus_limit(self._bm25)
-
     def best(self, top: int, room: Room, ids_of: IdsOf, admit: Admit | None) -> LexicalHits:
-        """The `top` best rows that `admit` lets pass."""
+        """The `top` best rows that `admit` lets pass; it is asked about the best rows first."""
         selection = Selection(self.terms, self, room)
         if top <= 0 or not selection:
             return LexicalHits(np.empty(0, dtype=np.int32), np.empty(0))
-        return self._first(top, self._enough(top, selection, admit), ids_of)
-
-    def _enough(self, top: int, selection: Selection, admit: Admit | None) -> IntArray:
-        """Admitted rows among which the `top` best surely are; asks `admit` about the best rows first."""
-        wanted, above = top, np.inf
+        wanted, above, cut = top, np.inf, np.inf
         kept, kept_sums = [np.empty(0, dtype=np.int64)], [np.empty(0)]
-        while True:
+        while cut != -np.inf and sum(map(len, kept)) < top:
             cut, rows, sums = selection.reaching(wanted)
             fresh = sums < above
             rows, sums = rows[fresh], sums[fresh]
@@ -163,11 +179,8 @@ class Matches:
                 rows, sums = rows[admitted], sums[admitted]
             kept.append(rows)
             kept_sums.append(sums)
-            if cut == -np.inf or sum(map(len, kept)) >= top:
-                return shortlist(top, np.concatenate(kept), np.concatenate(kept_sums), selection)
             wanted, above = wanted * _WIDENING, cut
-
-    def _first(self, top: int, rows: IntArray, ids_of: IdsOf) -> LexicalHits:
+        rows = shortlist(top, np.concatenate(kept), np.concatenate(kept_sums), selection)
         scores = self.scores(rows)
         keys = zip((-scores).tolist(), ids_of(rows), range(len(rows)), strict=True)
         order = [place for _, _, place in sorted(keys)[:top]]

@@ -12,8 +12,6 @@ grown by `_LOOSE_TOKENS`, and looks through the rest of it token by token.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple, Protocol
 
@@ -90,20 +88,6 @@ class PostingList:
         return PostingList([*self.pieces[:-1], *last])
 
 
-class LivingPostings:
-    """How many living rows hold a term, and these postings once somebody reads them."""
-
-    def __init__(self, count: int, read: Callable[[], TermPostings]) -> None:
-        self.count = count
-        self._read = read
-
-    @cached_property
-    def postings(self) -> TermPostings:
-        found = self._read()
-        assert len(found.rows) == self.count, "the dead are counted apart from the born"
-        return found
-
-
 class Block(NamedTuple):
     """Postings of the rows [first_row, end_row): those of terms[i] are rows[offsets[i]:offsets[i + 1]]."""
 
@@ -143,15 +127,11 @@ def _run_lengths(starts: IntArray, size: int) -> Int32Array:
 def make_block(forward: TokenRows, first_row: int, end_row: int) -> Block:
     """A block of level 0 out of the forward index."""
     tokens = forward.tokens[forward.offsets[first_row] : forward.offsets[end_row]]
-    counts = count_terms(tokens, _row_of_each_token(forward, first_row, end_row))
+    rows = np.arange(first_row, end_row, dtype=np.int32).repeat(forward.lengths[first_row:end_row])
+    counts = count_terms(tokens, rows)
     starts = _run_starts(counts.terms[1:] != counts.terms[:-1], len(counts.terms))
     ends = np.append(starts, len(counts.terms))
     return Block(0, first_row, end_row, counts.terms[starts], ends, counts.rows, counts.tfs)
-
-
-def _row_of_each_token(forward: TokenRows, first_row: int, end_row: int) -> Int32Array:
-    rows = np.arange(first_row, end_row, dtype=np.int32)
-    return np.repeat(rows, forward.lengths[first_row:end_row])
 
 
 def merge(blocks: list[Block]) -> Block:
@@ -231,7 +211,9 @@ class Postings:
 
     def _find_in_rows(self, first_row: int, terms: list[int], found: list[list[TermPostings]]) -> None:
         tokens = self._forward.tokens[self._forward.offsets[first_row] :]
-        rows_of = _row_of_each_token(self._forward, first_row, self._forward.rows)
+        rows_of = np.arange(first_row, self._forward.rows, dtype=np.int32).repeat(
+            self._forward.lengths[first_row:]
+        )
         for pieces, term in zip(found, terms, strict=True):
             rows = rows_of.take(np.flatnonzero(tokens == term))
             if len(rows):

@@ -60,7 +60,10 @@ class Scoring(Protocol):
         """The same for any rows; 0 where tf is 0."""
         ...
 
-    def surplus_limit(self) -> float: ...
+    @property
+    def surplus_limit(self) -> float:
+        """The most that a weight can exceed that of an absent term."""
+        ...
 
     def counted(self, terms: Sequence[Term], rows: IntArray) -> Int32Array:
         """The frequency of each term in each row, one line per term."""
@@ -122,7 +125,7 @@ class Selection:
         factor = term.idf * times
         if factor == 0.0:
             return Weighed(term, factor, 0.0)
-        return Weighed(term, factor, factor * self._scoring.surplus_limit() if factor > 0.0 else math.inf)
+        return Weighed(term, factor, factor * self._scoring.surplus_limit if factor > 0.0 else math.inf)
 
     def __bool__(self) -> bool:
         return bool(self._terms)

@@ -206,7 +206,9 @@ class LifecycleColumns:
     @cached_property
     def feedback(self) -> Int32Array:
         """helpful - unhelpful - 2 * outdated."""
-        return self.helpful_count - self.unhelpful_count - np.int32(2) * self.outdated_count
+        return (
+            self._feedback("helpful") - self._feedback("unhelpful") - np.int32(2) * self._feedback("outdated")
+        )
 
     @cached_property
     def _verdicts_on_kind(self) -> tuple[FloatArray, FloatArray]:

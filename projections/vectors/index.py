@@ -70,7 +70,7 @@ from recollect.projections.columns import (
 )
 from recollect.projections.documents import Documents, NewRow
 from recollect.projections.rounding import round12, round12_array
-from recollect.projections.vectors.embeddings import Embeddings
+from recollect.projections.vectors.embeddings import Embeddings, Float32Array, Space
 from recollect.projections.vectors.nearest import (
     NO_HITS,
     Admit,
@@ -84,7 +84,6 @@ from recollect.projections.vectors.nearest import (
 )
 from recollect.projections.vectors.shard_cache import ShardCache, ShardUnavailable
 from recollect.projections.vectors.shards import Progress, Shard
-from recollect.projections.vectors.space import Float32Array, Space
 
 
 class ShardRows(NamedTuple):

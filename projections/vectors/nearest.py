@@ -19,9 +19,9 @@ from recollect.events.grid import GridArray
 from recollect.projections.columns import NEVER, BoolArray, FloatArray, Int32Array, IntArray
 from recollect.projections.documents import Documents
 from recollect.projections.rounding import round12_array
+from recollect.projections.vectors.embeddings import Float32Array, Space
 from recollect.projections.vectors.shard_names import Builder
 from recollect.projections.vectors.shards import Nearest, Shard
-from recollect.projections.vectors.space import Float32Array, Space
 
 Admit = Callable[[Int32Array], BoolArray]
 

@@ -13,7 +13,7 @@ from recollect.projections.lifecycle.lifecycle import Lifecycle, LifecycleColumn
 from recollect.projections.view import View
 from recollect.query.explain.case import Case
 from recollect.query.formula_check import read_by
-from recollect.query.inputs import INPUTS
+from recollect.query.inputs import INPUTS, read
 from recollect.query.rank_context import RankContext
 from recollect.query.stages.filtering import Exclude
 from recollect.query.stages.measuring import LookUp, Overlap
@@ -57,7 +57,7 @@ def _inputs(case: Case) -> list[str]:
 def _seqs(case: Case, name: str) -> tuple[int, ...]:
     """The events behind one input; what is read as of an earlier seq comes from the event there as well."""
     seen: _Columns = []
-    INPUTS[name](case.sheet, RankContext(case.question, _WatchedView(case.view, seen), case.formula.dials))
+    read(name, case.sheet, RankContext(case.question, _WatchedView(case.view, seen), case.formula.dials))
     seqs: set[int] = set()
     for column, seq in seen:
         events = case.view.lifecycle.provenance(case.memory, seq)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -60,13 +60,9 @@ class Elementary(NamedTuple):
 
 
 def _with(math: Elementary, function: Factor) -> Factor:
-    """The factor that computes with these; signature and docstring are the function's."""
-
-    @wraps(function)
-    def bound(*inputs: FloatArray, **parameters: Parameter) -> FloatArray:
-        return function(math, *inputs, **parameters)
-
-    bound.__signature__ = inspect.signature(partial(function, math))  # type: ignore[attr-defined]
+    """The factor that computes with these; its docstring is the function's."""
+    bound = partial(function, math)
+    bound.__doc__ = function.__doc__
     return bound
 
 

@@ -146,7 +146,7 @@ class Compute(FactorStage, frozen=True, kw_only=True, tag="compute"):
         return f"compute {self.name} ({self.factor})" if self.name else f"compute {self.factor}"
 
     def apply(self, sheet: Sheet, ctx: RankContext) -> None:
-        self.values(sheet, ctx)
+        self.reads(sheet, ctx)
 
 
 class Overlap(Stage, frozen=True, kw_only=True, tag="overlap"):

@@ -60,32 +60,24 @@ class Retrieve(LexicalStage, frozen=True, kw_only=True, tag="retrieve"):
         return self.top if self.per_hit is None else max(self.top, self.per_hit * ctx.question.k)
 
     def apply(self, sheet: Sheet, ctx: RankContext) -> None:
-        rows, values = self.search(ctx)
-        if self._expands(ctx) and ctx.question.effects.expansions is None:
-            sheet.expansions_wanted = True
+        channel, depth, bm25 = CHANNELS[self.channel], self.depth(ctx), self.bm25
+        if ctx.prefetch is not None and ctx.prefetch.stage is self:
+            rows, values = ctx.prefetch.take()
+        else:
+            rows, values = channel(ctx, depth, bm25, self.analyzer)
+        expansions = ctx.question.effects.expansions
+        if self.expanded is not None and ctx.dial(self.expanded.dial) > 0.0:
+            sheet.expansions_wanted |= expansions is None
+            rewritten = (ctx.asking(e.text, e.vector) for e in (expansions or ())[: self.expanded.first])
+            others = [channel(one, depth, bm25, self.analyzer) for one in rewritten]
+            if others:
+                rows, values = self._merged(ctx, (rows, values), others, self.expanded.discount)
+        if self.min is not None:
+            enough = values >= self.min
+            rows, values = rows[enough], values[enough]
         places = sheet.admit(ctx.view.documents.memory_of[rows], rows)
         sheet.write(self.column, places, values)
         sheet.write(f"{self.column}.rank", places, np.arange(1.0, len(rows) + 1.0))
-
-    def search(self, ctx: RankContext) -> tuple[Int32Array, FloatArray]:
-        """The rows that the channel finds, best first, and their values."""
-        rows, values = self._found(ctx)
-        expansions = ctx.question.effects.expansions
-        if expansions and self.expanded and self._expands(ctx):
-            others = [self._found(ctx.asking(e.text, e.vector)) for e in expansions[: self.expanded.first]]
-            rows, values = self._merged(ctx, (rows, values), others, self.expanded.discount)
-        if self.min is None:
-            return rows, values
-        enough = values >= self.min
-        return rows[enough], values[enough]
-
-    def _found(self, ctx: RankContext) -> tuple[Int32Array, FloatArray]:
-        if ctx.prefetch is not None and ctx.prefetch.stage is self:
-            return ctx.prefetch.take()
-        return CHANNELS[self.channel](ctx, self.depth(ctx), self.bm25, self.analyzer)
-
-    def _expands(self, ctx: RankContext) -> bool:
-        return self.expanded is not None and ctx.dial(self.expanded.dial) > 0.0
 
     def _merged(
         self,

@@ -187,9 +187,6 @@ class Multiply(FactorStage, frozen=True, kw_only=True, tag="multiply"):
     def title(self) -> str:
         return f"multiply by {self.factor}"
 
-    def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
-        return {self.column: self.values(sheet, ctx)}
-
     def combine(self, before: FloatArray, reads: Reads) -> FloatArray:
         return before * reads[self.column]
 
@@ -205,9 +202,6 @@ class Add(FactorStage, frozen=True, kw_only=True, tag="add"):
     @property
     def title(self) -> str:
         return f"add {self.factor}" if self.scale == 1.0 else f"add {self.scale:g} × {self.factor}"
-
-    def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
-        return {self.column: self.values(sheet, ctx)}
 
     def combine(self, before: FloatArray, reads: Reads) -> FloatArray:
         return before + self.scale * reads[self.column]

@@ -18,7 +18,6 @@ from recollect.query.factors.factor import FACTORS, Parameter
 from recollect.query.inputs import read
 from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Reads, Sheet
-from recollect.query.versions import unversioned
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True, tag_field="op", forbid_unknown_fields=True):
@@ -85,12 +84,12 @@ class FactorStage(ScoringStage, frozen=True, kw_only=True):
     @property
     def column(self) -> str:
         """Where the factor's values stand on the sheet."""
-        return unversioned(self.factor)
+        return self.factor.partition("/")[0]
 
-    def values(self, sheet: Sheet, ctx: RankContext) -> FloatArray:
+    def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
         """The factor of every candidate; also written to the sheet as a column."""
         inputs = [read(name, sheet, ctx) for name in inputs_of(self.factor)]
         dials = {name: ctx.dial(name) for name in dials_of(self.factor)}
         values = FACTORS[self.factor](*inputs, **self.parameters, **dials)
         sheet.columns[self.column] = values
-        return values
+        return {self.column: values}

@@ -60,11 +60,13 @@ def span_of(text: str, now: Micros) -> Span | None:
     try:
         clock = _EPOCH + timedelta(microseconds=now)
         lowered = as_unicode_14(text).lower()
-        spans = (rule(lowered, clock) for rule in _RULES)
-        found = next((span for span in spans if span is not None), None)
+        for rule in _RULES:
+            found = rule(lowered, clock)
+            if found is not None:
+                return Span(_micros(found[0]), _micros(found[1]))
     except (OverflowError, ValueError):  # a clock or a date that no calendar has
-        return None
-    return None if found is None else Span(_micros(found[0]), _micros(found[1]))
+        pass
+    return None
 
 
 _Moments = tuple[datetime, datetime]

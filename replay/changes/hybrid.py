@@ -28,7 +28,7 @@ from recollect.projections.documents import Documents
 from recollect.projections.lexical.bm25 import Bm25
 from recollect.projections.lexical.index import Admit, CorpusStatistics, Lexical
 from recollect.projections.lexical.matches import Matches, TermMatch
-from recollect.projections.lexical.postings import LivingPostings, TermPostings
+from recollect.projections.lexical.postings import TermPostings
 from recollect.projections.lifecycle.lifecycle import Lifecycle, LifecycleColumns
 from recollect.projections.lifecycle.recent_access import RecentAccess
 from recollect.projections.vectors.index import Vectors
@@ -177,7 +177,7 @@ class _Lexical(Lexical):
     def _match(self, query: str, at: int, bm25: Bm25) -> Matches:  # noqa: ARG002
         own, words = self._own, self._forward.analyze(query)
         corpus = self._mixed_statistics()
-        then = {word: living.postings for word, living in self._living(words, own.mix.corpus).items()}
+        then = {word: read() for word, _, read in self._living(words, own.mix.corpus)}
         numbers = [self._forward.vocabulary.get(word, -1) for word in then]
         terms: dict[str, TermMatch] = {}
         for word, postings in zip(then, self._postings.of(numbers, len(own.alive)), strict=True):
@@ -185,7 +185,7 @@ class _Lexical(Lexical):
             rows, tfs = postings.rows[here], postings.tfs[here]
             df = len(then[word].rows) - int(own.row_in_corpus in then[word].rows) + int(own.row in rows)
             idf = self._idf(df, corpus, own.mix.corpus, bm25)
-            terms[word] = TermMatch(word, idf, LivingPostings(len(rows), partial(TermPostings, rows, tfs)))
+            terms[word] = TermMatch(word, idf, len(rows), partial(TermPostings, rows, tfs))
         average = corpus.total_length / corpus.N if corpus.total_length else 1.0
         return Matches(
             [terms[word] for word in words], lengths=self._forward.lengths, average_length=average, bm25=bm25

@@ -21,12 +21,11 @@ from recollect.events.facts import AnyFact, Question
 from recollect.events.segment_log import SegmentLog
 from recollect.interfaces.python.memory import Memory
 from recollect.projections.adoptions import Engine
-from recollect.projections.conversations import Conversations
 from recollect.projections.documents import Documents
 from recollect.projections.graph.graph import Graph
 from recollect.projections.lexical.index import Lexical
 from recollect.projections.lifecycle.lifecycle import Lifecycle
-from recollect.projections.sessions import Sessions
+from recollect.projections.sessions import Conversations, Sessions
 from recollect.projections.vectors.embeddings import Embeddings
 from recollect.projections.vectors.index import Vectors
 from recollect.projections.view import Projections, View

@@ -9,9 +9,8 @@ import pytest
 from log_samples import StepClock, all_numbers, notes, numbers
 from simulated_disk import SimulatedDisk
 
-from recollect.events.batch import prepare
 from recollect.events.errors import LogDamaged, NewerFormat
-from recollect.events.frame import GENESIS, encode_batch
+from recollect.events.frame import GENESIS, encode_batch, prepare
 from recollect.events.segment_format import HEADER_BYTES, SegmentHeader
 from recollect.events.segment_log import SegmentLog
 

@@ -12,8 +12,8 @@ from log_samples import StepClock, all_numbers, note, notes
 from simulated_disk import SimulatedDisk
 
 from recollect.events import segment_log
-from recollect.events.batch import prepare
 from recollect.events.errors import HeadMoved, InvalidInput, LogBusy, LogReadOnly
+from recollect.events.frame import prepare
 from recollect.events.segment_log import SegmentLog
 
 PATH = Path("/log")

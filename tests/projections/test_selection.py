@@ -36,8 +36,8 @@ def test_the_long_list_of_a_common_word_is_not_read():
     hits = lexical.search("the kettle", at=2_000, bm25=bm25, top=10)
     common, rare = lexical._match("the kettle", 2_000, bm25).terms
     assert (common.df, rare.df) == (2_000, 50)
-    assert "postings" in vars(rare._living)
-    assert "postings" not in vars(common._living)
+    assert "postings" in vars(rare)
+    assert "postings" not in vars(common)
     assert hits.rows.tolist() == [40 * place for place in range(10)]
 
 

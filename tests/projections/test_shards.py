@@ -13,10 +13,10 @@ import pytest
 from recollect.events.facts import ShardSealed
 from recollect.events.grid import GRID, quantize
 from recollect.projections.columns import Int32Array
+from recollect.projections.vectors.embeddings import Float32Array
 from recollect.projections.vectors.shard_cache import ShardCache, ShardMismatch, ShardUnavailable
 from recollect.projections.vectors.shard_names import Builder
 from recollect.projections.vectors.shards import BuildStopped, Shard, build_shard
-from recollect.projections.vectors.space import Float32Array
 
 ROWS = 2_500
 DIMENSIONS = 24

@@ -468,7 +468,7 @@ def test_a_checkpoint_is_taken_over_without_a_copy_of_the_matrix():
 
 
 def test_more_rows_than_one_chunk_are_found_and_dumped(monkeypatch):
-    monkeypatch.setattr("recollect.projections.vectors.space.CHUNK_SLOTS", 16)
+    monkeypatch.setattr("recollect.projections.vectors.embeddings.CHUNK_SLOTS", 16)
     facts = [memory(f"m{n:03}", v) for n, v in enumerate(clustered(75, 5, seed=9))]
     whole, loaded = folded(facts), reopened(facts, 40, None)
     for at in (10, 50, 75):

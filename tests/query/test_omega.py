@@ -21,8 +21,9 @@ from recollect.events.facts import (
     Reranked,
 )
 from recollect.projections.portable_math import exp
-from recollect.query.dials import positions, value
+from recollect.projections.view import Projections
 from recollect.query.formula import built_in
+from recollect.query.rank_context import RankContext
 from recollect.query.ranking import Ranking
 from recollect.query.sheet import Step
 from recollect.query.stages.stage import FactorStage
@@ -51,7 +52,7 @@ def after(world: World, ranking: Ranking, op: str) -> dict[str, float]:
 
 def dial(key: str, text: str = "plain words", **context: str) -> float:
     question = Question(text=text, now=NOW, context=Context(**context))
-    return value(OMEGA.dials, positions(OMEGA.dials, question), key)
+    return RankContext(question, Projections().at(0, 0), OMEGA.dials).dial(key)
 
 
 def helpful(id_: str, times: int = 1) -> list[Rated]:
