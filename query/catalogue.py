@@ -15,11 +15,11 @@ from typing import get_type_hints
 
 import msgspec
 
-from recollect.query.factors import clusters, feedback, importance, recency, text, usage
+from recollect.query.factors import clusters, importance, recency, text, usage
 from recollect.query.factors.factor import FACTORS, RANGES, Parameter, Range
 from recollect.query.versions import unversioned
 
-SUBJECTS = (clusters, feedback, importance, recency, text, usage)  # importing them registers their factors
+SUBJECTS = (clusters, importance, recency, text, usage)  # importing them registers their factors
 
 
 @cache

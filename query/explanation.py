@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from recollect.projections.lexical.index import TermDetail
-from recollect.projections.rounding import round12
+from recollect.projections.portable_math import round12
 from recollect.query.formula import Formula
 from recollect.query.stages.scoring import Normalise
 from recollect.query.stages.stage import ScoringStage

@@ -17,7 +17,7 @@ from recollect.events.grid import GridArray, from_bytes, norm2
 from recollect.events.grid import cosines as cosines_of
 from recollect.projections.columns import FloatArray
 from recollect.projections.lifecycle.traits import NO_PRIORITY
-from recollect.projections.rounding import round12
+from recollect.projections.portable_math import round12
 from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.text.dates import given_span, span_of_question

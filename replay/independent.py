@@ -19,7 +19,7 @@ from recollect.projections.columns import BoolArray, FloatArray, Int32Array
 from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.projections.lexical.bm25 import Bm25
 from recollect.projections.lexical.index import Admit, LexicalHits
-from recollect.projections.rounding import round12
+from recollect.projections.portable_math import round12
 from recollect.projections.vectors.nearest import VectorHits
 from recollect.projections.view import Projections, View
 from recollect.query.formula import Formula

@@ -18,7 +18,7 @@ from recollect.projections.lexical.bm25 import VARIANTS, Bm25, absent_weight, su
 from recollect.projections.lexical.forward import ForwardIndex
 from recollect.projections.lexical.postings import TermPostings
 from recollect.projections.lexical.selection import Room, Selection, Term, shortlist
-from recollect.projections.rounding import round12_array
+from recollect.projections.portable_math import round12_array
 
 Admit = Callable[[Int32Array], BoolArray]
 IdsOf = Callable[[IntArray], list[str]]

@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
-from recollect.projections.rounding import ROUNDING_MARGIN
+from recollect.projections.portable_math import ROUNDING_MARGIN
 
 _SAMPLE = 512
 _CELLS_AT_ONCE = 1 << 21

@@ -69,7 +69,7 @@ from recollect.projections.columns import (
     state_bytes,
 )
 from recollect.projections.documents import Documents, NewRow
-from recollect.projections.rounding import round12, round12_array
+from recollect.projections.portable_math import round12, round12_array
 from recollect.projections.vectors.embeddings import Embeddings, Float32Array, Space
 from recollect.projections.vectors.nearest import (
     NO_HITS,

@@ -18,7 +18,7 @@ from recollect.events.facts import ShardSealed
 from recollect.events.grid import GridArray
 from recollect.projections.columns import NEVER, BoolArray, FloatArray, Int32Array, IntArray
 from recollect.projections.documents import Documents
-from recollect.projections.rounding import round12_array
+from recollect.projections.portable_math import round12_array
 from recollect.projections.vectors.embeddings import Float32Array, Space
 from recollect.projections.vectors.shard_names import Builder
 from recollect.projections.vectors.shards import Nearest, Shard

@@ -10,7 +10,7 @@ import numpy as np
 
 from recollect.events.errors import UnknownMemory
 from recollect.events.facts import Question
-from recollect.projections.rounding import compared, round12
+from recollect.projections.portable_math import compared, round12
 from recollect.projections.vectors.shard_cache import ShardUnavailable
 from recollect.projections.view import View
 from recollect.query.explain.trace import Trace

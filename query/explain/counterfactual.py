@@ -15,7 +15,7 @@ from copy import copy
 import msgspec
 
 from recollect.events.facts import Question
-from recollect.projections.rounding import round12
+from recollect.projections.portable_math import round12
 from recollect.query.catalogue import range_of
 from recollect.query.explain.case import Case
 from recollect.query.explain.flip_point import Knob, Rescoring, nearest

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from recollect.events.facts import Micros, Question
-from recollect.projections.rounding import round12
+from recollect.projections.portable_math import round12
 from recollect.projections.view import View
 from recollect.query.explain.case import CandidateStep, Case
 from recollect.query.explain.channel_parts import channel_parts

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from recollect.projections.rounding import round12
+from recollect.projections.portable_math import round12
 from recollect.query.explain.case import CandidateStep, Case
 from recollect.query.explanation import carry
 from recollect.query.factors.factor import Range

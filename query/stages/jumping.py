@@ -6,7 +6,7 @@ import numpy as np
 
 from recollect.events.grid import cosine_of, from_bytes
 from recollect.projections.columns import FloatArray
-from recollect.projections.rounding import round12
+from recollect.projections.portable_math import round12
 from recollect.query.bounds import NonNegative, Share
 from recollect.query.inputs import read
 from recollect.query.rank_context import RankContext

@@ -10,7 +10,7 @@ import numpy as np
 from recollect.events.grid import from_bytes
 from recollect.projections.columns import FloatArray
 from recollect.projections.lexical.analyzers import ANALYZERS
-from recollect.projections.rounding import compared
+from recollect.projections.portable_math import compared
 from recollect.query.bounds import Count, Finite, Share
 from recollect.query.inputs import names_of, read
 from recollect.query.rank_context import RankContext

@@ -11,7 +11,7 @@ import numpy as np
 
 from recollect.events.grid import from_bytes
 from recollect.projections.columns import FloatArray, Int32Array
-from recollect.projections.rounding import compared, round12_array
+from recollect.projections.portable_math import compared, round12_array
 from recollect.query.bounds import Count, NonNegative
 from recollect.query.inputs import read
 from recollect.query.rank_context import RankContext

@@ -1,7 +1,9 @@
-"""Stages that bring candidates in: from a channel, and along edges from candidates that are there."""
+"""Stages that bring candidates in: from a channel (also before its turn), and along edges from candidates."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -9,13 +11,14 @@ import numpy as np
 
 from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
 from recollect.projections.graph.graph import Direction, Neighbours
-from recollect.projections.rounding import round12
+from recollect.projections.portable_math import round12
+from recollect.projections.vectors import background
 from recollect.query.bounds import Count, Finite, NonNegative, Share
 from recollect.query.channels import CHANNELS
 from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Reads, Sheet
 from recollect.query.stages.ordering import best_first
-from recollect.query.stages.stage import LexicalStage, ScoringStage
+from recollect.query.stages.stage import LexicalStage, ScoringStage, Stage
 
 
 class Expanded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -30,7 +33,9 @@ class Expanded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Retrieve(LexicalStage, frozen=True, kw_only=True, tag="retrieve"):
-    """The best memories of one channel become candidates.
+    """Stages that bring candidates in: from a channel, and along edges from candidates that are there.
+
+    The best memories of one channel become candidates.
 
     Writes a column named after the channel and `<name>.rank` (1, 2, 3, …).
 
@@ -215,3 +220,56 @@ class Expand(ScoringStage, frozen=True, kw_only=True, tag="expand"):
 
     def combine(self, before: FloatArray, reads: Reads) -> FloatArray:
         return np.fmax(before, reads["graph"])
+
+
+# A thread that was just started needs the interpreter for a moment before it lets go of it.
+_HAND_OVER_S = 2e-5
+
+
+class Prefetch:
+    """Searching by meaning while the words are searched.
+
+    hnswlib lets go of the interpreter while it walks its graph, so a vector search in a thread of its own and the word
+    search beside it take little more than the longer of the two. What is found is the same: the search is begun early,
+    not otherwise. It pays where there are shards to walk and a stage before it that takes time; a thread is made for
+    the one search, so that nothing stays behind (a process that forks must have no other).
+
+    A vector search that was begun; whoever needs it takes it, and whoever began it waits for its end.
+    """
+
+    def __init__(self, ctx: RankContext, stage: Retrieve) -> None:
+        self.stage = stage
+        self._ctx = ctx
+        self._found: tuple[Int32Array, FloatArray] | None = None
+        self._error: BaseException | None = None
+        self._thread = background.start(self._search, name="recollect-prefetch")
+        time.sleep(_HAND_OVER_S)
+
+    def _search(self) -> None:
+        stage, ctx = self.stage, self._ctx
+        try:
+            self._found = CHANNELS[stage.channel](ctx, stage.depth(ctx), stage.bm25, stage.analyzer)
+        except BaseException as error:  # noqa: BLE001 (raised in the thread that takes the result)
+            self._error = error
+
+    def take(self) -> tuple[Int32Array, FloatArray]:
+        self.wait()
+        if self._error is not None:
+            raise self._error
+        assert self._found is not None
+        return self._found
+
+    def wait(self) -> None:
+        self._thread.join()
+
+
+def start_prefetch(ctx: RankContext, stages: Sequence[Stage]) -> Prefetch | None:
+    """Start the first vector search if it waits for others and no hard filter has to be asked."""
+    if ctx.question.vector is None or not ctx.unrestricted:
+        return None
+    for number, stage in enumerate(stages):
+        if isinstance(stage, Retrieve) and stage.channel == "vector":
+            certain = stage.enabled and not stage.when and stage.expanded is None
+            worthwhile = number > 0 and ctx.view.projections.vectors.shards_at(ctx.view.seq)
+            return Prefetch(ctx, stage) if certain and worthwhile else None
+    return None

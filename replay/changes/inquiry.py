@@ -13,7 +13,7 @@ import msgspec
 
 from recollect.events.facts import GridVector, Question
 from recollect.events.log import Log
-from recollect.projections.rounding import round12
+from recollect.projections.portable_math import round12
 from recollect.projections.view import Projections, View
 from recollect.query.formula import Formula, from_canonical
 from recollect.query.ranking import Ranking, rank_around

@@ -17,7 +17,7 @@ from lexical_corpus import corpus, pairs
 from recollect.events.errors import InvalidInput
 from recollect.projections.lexical.bm25 import DEFAULTS, Bm25, Variant, average_okapi_idf
 from recollect.projections.lexical.index import Lexical
-from recollect.projections.rounding import round12
+from recollect.projections.portable_math import round12
 
 # Few words and short texts: ties, idf floors and repeats are the rule.
 word = st.sampled_from("abcdefgh")

@@ -19,7 +19,7 @@ from recollect.projections.columns import BoolArray, Int32Array
 from recollect.projections.documents import Documents
 from recollect.projections.lexical.bm25 import DEFAULTS, Bm25
 from recollect.projections.lexical.index import Lexical, LexicalHits
-from recollect.projections.rounding import round12
+from recollect.projections.portable_math import round12
 
 IDS = [f"m{number}" for number in range(12)]
 words = st.sampled_from("abcdef")

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.projections.rounding import ROUNDING_MARGIN, round12, round12_array
+from recollect.projections.portable_math import ROUNDING_MARGIN, round12, round12_array
 
 finite = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e9, max_value=1e9)
 

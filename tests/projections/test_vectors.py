@@ -29,7 +29,7 @@ from recollect.events.facts import (
 from recollect.events.grid import GRID, GridArray, quantize, to_bytes
 from recollect.projections.columns import BoolArray, Int32Array, State
 from recollect.projections.documents import Documents
-from recollect.projections.rounding import round12
+from recollect.projections.portable_math import round12
 from recollect.projections.vectors.index import Vectors
 from recollect.projections.vectors.nearest import VectorHits, best
 from recollect.projections.vectors.sealing import Sealer, SealPolicy

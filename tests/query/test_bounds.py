@@ -21,9 +21,8 @@ from recollect.events.errors import InvalidInput
 from recollect.events.facts import FormulaAdopted, Recalled
 from recollect.interfaces.python.memory import Memory
 from recollect.projections.lexical import matches, selection
-from recollect.query.finite import NotFinite
 from recollect.query.formula import Formula, InvalidFormula, build, built_in, from_canonical, load, parse
-from recollect.query.ranking import rank
+from recollect.query.ranking import NotFinite, rank
 
 RETRIEVE = {"op": "retrieve", "channel": "lexical"}
 WEIGH = {"op": "weigh", "weights": {"lexical": 1.0}}

@@ -29,7 +29,7 @@ from recollect.events.facts import (
     Superseded,
 )
 from recollect.events.grid import quantize, to_bytes
-from recollect.projections.rounding import round12
+from recollect.projections.portable_math import round12
 from recollect.projections.vectors.index import Vectors
 from recollect.projections.vectors.nearest import Search
 from recollect.query.catalogue import range_of

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from recollect.query.catalogue import FACTORS
 from recollect.query.factors.clusters import cluster_boost, consolidation_quality
-from recollect.query.factors.feedback import feedback_factor, thompson_boost
 from recollect.query.factors.importance import preference_boost, priority_factor, type_weight
 from recollect.query.factors.recency import temporal_fit
 from recollect.query.factors.text import contextual_boost, hot_relevance, text_relevance, word_overlap_boost
+from recollect.query.factors.usage import feedback_factor, thompson_boost
 
 NONE = math.nan
 

@@ -11,10 +11,10 @@ from recollect import Memory
 from recollect.engine.store import Store
 from recollect.events.facts import Filters, Question, Recalled
 from recollect.projections.vectors.index import Vectors
-from recollect.query import prefetch
 from recollect.query.formula import built_in, names
 from recollect.query.rank_context import RankContext
 from recollect.query.ranking import rank
+from recollect.query.stages import retrieving
 
 TEXTS = [f"note {n} about {topic}" for n in range(12) for topic in ("tea", "kettles", "trains", "rain")]
 
@@ -47,7 +47,7 @@ def test_a_search_begun_early_leaves_no_thread_and_is_used_once(
 ):
     taken = []
     monkeypatch.setattr(
-        prefetch.Prefetch, "take", lambda self, take=prefetch.Prefetch.take: taken.append(1) or take(self)
+        retrieving.Prefetch, "take", lambda self, take=retrieving.Prefetch.take: taken.append(1) or take(self)
     )
     rank(question, store.view(), built_in("reverie"), prefetch=True)
     assert taken == [1]
@@ -70,4 +70,4 @@ def test_questions_without_a_vector_or_with_hard_filters_are_not_begun(store: St
         msgspec.structs.replace(question, vector=None),
         msgspec.structs.replace(question, filters=Filters(project="p")),
     ):
-        assert prefetch.begin(RankContext(other, store.view()), built_in("reverie")) is None
+        assert retrieving.start_prefetch(RankContext(other, store.view()), built_in("reverie").stages) is None

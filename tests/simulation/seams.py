@@ -150,8 +150,8 @@ class FailingFile:
 def _background(machine: Machine, incarnation: Any, acknowledge: Any) -> Iterator[Replacement]:
     """What other threads would do beside a process is done by its own steps, or not at all."""
     yield Sealer, "start", lambda self: None
-    if hasattr(ranking, "begin"):
-        yield ranking, "begin", lambda ctx, formula: None
+    if hasattr(ranking, "start_prefetch"):
+        yield ranking, "start_prefetch", lambda ctx, stages: None
 
 
 def _log(machine: Machine, incarnation: Any, acknowledge: Acknowledge) -> Iterator[Replacement]:
