@@ -1,4 +1,8 @@
-"""rank: a pure function of question, view and formula. No clock, no model, no disk, no luck."""
+"""rank: a pure function of question, view and formula. No clock, no model, no disk, no luck.
+
+Every number of a ranking is finite: a stage that overflows is named, instead of deciding an order by accident. NaN on
+the sheet means "no value"; a NaN that a stage computed from values that were all there is an error like an infinity.
+"""
 
 from __future__ import annotations
 
@@ -118,12 +122,7 @@ def _apply_stages(ctx: RankContext, formula: Formula, observe: Observe | None, *
 
 
 class NotFinite(RecollectError):
-    """Every number of a ranking is finite: a stage that overflows is named, instead of deciding an order by accident.
-
-    NaN on the sheet means "no value". A NaN that a stage computed from values that were all there is none of those.
-
-    A stage gave an infinity or NaN, or could not be computed.
-    """
+    """A stage gave an infinity or NaN, or could not be computed."""
 
     def __init__(self, formula: Formula, stage: int, problem: str) -> None:
         title = formula.stages[stage].title

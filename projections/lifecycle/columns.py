@@ -206,9 +206,8 @@ class LifecycleColumns:
     @cached_property
     def feedback(self) -> Int32Array:
         """helpful - unhelpful - 2 * outdated."""
-        return (
-            self._feedback("helpful") - self._feedback("unhelpful") - np.int32(2) * self._feedback("outdated")
-        )
+        helpful: Int32Array = self._feedback("helpful")
+        return helpful - self._feedback("unhelpful") - np.int32(2) * self._feedback("outdated")
 
     @cached_property
     def _verdicts_on_kind(self) -> tuple[FloatArray, FloatArray]:

@@ -234,7 +234,7 @@ class Prefetch:
     not otherwise. It pays where there are shards to walk and a stage before it that takes time; a thread is made for
     the one search, so that nothing stays behind (a process that forks must have no other).
 
-    A vector search that was begun; whoever needs it takes it, and whoever began it waits for its end.
+    The stage takes what was found; the ranking waits for the end of the thread in any case.
     """
 
     def __init__(self, ctx: RankContext, stage: Retrieve) -> None:
