@@ -27,12 +27,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from recollect.events.batch import prepare, refuse_other_event
 from recollect.events.clock import AHEAD_MAX, ClockAhead, stamp
 from recollect.events.envelope import Draft, Recorded, decode
 from recollect.events.errors import HeadMoved, LogDamaged, LogFailed, RecollectError
 from recollect.events.facts import Redacted, Unknown
-from recollect.events.frame import EVENT, SALT_BYTES, BadFrame, Entry, Frame, decode_meta
+from recollect.events.frame import (
+    EVENT,
+    SALT_BYTES,
+    BadFrame,
+    Entry,
+    Frame,
+    decode_meta,
+    prepare,
+    refuse_other_event,
+)
 from recollect.events.log import Clock, Durability, Finding, LogStatus
 from recollect.events.packs.keys import ERASED, KeyFile, decode_box, encode_box, seal, unseal
 from recollect.events.packs.pack import NOBODY, BadPack, Pack, chained, encode, packed

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from recollect.projections.columns import Int32Array, IntArray
-from recollect.projections.vectors.space import Float32Array
+from recollect.projections.vectors.embeddings import Float32Array
 
 # What hnswlib 0.8 writes first: offsets and sizes, the rows in use and the bytes of a row among them.
 HEADER = struct.Struct("=6Q2i3QdQ")

@@ -18,11 +18,8 @@ import numpy as np
 from recollect.events.errors import RecollectError
 from recollect.projections.columns import Int32Array, IntArray
 from recollect.projections.vectors import background
-<<<<<<< HEAD
-from recollect.projections.vectors.graph_walk import HEADER, LENGTH, GraphFile
-=======
 from recollect.projections.vectors.embeddings import Float32Array
->>>>>>> 02196cb (A ranking passes through fewer files and at most fifteen levels of calls)
+from recollect.projections.vectors.graph_walk import HEADER, LENGTH, GraphFile
 from recollect.projections.vectors.shard_names import Builder
 
 if TYPE_CHECKING:

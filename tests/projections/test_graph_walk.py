@@ -10,10 +10,10 @@ import pytest
 
 from recollect.projections.columns import Int32Array
 from recollect.projections.vectors import level_generator
+from recollect.projections.vectors.embeddings import Float32Array
 from recollect.projections.vectors.graph_walk import GraphFile
 from recollect.projections.vectors.shard_names import LIBSTDCXX, Builder
 from recollect.projections.vectors.shards import Shard, build_shard, load_shard
-from recollect.projections.vectors.space import Float32Array
 
 ROWS, DIMENSIONS = 1_500, 24
 BUILDER = Builder(M=6, ef_construction=40)
