@@ -188,7 +188,7 @@ class LifecycleColumns:
     def _feedback_nodes(self) -> Int32Array:
         return self._histories.feedback.history.at(self.memories, self.seq)
 
-    def _feedback(self, name: str) -> npt.NDArray[Any]:
+    def _feedback(self, name: str) -> Int32Array:
         return self._histories.feedback.history.read(self._feedback_nodes, name, 0)
 
     @cached_property
@@ -206,8 +206,9 @@ class LifecycleColumns:
     @cached_property
     def feedback(self) -> Int32Array:
         """helpful - unhelpful - 2 * outdated."""
-        helpful: Int32Array = self._feedback("helpful")
-        return helpful - self._feedback("unhelpful") - np.int32(2) * self._feedback("outdated")
+        return (
+            self._feedback("helpful") - self._feedback("unhelpful") - np.int32(2) * self._feedback("outdated")
+        )
 
     @cached_property
     def _verdicts_on_kind(self) -> tuple[FloatArray, FloatArray]:
