@@ -180,7 +180,7 @@ def _in_blocks(function: Callable[[FloatArray], FloatArray], values: FloatArray)
 ROUNDING_MARGIN = 2e-11
 
 _MAGNITUDES = np.array([float(f"1e{n}") for n in range(-11, 12)])
-_SCALES = np.array(
+_TENS = np.array(
     [float(10**n) for n in range(23)]
 )  # 10**22 is the largest power of ten that a float holds exactly
 _HALF_MARGIN = 1e-3  # a scaled number is below 10**12 and off by at most 2**-53 of itself
@@ -202,7 +202,7 @@ def round12_array(values: FloatArray) -> FloatArray:
     size = np.abs(values)
     magnitude = _MAGNITUDES.searchsorted(size, side="right")
     usual = ((magnitude > 0) & (size < 1e12)) | (size == 0.0)
-    scale = _SCALES.take(len(_SCALES) - magnitude, mode="clip")
+    scale = _TENS.take(len(_TENS) - magnitude, mode="clip")
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = values * scale
         whole = np.rint(scaled)
