@@ -56,10 +56,22 @@ def _directory(_: click.Context, __: click.Parameter, value: str) -> str:
     return value
 
 
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+store_option = click.option(
+    "--store",
+    envvar="RECOLLECT_STORE",
+    default="~/.recollect",
+    show_default=True,
+    type=click.Path(file_okay=False),
+    callback=_directory,
+    help="The store's directory.",
+)
+
+
 def common_options(function: Command) -> Command:
     """The options that every command takes."""
     for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
+        json_option,
         no_daemon,
         click.option(
             "--embedder",
@@ -69,15 +81,7 @@ def common_options(function: Command) -> Command:
             shell_complete=completed_by("embedders"),
             help="minilm, hash or none; unless told, a store keeps the one that it has.",
         ),
-        click.option(
-            "--store",
-            envvar="RECOLLECT_STORE",
-            default="~/.recollect",
-            show_default=True,
-            type=click.Path(file_okay=False),
-            callback=_directory,
-            help="The store's directory.",
-        ),
+        store_option,
     ):
         function = option(function)
     return clear_errors(function)

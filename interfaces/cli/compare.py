@@ -9,25 +9,18 @@ import click
 from recollect.interfaces.cli.app import (
     clear_errors,
     embedder_named,
+    json_option,
     main,
     no_daemon,
     open_memory,
     progress_bar,
     show,
+    store_option,
 )
 from recollect.interfaces.cli.commands import Failure, completed_by
 from recollect.replay.compare.compare import metric_names
 from recollect.replay.compare.comparison import Comparison
 from recollect.replay.compare.limits import Limit, parse_limit
-
-_STORE = click.option(
-    "--store",
-    envvar="RECOLLECT_STORE",
-    default="~/.recollect",
-    show_default=True,
-    help="The store's directory.",
-)
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 @main.command()
@@ -47,8 +40,8 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON doc
 @click.option("--embedder", help="Rank b as if the store had been embedded with this one.")
 @click.option("--work", help="Keep the fork of --embedder here, to go on where it stopped.")
 @no_daemon
-@_STORE
-@_JSON
+@store_option
+@json_option
 @clear_errors
 def compare(
     a: str | None, b: str | None, last: int | None, queries: str | None, when: str | None, qrels: str | None,
@@ -127,8 +120,8 @@ def _refuse(passed: Sequence[Limit], result: Comparison) -> None:
 @click.option("--closed-loop", is_flag=True, help="Accesses follow what the formula returned.")
 @click.option("--since", default="@0", show_default=True, help="Live again what came after this seq or time.")
 @click.option("--dream", "settings", help="Dream again with the settings of this TOML file.")
-@_STORE
-@_JSON
+@store_option
+@json_option
 @clear_errors
 def fork(
     target: str, formula: str | None, closed_loop: bool, since: str, settings: str | None, store: str,
@@ -151,8 +144,8 @@ def fork(
 @main.command()
 @click.option("--embedder", required=True, shell_complete=completed_by("embedders"), help="minilm or hash.")
 @no_daemon
-@_STORE
-@_JSON
+@store_option
+@json_option
 @clear_errors
 def reembed(embedder: str, store: str, as_json: bool) -> None:
     """Give every memory a vector of another embedder; the past keeps its own.

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.shell_completion import get_completion_class
 
-from recollect.interfaces.cli.app import main, to_json
+from recollect.interfaces.cli.app import json_option, main, to_json
 
 VARIABLE = "_RECOLLECT_COMPLETE"
 _ENDS = {
@@ -20,7 +20,7 @@ _ENDS = {
 
 @main.command()
 @click.argument("shell", type=click.Choice(sorted(_ENDS)), required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def completion(shell: str | None, as_json: bool) -> None:
     """Print the script that completes commands, options, formulas and memories with Tab.
 

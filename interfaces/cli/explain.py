@@ -12,6 +12,7 @@ from recollect.events.regular_files import read_whole
 from recollect.events.toml_file import TOML_BYTES_MAX
 from recollect.interfaces.cli.app import (
     clear_errors,
+    json_option,
     main,
     open_memory,
     options_without_embedder,
@@ -20,8 +21,6 @@ from recollect.interfaces.cli.app import (
 )
 from recollect.interfaces.cli.commands import Failure, completed_by
 from recollect.query.formula import Formula, InvalidFormula, built_in, load, names, parse
-
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 @main.command()
@@ -55,7 +54,7 @@ def why_not(recall: str, memory_id: str, store: str, as_json: bool) -> None:
 
 
 @main.group(invoke_without_command=True)
-@_JSON
+@json_option
 @click.pass_context
 def formulas(context: click.Context, as_json: bool) -> None:
     """The built-in formulas; `show` prints one, `check` reads one of yours.
@@ -91,7 +90,7 @@ def _summary(formula: Formula) -> dict[str, object]:
 
 @formulas.command("show")
 @click.argument("name", shell_complete=completed_by("formulas"))
-@_JSON
+@json_option
 @clear_errors
 def print_formula(name: str, as_json: bool) -> None:
     """Print a formula as it is written, with its notes: a start for one of your own.
@@ -117,7 +116,7 @@ def _text(name: str) -> str:
 
 @formulas.command()
 @click.argument("file")
-@_JSON
+@json_option
 @clear_errors
 def check(file: str, as_json: bool) -> None:
     """Say whether a formula can be used, or what is wrong and where; exit 1 if it cannot.

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import click
 
-from recollect.interfaces.cli.app import clear_errors, main, to_json
+from recollect.interfaces.cli.app import clear_errors, json_option, main, to_json
 from recollect.interfaces.cli.render.common import size
 from recollect.interfaces.model_server.client import FoundHelper, helpers, stop_helpers
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-
 
 @main.group(invoke_without_command=True)
-@_JSON
+@json_option
 @click.pass_context
 @clear_errors
 def helper(context: click.Context, as_json: bool) -> None:
@@ -31,7 +29,7 @@ def helper(context: click.Context, as_json: bool) -> None:
 
 
 @helper.command()
-@_JSON
+@json_option
 @clear_errors
 def status(as_json: bool) -> None:
     """Which models are loaded, by which process, and how much memory they hold.
@@ -44,7 +42,7 @@ def status(as_json: bool) -> None:
 
 
 @helper.command()
-@_JSON
+@json_option
 @clear_errors
 def stop(as_json: bool) -> None:
     """End all helpers; one that does not answer is killed. Exit 1 if one is still there.

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from recollect.interfaces.cli.app import common_options, helper_use, main, was_named
 from recollect.interfaces.mcp import http, stdio
-from recollect.interfaces.mcp.lazy_store import Behind, opener
+from recollect.interfaces.mcp.lazy_store import LazyStore, opener
 from recollect.interfaces.mcp.profiles import tools_of
 from recollect.interfaces.mcp.tool import Scope
 
@@ -75,12 +75,14 @@ def mcp(
 
         parse_interval(dream_every)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="recollect mcp: %(message)s")
-    behind = Behind(opener(store, embedder=embedder, helper=helper_use(), yielding=not was_named("embedder")))
+    lazy_store = LazyStore(
+        opener(store, embedder=embedder, helper=helper_use(), yielding=not was_named("embedder"))
+    )
     scope = Scope(profile=profile, project=project, session=session, files=address is None)
     if address is None:
-        stdio.run_and_leave(behind, scope, dream_every)
+        stdio.run_and_leave(lazy_store, scope, dream_every)
     else:
-        http.run_and_leave(behind, scope, address, token=token, dream_every=dream_every)
+        http.run_and_leave(lazy_store, scope, address, token=token, dream_every=dream_every)
 
 
 def _list(profile: str, as_json: bool) -> None:

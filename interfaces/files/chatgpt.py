@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from recollect.interfaces.files.chats import list_at, text_at, turn
+from recollect.interfaces.files.chats import conversations, list_at, text_at, turn
 from recollect.interfaces.files.records import ByteProgress, Choices, Item, Problem, Skipped
-from recollect.interfaces.files.sources import CONVERSATIONS, conversation_streams, elements, files_under
 
 _ROLES = ("user", "assistant")
 _TEXT_TYPES = ("text", "multimodal_text")
@@ -20,12 +19,7 @@ _TEXT_TYPES = ("text", "multimodal_text")
 
 def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
     del choices  # nothing about this format is a matter of choice
-    if path.is_dir():
-        yield from files_under(path, CONVERSATIONS, deep=False).refused
-    with conversation_streams(path, progress) as streams:
-        for name, stream in streams:
-            for number, element in enumerate(elements(stream, name), 1):
-                yield from _conversation(element, f"{name}, conversation {number}")
+    return conversations(path, progress, _conversation)
 
 
 def _conversation(conversation: object, where: str) -> Iterator[Item]:

@@ -6,12 +6,26 @@ turns stand beside each other, and the conversation's name in its source.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 from recollect.interfaces.files.foreign_times import moment
-from recollect.interfaces.files.records import Problem, Record
+from recollect.interfaces.files.records import ByteProgress, Item, Problem, Record
+from recollect.interfaces.files.sources import CONVERSATIONS, conversation_streams, elements, files_under
 
 SOURCE_CHARACTERS_MAX = 200
+
+
+def conversations(
+    path: Path, progress: ByteProgress, items: Callable[[object, str], Iterator[Item]]
+) -> Iterator[Item]:
+    """The items of every conversation in a file, a folder or a zip archive; `items` gets one and where it stands."""
+    if path.is_dir():
+        yield from files_under(path, CONVERSATIONS, deep=False).refused
+    with conversation_streams(path, progress) as streams:
+        for name, stream in streams:
+            for number, element in enumerate(elements(stream, name), 1):
+                yield from items(element, f"{name}, conversation {number}")
 
 
 def turn(

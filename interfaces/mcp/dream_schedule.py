@@ -5,19 +5,19 @@ from __future__ import annotations
 import logging
 
 from recollect.events.errors import RecollectError
-from recollect.interfaces.mcp.lazy_store import Behind
+from recollect.interfaces.mcp.lazy_store import LazyStore
 
 log = logging.getLogger("recollect.mcp")
 
 
-async def keep_dreaming(behind: Behind, every: str) -> None:
+async def keep_dreaming(lazy_store: LazyStore, every: str) -> None:
     """Dream whenever the interval has passed and something is new; a dream that fails is logged, not fatal.
 
     Several servers may do so on one store: each sees the others' dreams in the log, and a dream that is overtaken
     gives way.
     """
     try:
-        memory = await behind.memory()
+        memory = await lazy_store.memory()
     except Exception:  # noqa: BLE001 (a store that cannot be opened is reported by every call)
         return
     # Imported here, when the engine is loaded: the handshake does not wait for it.

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.common.http.guard import BODY_BYTES_MAX, Application, guarded
-from recollect.interfaces.mcp.lazy_store import Behind
-from recollect.interfaces.mcp.stdio import behind_of, leave
+from recollect.interfaces.mcp.lazy_store import LazyStore
+from recollect.interfaces.mcp.stdio import lazy_store_of, leave
 from recollect.interfaces.mcp.tool import Scope
 
 if TYPE_CHECKING:
@@ -69,22 +69,22 @@ def serve_http(
     dream_every: str | None = None,
 ) -> None:
     """Serve an open memory, or the store at a path, over HTTP until the process is told to stop."""
-    behind = behind_of(source, embedder=embedder, daemon=daemon)
+    lazy_store = lazy_store_of(source, embedder=embedder, daemon=daemon)
     scope = Scope(profile=profile, project=project, session=session, files=False)
-    asyncio.run(listen(behind, scope, parse_address(address), token=token, dream_every=dream_every))
+    asyncio.run(listen(lazy_store, scope, parse_address(address), token=token, dream_every=dream_every))
 
 
 def run_and_leave(
-    behind: Behind, scope: Scope, address: str, *, token: str | None, dream_every: str | None
+    lazy_store: LazyStore, scope: Scope, address: str, *, token: str | None, dream_every: str | None
 ) -> None:
     """Serve until a signal, then end this process without waiting for threads that are still at work."""
     with suppress(KeyboardInterrupt):
-        asyncio.run(listen(behind, scope, parse_address(address), token=token, dream_every=dream_every))
+        asyncio.run(listen(lazy_store, scope, parse_address(address), token=token, dream_every=dream_every))
     leave(0)
 
 
 async def listen(
-    behind: Behind, scope: Scope, address: Address, *, token: str | None, dream_every: str | None
+    lazy_store: LazyStore, scope: Scope, address: Address, *, token: str | None, dream_every: str | None
 ) -> None:
     import uvicorn  # noqa: PLC0415 (only an HTTP server pays for it)
 
@@ -92,7 +92,9 @@ async def listen(
 
     with _bound(address) as listener:
         port = listener.getsockname()[1]
-        app = application(behind, scope, Address(address.host, port), token=token, dream_every=dream_every)
+        app = application(
+            lazy_store, scope, Address(address.host, port), token=token, dream_every=dream_every
+        )
         config = uvicorn.Config(
             app, log_config=None, access_log=False, timeout_graceful_shutdown=_SHUTDOWN_S, lifespan="on",
             http=protocol(), backlog=ACCEPTED_AT_ONCE,
@@ -103,11 +105,16 @@ async def listen(
 
 
 def application(
-    behind: Behind, scope: Scope, address: Address, *, token: str | None, dream_every: str | None = None
+    lazy_store: LazyStore,
+    scope: Scope,
+    address: Address,
+    *,
+    token: str | None,
+    dream_every: str | None = None,
 ) -> Application:
     """The server as an ASGI application, guarded."""
     return guarded(
-        _unguarded(behind, scope, host=address.host, path=PATH, dream_every=dream_every),
+        _unguarded(lazy_store, scope, host=address.host, path=PATH, dream_every=dream_every),
         host=address.host,
         port=address.port,
         token=token,
@@ -118,15 +125,15 @@ def application(
 
 def mcp_application(memory: Memory, *, host: str, path: str) -> Starlette:
     """The server of an open memory, for another server to mount; a formula is never a file of this machine."""
-    return _unguarded(Behind(memory), Scope(files=False), host=host, path=path)
+    return _unguarded(LazyStore(memory), Scope(files=False), host=host, path=path)
 
 
 def _unguarded(
-    behind: Behind, scope: Scope, *, host: str, path: str, dream_every: str | None = None
+    lazy_store: LazyStore, scope: Scope, *, host: str, path: str, dream_every: str | None = None
 ) -> Starlette:
-    from recollect.interfaces.mcp.server import Agents  # noqa: PLC0415 (the SDK takes a second to import)
+    from recollect.interfaces.mcp.server import McpHandlers  # noqa: PLC0415 (the SDK takes a second to import)
 
-    server = Agents(behind, scope, dream_every=dream_every).server()
+    server = McpHandlers(lazy_store, scope, dream_every=dream_every).server()
     return server.streamable_http_app(
         streamable_http_path=path, host=host, max_request_body_size=BODY_BYTES_MAX
     )

@@ -55,7 +55,7 @@ def opener(
     return open_
 
 
-class Behind:
+class LazyStore:
     """`start` it in a running loop, then await its `memory`. Closes the store only if it opened it."""
 
     def __init__(self, source: Opener | Memory) -> None:
@@ -65,7 +65,7 @@ class Behind:
     def start(self) -> None:
         if self._opening is None:
             self._opening = in_background(self._open, name="recollect-open")
-            self._opening.add_done_callback(_heard)
+            self._opening.add_done_callback(_retrieve_exception)
 
     async def memory(self) -> AsyncMemory:
         """The open store; raises what went wrong if it could not be opened."""
@@ -121,7 +121,7 @@ def in_background(function: Callable[[], T], *, name: str) -> asyncio.Future[T]:
     def run() -> None:
         try:
             value, error = function(), None
-        except BaseException as raised:  # noqa: BLE001 (whoever awaits the future gets it)
+        except BaseException as raised:  # noqa: BLE001 (raised again where the future is awaited)
             value, error = None, raised
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, value, error)
@@ -130,7 +130,7 @@ def in_background(function: Callable[[], T], *, name: str) -> asyncio.Future[T]:
     return outcome
 
 
-def _heard(opening: asyncio.Future[AsyncMemory]) -> None:
-    """A store that could not be opened is reported by every call, so it counts as heard."""
+def _retrieve_exception(opening: asyncio.Future[AsyncMemory]) -> None:
+    """Mark the failure as seen: every call reports that the store could not be opened."""
     if not opening.cancelled():
         opening.exception()

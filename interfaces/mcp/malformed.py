@@ -1,7 +1,7 @@
 """Lines on standard input that are no message of the protocol, answered all the same.
 
 The SDK passes over what it cannot read: half an emoji (a lone surrogate, which JSON text can spell and Unicode cannot
-hold), a batch, a number with a fraction as the id. Whoever sent that would wait for ever. So it is told what was wrong,
+hold), a batch, a number with a fraction as the id. The client would wait for ever. So it is told what was wrong,
 under the id of its request where one can be read, and a warning goes to the log.
 """
 
@@ -36,7 +36,7 @@ _NOTIFICATIONS = "notifications/"
 _SHOWN = 80
 
 
-class Answering:
+class ReadableMessages:
     """A stream of messages without what could not be read, which is answered here."""
 
     def __init__(self, incoming: ReadStream[Item], outgoing: WriteStream[SessionMessage]) -> None:
@@ -128,7 +128,7 @@ def _expects_nothing(message: object) -> bool:
 
 
 def _id(message: object) -> RequestId:
-    """A request's id, unless it is none that can be sent back."""
+    """A request's id, or None if it cannot be sent back."""
     found = message.get("id") if isinstance(message, dict) else None
     if isinstance(found, str):
         return found if found.isascii() or found.encode("utf-8", "ignore").decode() == found else None

@@ -26,7 +26,7 @@ from recollect.events.errors import RecollectError
 from recollect.interfaces.common.version import __version__
 from recollect.interfaces.mcp import arguments, prompts, resources
 from recollect.interfaces.mcp.dream_schedule import keep_dreaming
-from recollect.interfaces.mcp.lazy_store import CLOSE_S, Behind
+from recollect.interfaces.mcp.lazy_store import CLOSE_S, LazyStore
 from recollect.interfaces.mcp.profiles import tools_of, unknown
 from recollect.interfaces.mcp.progress import Meter, reporting
 from recollect.interfaces.mcp.tool import AnyTool, Call, Lane, Scope
@@ -50,11 +50,11 @@ INSTRUCTIONS = (
 )
 
 
-class Agents:
-    """The handlers of one server."""
+class McpHandlers:
+    """What one server does for each kind of request."""
 
-    def __init__(self, behind: Behind, scope: Scope, *, dream_every: str | None = None) -> None:
-        self._behind = behind
+    def __init__(self, lazy_store: LazyStore, scope: Scope, *, dream_every: str | None = None) -> None:
+        self._lazy_store = lazy_store
         self._scope = scope
         self._every = dream_every
         self._tools = tools_of(scope.profile)
@@ -84,9 +84,9 @@ class Agents:
 
         Closing waits for work that was begun, but not for ever: the log is whole whenever a process ends.
         """
-        soon = asyncio.get_running_loop().call_later(_GREETING_S, self._behind.start)
+        soon = asyncio.get_running_loop().call_later(_GREETING_S, self._lazy_store.start)
         dreaming = (
-            None if self._every is None else asyncio.create_task(keep_dreaming(self._behind, self._every))
+            None if self._every is None else asyncio.create_task(keep_dreaming(self._lazy_store, self._every))
         )
         try:
             yield
@@ -95,7 +95,7 @@ class Agents:
             if dreaming is not None:
                 dreaming.cancel()
             with move_on_after(CLOSE_S, shield=True):
-                await self._behind.close()
+                await self._lazy_store.close()
 
     # --- tools -----------------------------------------------------------------------------------
 
@@ -124,21 +124,21 @@ class Agents:
         async with reporting(meter, context.session.report_progress):
             if tool.needs_model(asked):
                 meter.waiting_for = "the model to load"
-                await self._behind.model()
+                await self._lazy_store.model()
                 meter.waiting_for = None
             result = await self._run(
-                lambda memory: tool.run(memory, asked, self._asking(meter)), lane=tool.lane
+                lambda memory: tool.run(memory, asked, self._call_context(meter)), lane=tool.lane
             )
         return types.CallToolResult(
             content=[types.TextContent(text=tool.show(result))],
             structured_content=msgspec.to_builtins(result),
         )
 
-    def _asking(self, progress: Callable[[int, int], None]) -> Call:
+    def _call_context(self, progress: Callable[[int, int], None]) -> Call:
         return Call(scope=self._scope, progress=progress)
 
     async def _run(self, function: Callable[[Memory], T], *, lane: Lane) -> T:
-        return await (await self._behind.memory()).run(function, lane=lane)
+        return await (await self._lazy_store.memory()).run(function, lane=lane)
 
     # --- resources -------------------------------------------------------------------------------
 
@@ -201,7 +201,7 @@ class Agents:
     async def get_prompt(self, _: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         try:
             kind, value = prompts.subject(params.name, params.arguments)
-            call = self._asking(Meter())
+            call = self._call_context(Meter())
             text = await self._run(lambda memory: prompts.compose(memory, kind, value, call), lane="writes")
         except RecollectError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None

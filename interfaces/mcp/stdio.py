@@ -2,7 +2,7 @@
 
 The end of standard input is the end of the server, also while a call is running: the store is closed if that is
 quick, and the process leaves in any case. While it serves, whatever prints goes to standard error. A line that is no
-message is answered too (`unread.py`).
+message is answered too (`malformed.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.interfaces.mcp.lazy_store import CLOSE_S, Behind, opener
+from recollect.interfaces.mcp.lazy_store import CLOSE_S, LazyStore, opener
 from recollect.interfaces.mcp.tool import Scope
 
 if TYPE_CHECKING:
@@ -39,27 +39,27 @@ def serve_stdio(
 
     `embedder` and `daemon` (the shared model process) are for a path; an open memory keeps its own embedder.
     """
-    behind = behind_of(source, embedder=embedder, daemon=daemon)
-    asyncio.run(_serve(behind, Scope(profile=profile, project=project, session=session), dream_every))
+    lazy_store = lazy_store_of(source, embedder=embedder, daemon=daemon)
+    asyncio.run(_serve(lazy_store, Scope(profile=profile, project=project, session=session), dream_every))
 
 
-def behind_of(source: Memory | str | Path, *, embedder: str, daemon: bool) -> Behind:
+def lazy_store_of(source: Memory | str | Path, *, embedder: str, daemon: bool) -> LazyStore:
     if not isinstance(source, (str, Path)):
-        return Behind(source)
-    return Behind(opener(source, embedder=embedder, helper="start" if daemon else "never"))
+        return LazyStore(source)
+    return LazyStore(opener(source, embedder=embedder, helper="start" if daemon else "never"))
 
 
-def run_and_leave(behind: Behind, scope: Scope, dream_every: str | None) -> None:
+def run_and_leave(lazy_store: LazyStore, scope: Scope, dream_every: str | None) -> None:
     """Serve, then end this process without waiting for threads that are still at work."""
 
     async def serve() -> None:
         stopping: set[asyncio.Task[None]] = set()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(
-                number, lambda: stopping.add(asyncio.create_task(_close_and_leave(behind)))
+                number, lambda: stopping.add(asyncio.create_task(_close_and_leave(lazy_store)))
             )
         try:
-            await _serve(behind, scope, dream_every)
+            await _serve(lazy_store, scope, dream_every)
         except BaseExceptionGroup as failures:
             if failures.subgroup(OSError) is None:
                 log.exception("the server failed")
@@ -69,10 +69,10 @@ def run_and_leave(behind: Behind, scope: Scope, dream_every: str | None) -> None
     asyncio.run(serve())
 
 
-async def _close_and_leave(behind: Behind) -> None:
+async def _close_and_leave(lazy_store: LazyStore) -> None:
     """What a signal does. The thread that reads standard input cannot be cancelled, so nothing waits for it."""
     with suppress(TimeoutError):
-        await asyncio.wait_for(behind.close(), CLOSE_S)
+        await asyncio.wait_for(lazy_store.close(), CLOSE_S)
     leave(0)
 
 
@@ -82,12 +82,14 @@ def leave(code: int) -> None:
     os._exit(code)
 
 
-async def _serve(behind: Behind, scope: Scope, dream_every: str | None) -> None:
+async def _serve(lazy_store: LazyStore, scope: Scope, dream_every: str | None) -> None:
     from mcp.server.stdio import stdio_server  # noqa: PLC0415 (only a server pays for the SDK)
 
-    from recollect.interfaces.mcp.malformed import Answering  # noqa: PLC0415
-    from recollect.interfaces.mcp.server import Agents  # noqa: PLC0415
+    from recollect.interfaces.mcp.malformed import ReadableMessages  # noqa: PLC0415
+    from recollect.interfaces.mcp.server import McpHandlers  # noqa: PLC0415
 
-    server = Agents(behind, scope, dream_every=dream_every).server()
+    server = McpHandlers(lazy_store, scope, dream_every=dream_every).server()
     async with stdio_server() as (incoming, outgoing):
-        await server.run(Answering(incoming, outgoing), outgoing, server.create_initialization_options())
+        await server.run(
+            ReadableMessages(incoming, outgoing), outgoing, server.create_initialization_options()
+        )

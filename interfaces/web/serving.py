@@ -70,7 +70,8 @@ def serve(
 ) -> None:
     """Serve an open memory until SIGINT or SIGTERM; it is open still when this returns.
 
-    With `mcp`, and unless it is `read_only`, agents are served too, at /mcp of the same address. `limits` say how long a client is waited for. `ready` hears the address once requests are answered.
+    With `mcp`, and unless it is `read_only`, agents are served too, at /mcp of the same address. `limits` say how long
+    a client is waited for. `ready` gets the address once requests are answered.
     """
     interval = None if dream_every is None else parse_interval(dream_every)
     with _bound(host, port) as listening:

@@ -17,7 +17,7 @@ from recollect.engine.moments import iso
 from recollect.engine.safe_text import block, drawing, inline
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod
     from rich.table import Table
 
     from recollect.replay.verify import Difference, VerifyReport
@@ -127,6 +127,15 @@ def plain_table() -> Table:
     from rich.table import Table  # noqa: PLC0415
 
     return Table(box=None, pad_edge=False, header_style="dim")
+
+
+def table_of(*names: str) -> Table:
+    """A plain table with these columns; those of numbers are named with a leading `>`."""
+    table = plain_table()
+    for name in names:
+        justify: JustifyMethod = "right" if name.startswith(">") else "left"
+        table.add_column(escaped(name.removeprefix(">")), justify=justify, no_wrap=True)
+    return table
 
 
 def escaped(text: str) -> str:

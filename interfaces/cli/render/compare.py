@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from recollect.engine.event_summaries import shorten
 from recollect.engine.reembed import ReembedReport
 from recollect.engine.safe_text import drawing
-from recollect.interfaces.cli.render.common import console, escaped
+from recollect.interfaces.cli.render.common import console, escaped, table_of
 from recollect.interfaces.common.compare_html import meaning, most_changed
 from recollect.query.explanation import Explanation, StagePart
 from recollect.replay.compare.comparison import Comparison, JudgedMetric, Mover, QuestionRow
@@ -36,7 +35,7 @@ def comparison(result: Comparison, out: Console | None = None) -> None:
     for degraded in result.degraded:
         out.print(Text(degraded, style="yellow"))
     out.print()
-    table = _table("metric", ">value", "meaning")
+    table = table_of("metric", ">value", "meaning")
     for name, value in result.metrics.items():
         if meaning(name):
             table.add_row(name, f"{value:.4f}".rstrip("0").rstrip("."), Text(meaning(name), style="dim"))
@@ -53,7 +52,7 @@ def comparison(result: Comparison, out: Console | None = None) -> None:
 
 def _judged(out: Console, result: Comparison) -> None:
     out.print("\n[bold]by judgements[/]")
-    table = _table("metric", ">a", ">b", ">delta", "95 %", ">p", "win/tie/loss")
+    table = table_of("metric", ">a", ">b", ">delta", "95 %", ">p", "win/tie/loss")
     for name, metric in result.judged.items():
         table.add_row(Text(name), *_numbers(metric))
     out.print(table)
@@ -74,7 +73,7 @@ def _numbers(metric: JudgedMetric) -> tuple[str, ...]:
 
 def _questions(out: Console, rows: Sequence[QuestionRow]) -> None:
     out.print("\n[bold]most changed questions[/]")
-    table = _table("recall", "question", ">rbo@0.9", ">churn", ">entered", ">left")
+    table = table_of("recall", "question", ">rbo@0.9", ">churn", ">entered", ">left")
     for row in rows:
         table.add_row(
             Text(row.name),
@@ -89,7 +88,7 @@ def _questions(out: Console, rows: Sequence[QuestionRow]) -> None:
 
 def _movers(out: Console, movers: Sequence[Mover]) -> None:
     out.print("\n[bold]biggest movers[/]")
-    table = _table("recall", ">a", ">b", "memory", "question")
+    table = table_of("recall", ">a", ">b", "memory", "question")
     for mover in movers[:_ROWS_SHOWN]:
         table.add_row(
             Text(mover.question),
@@ -117,7 +116,7 @@ def _both_ways(out: Console, memory: BothWays) -> None:
     )
     for side, explanation in (("a", memory.a), ("b", memory.b)):
         out.print(Text(f"  {side}  {explanation.sentence}", style="dim"))
-    table = _table("  stage of a", ">score", "  stage of b", ">score")
+    table = table_of("  stage of a", ">score", "  stage of b", ">score")
     for left, right in zip_longest(_scoring(memory.a), _scoring(memory.b)):
         table.add_row(*map(Text, (*_stage(left), *_stage(right))))
     out.print(table)
@@ -163,11 +162,3 @@ def reembedding(result: ReembedReport) -> None:
 
 def _rank(rank: int | None) -> str:
     return "–" if rank is None else str(rank)
-
-
-def _table(*names: str) -> Table:
-    """Columns of numbers are named with a leading `>`."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in names:
-        table.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left", no_wrap=True)
-    return table

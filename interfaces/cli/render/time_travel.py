@@ -13,7 +13,7 @@ from recollect.engine.answers import Happening, Memo
 from recollect.engine.event_summaries import shorten
 from recollect.engine.moments import iso
 from recollect.engine.safe_text import drawing
-from recollect.interfaces.cli.render.common import console, escaped, room_beside
+from recollect.interfaces.cli.render.common import console, escaped, room_beside, table_of
 from recollect.replay.changes.bisect import Bisection
 from recollect.replay.changes.inquiry import Standing
 from recollect.replay.changes.ranks import RankHistory
@@ -27,16 +27,6 @@ _EVENTS_SHOWN = 6
 _CELL_CHARACTERS = 60
 
 
-def _table(*names: str) -> Table:
-    """Columns of numbers are named with a leading `>`."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in names:
-        table.add_column(
-            Text(name.removeprefix(">")), justify="right" if name.startswith(">") else "left", no_wrap=True
-        )
-    return table
-
-
 @drawing
 def memos(results: list[Memo]) -> None:
     out = console()
@@ -44,7 +34,7 @@ def memos(results: list[Memo]) -> None:
         [result.id for result in results],
         [result.state.kind for result in results],
     )
-    table = _table("id", "kind")
+    table = table_of("id", "kind")
     table.add_column("memory", no_wrap=True, max_width=room_beside(out, ids, kinds))
     for id_, kind, result in zip(ids, kinds, results, strict=True):
         table.add_row(Text(id_), Text(kind), Text(shorten(result.content)))
@@ -58,7 +48,7 @@ def line(happening: Happening) -> str:
 
 @drawing
 def sql(result: SqlTable) -> None:
-    table = _table(
+    table = table_of(
         *(
             f">{name}" if _numeric(kind) else name
             for name, kind in zip(result.columns, result.types, strict=True)
@@ -78,7 +68,7 @@ def _numeric(kind: str) -> bool:
 def change(result: Change) -> None:
     out = console()
     out.print(Text(result.sentence))
-    table = _table("cause", ">score", ">rank", "what", "events")
+    table = table_of("cause", ">score", ">rank", "what", "events")
     for part in result.parts:
         table.add_row(part.cause, f"{part.score:+.6g}", f"{part.rank:+.3g}", Text(part.says), _events(part))
     table.add_row("together", f"{result.score_change:+.6g}", f"{result.rank_change:+d}", style="bold")
@@ -108,7 +98,7 @@ def bisection(result: Bisection) -> None:
         out.print(f"[dim]{title}, @{standing.seq}, {escaped(standing.formula)}[/]")
         out.print(_ranking(standing, result.id))
     if len(result.crossings) > 1:
-        table = _table("crossing", "", ">before", ">after")
+        table = table_of("crossing", "", ">before", ">after")
         for crossing in result.crossings:
             way = "entered" if crossing.entered else "left"
             table.add_row(f"@{crossing.seq}", way, _rank(crossing.rank_before), _rank(crossing.rank_after))
@@ -116,7 +106,7 @@ def bisection(result: Bisection) -> None:
 
 
 def _ranking(standing: Standing, memory_id: str) -> Table:
-    table = _table(">#", ">score", "id")
+    table = table_of(">#", ">score", "id")
     for place in standing.top:
         style = "bold" if place.id == memory_id else ""
         table.add_row(str(place.rank), f"{place.score:.12g}", Text(place.id), style=style)
@@ -133,7 +123,7 @@ def ranks(result: RankHistory) -> None:
     out = console()
     points = result.points
     out.print(f"[dim]@{points[0].seq}[/] {sparkline([p.rank for p in points])} [dim]@{points[-1].seq}[/]")
-    table = _table(">seq", "when", ">rank", ">score")
+    table = table_of(">seq", "when", ">rank", ">score")
     for before, point in zip((None, *points), points, strict=False):
         if before is None or before.rank != point.rank or point is points[-1]:
             score = "-" if point.score is None else f"{point.score:.6g}"

@@ -22,7 +22,7 @@ INITIALIZE = (
 HELD = """
 import sys, time
 from pathlib import Path
-from recollect.interfaces.mcp.lazy_store import Behind
+from recollect.interfaces.mcp.lazy_store import LazyStore
 from recollect.interfaces.mcp.stdio import run_and_leave
 from recollect.interfaces.mcp.tool import Scope
 from recollect.engine.embedding.hash import HashEmbedder
@@ -39,7 +39,7 @@ def held(texts):
             time.sleep(0.005)
     return inner.embed(texts)
 
-run_and_leave(Behind(lambda: Memory.open(folder / "store", embedder=held)), Scope(profile="audit"), None)
+run_and_leave(LazyStore(lambda: Memory.open(folder / "store", embedder=held)), Scope(profile="audit"), None)
 """
 
 

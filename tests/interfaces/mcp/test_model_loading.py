@@ -11,7 +11,7 @@ from mcp import StdioServerParameters
 GATED = """
 import sys, time
 from pathlib import Path
-from recollect.interfaces.mcp.lazy_store import Behind
+from recollect.interfaces.mcp.lazy_store import LazyStore
 from recollect.interfaces.mcp.stdio import run_and_leave
 from recollect.interfaces.mcp.tool import Scope
 from recollect.engine.embedding.hash import HashEmbedder
@@ -34,7 +34,7 @@ class Gated(HashEmbedder):
             time.sleep(0.005)
         return super().embed(texts)
 
-run_and_leave(Behind(lambda: Memory.open(folder / "store", embedder=Gated())), Scope(), None)
+run_and_leave(LazyStore(lambda: Memory.open(folder / "store", embedder=Gated())), Scope(), None)
 """
 
 
