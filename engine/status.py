@@ -11,6 +11,7 @@ from recollect.engine.answers import EmbedderStatus, Status
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.moments import iso
 from recollect.engine.store import Store
+from recollect.engine.witnesses import beside
 from recollect.events.errors import InvalidInput
 from recollect.events.private_files import exposed
 from recollect.projections.columns import Int32Array
@@ -126,6 +127,7 @@ def _problems(store: Store, embedding: Embedding, without_vector: int, now: int)
         problems.append(
             f"the last checkpoint failed: {store.checkpointer.last_error}; the next opening takes longer"
         )
+    problems += [f"{one.witness} contradicts the log: {one.problem}" for one in beside(store)]
     problems += store.scrub_problems
     problems += store.log.warnings
     return problems

@@ -6,10 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import msgspec
 
 from recollect.engine.store import Progress, Store
+from recollect.engine.witnesses import against as against_
+from recollect.engine.witnesses import beside, read_checkpoint
+from recollect.events.checkpoint_note import LogCheckpoint
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Attested, Recalled
 from recollect.events.redacted_log import ERASED
@@ -17,7 +21,7 @@ from recollect.projections.documents import Erasure
 from recollect.query.formula import from_canonical
 from recollect.replay.attestation import Attestations, attest
 from recollect.replay.redaction import mover
-from recollect.replay.verify import Found, Outcome, VerifyReport, replayed, verified
+from recollect.replay.verify import Found, Outcome, VerifyReport, judged, replayed, verified
 
 _TOLD = ("exact", "different")
 
@@ -27,10 +31,15 @@ def verify(
     *,
     independent: bool = False,
     attest: bool = False,
+    against: str | Path | LogCheckpoint | None = None,
     actor: str = "",
     progress: Progress | None = None,
 ) -> VerifyReport:
-    """Rank every recorded recall again and compare; with `attest` an `Attested` event keeps what was found."""
+    """Rank every recorded recall again and compare; with `attest` an `Attested` event keeps what was found.
+
+    `against` is a checkpoint that was kept elsewhere, or the file with it: the log must still agree with it.
+    """
+    kept = read_checkpoint(Path(against)) if isinstance(against, str | Path) else against
     if attest and independent:
         raise InvalidInput(
             "attest what was replayed bit for bit; an independent verification is not attested"
@@ -39,6 +48,7 @@ def verify(
         store.require_writable()
     while True:
         report, found, head = _verified(store, independent=independent, progress=progress)
+        report = _witnessed(store, report, kept, "the checkpoint" if kept is against else str(against))
         if not attest:
             return report
         at = _attested(store, found, head, actor)
@@ -59,6 +69,21 @@ def _verified(
         report, found = verified(store.log, store.projections, independent=independent, progress=progress)
     unfinished = () if store.unfinished_erasure is None else (str(store.unfinished_erasure),)
     return msgspec.structs.replace(report, notes=(*report.notes, *unfinished)), found, head
+
+
+def _witnessed(store: Store, report: VerifyReport, kept: LogCheckpoint | None, name: str) -> VerifyReport:
+    """The report with what the store's own files show, and a checkpoint that was kept."""
+    found, notes = beside(store), list[str]()
+    if kept is not None:
+        contradictions, notes = against_(store, kept, name)
+        found = [*contradictions, *found]
+    report = msgspec.structs.replace(
+        report,
+        contradictions=tuple(found),
+        notes=(*report.notes, *notes),
+        against=None if kept is None else name,
+    )
+    return judged(report)
 
 
 def _attested(store: Store, found: list[Outcome], head: int, actor: str) -> int | None:

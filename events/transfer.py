@@ -10,9 +10,11 @@ Every other line is one event: the fields of its frame (`frame`) that the chain 
     id, salt, chain    event id, salt and chain value after this event, in hexadecimal
     batch              [place in its batch, events in its batch]
     type, version      of the payload; a version of 1 and an empty actor are left out
-    fact               the payload as JSON, bytes in base64; if its msgpack is not bit for bit the payload …
-    payload            … the payload itself in base64 takes its place
+    payload            the payload in base64: salt and payload are the bytes that the digest is over
+    fact               the same as JSON, bytes in base64, to be read; left out where it would not be the same bit for bit
     erased             {"digest", "bytes"} in place of salt and payload, for an event whose payload is gone
+
+Exports from before the payload was always in them have only `fact` where that suffices, and are read as ever.
 
 `chain` is checked line by line before a batch is written, so a changed line is refused and named, and what was
 imported by then stays. Importing again goes on from there, or writes nothing when all is there. A store that
@@ -142,7 +144,7 @@ def _line_of(frame: Frame) -> Line:
         flags=header.flags,
         batch=(header.position, header.batch),
         fact=fact,
-        payload=None if erased or fact is not None else b64encode(body[SALT_BYTES:]).decode(),
+        payload=None if erased else b64encode(body[SALT_BYTES:]).decode(),
         salt=None if erased else body[:SALT_BYTES].hex(),
         erased=Erasure(digest=header.digest.hex(), bytes=len(body)) if erased else None,
         chain=header.chain.hex(),
@@ -230,10 +232,15 @@ def _frame_of(line: Line, chain: bytes) -> Frame:
     digest, body = None, b""
     if line.erased is not None:
         digest, body = bytes.fromhex(line.erased.digest), bytes(line.erased.bytes)
-    elif line.fact is not None:
+    elif line.payload is None and line.fact is not None:
         body = bytes.fromhex(line.salt or "") + encode(line.fact)
     else:
-        body = bytes.fromhex(line.salt or "") + b64decode(line.payload or "", validate=True)
+        payload = b64decode(line.payload or "", validate=True)
+        if line.fact is not None and encode(line.fact) != payload:
+            raise ValueError(
+                f"the chain breaks at @{line.seq}: its fact is not what its payload says, the line was changed"
+            )
+        body = bytes.fromhex(line.salt or "") + payload
     frame = Frame.build(
         kind=line.kind, flags=line.flags, version=line.version, seq=line.seq, durable_seq=line.durable, at=line.at,
         id_=bytes.fromhex(line.id), position=line.batch[0], batch=line.batch[1], digest=digest,

@@ -17,7 +17,7 @@ import os
 import struct
 import zlib
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -48,6 +48,13 @@ class _Header(msgspec.Struct, array_like=True):
     seq: int
     chain: bytes
     entries: list[_Entry]
+
+
+class Position(NamedTuple):
+    """A seq, and the log's chain value there."""
+
+    seq: int
+    chain: bytes
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -104,17 +111,28 @@ def purge(folder: Path, *, before: int) -> list[str]:
     return [path.name for path in gone]
 
 
-def load(path: Path, *, key: str) -> Checkpoint | None:
-    """The checkpoint in a file; None if it has another key, is damaged or is gone."""
+def position_of(path: Path) -> Position | None:
+    """How far the log went that a checkpoint was made of, whatever version made it; None if that cannot be read."""
+    mapped = _mapped(path)
+    header = None if mapped is None else _read_header(mapped)
+    return None if header is None else Position(header.seq, header.chain)
+
+
+def _mapped(path: Path) -> mmap.mmap | None:
     try:
         if not path.is_file():  # opening a pipe would wait
             return None
         with path.open("rb") as file:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except (OSError, ValueError):
         return None
-    header = _read_header(mapped)
-    if header is None or header.key != key:
+
+
+def load(path: Path, *, key: str) -> Checkpoint | None:
+    """The checkpoint in a file; None if it has another key, is damaged or is gone."""
+    mapped = _mapped(path)
+    header = None if mapped is None else _read_header(mapped)
+    if mapped is None or header is None or header.key != key:
         return None
     state: State = {}
     for entry in header.entries:

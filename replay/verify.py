@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from recollect.events.checkpoint_note import Contradiction
 from recollect.events.errors import LogDamaged
 from recollect.events.facts import AnyFact, Recalled, Redacted, Unknown
 from recollect.events.log import Finding, Log
@@ -63,14 +64,6 @@ class NotHere(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
-    """Something kept outside of the log that the log does not agree with, and at which seq."""
-
-    witness: str
-    seq: int
-    problem: str
-
-
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     """What became of the recorded recalls (see above), and whether the log itself is as it was written (checksums,
     payload digests, hash chain).
@@ -86,7 +79,8 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     because of it. `contradictions` are what else shows that the log is not what it was: a checkpoint from elsewhere, or a
     cached one. Either makes the verdict `differs`.
 
-    `attested_at` is the seq of the attestation that was just written, if one was asked for. `notes` is what else should
+    `attested_at` is the seq of the attestation that was just written, `against` the checkpoint that the log was compared
+    with, if they were asked for. `notes` is what else should
     be known, such as erased bytes that could not be overwritten. `sentence` says all of it in one line.
     """
 
@@ -107,6 +101,7 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[NotHere, ...] = ()
     unreadable: int = 0
     attested_at: int | None = None
+    against: str | None = None
     notes: tuple[str, ...] = ()
     sentence: str = ""
 
@@ -194,8 +189,13 @@ def judged(report: VerifyReport) -> VerifyReport:
 
 def _sentence(report: VerifyReport) -> str:
     how = "against rank-bm25 and a brute-force scan" if report.independent else "bit for bit"
+    log = "the log is damaged" if report.damage else "the log's chain holds"
+    if report.contradictions:
+        log += f", and {report.contradictions[0].witness} contradicts it"
+    elif report.against:
+        log += f" and agrees with {report.against}"
     if report.exact:
-        return f"{report.checked} recalls replayed {how}, no differences; the log's chain holds"
+        return f"{report.checked} recalls replayed {how}, no differences; {log}"
     counts = {
         "attested": report.attested,
         "redacted": report.redacted,
@@ -204,9 +204,9 @@ def _sentence(report: VerifyReport) -> str:
         "unreadable": report.unreadable,
     }
     others = "".join(f", {count} {word}" for word, count in counts.items() if count)
-    log = "the log is damaged" if report.damage else "the log's chain holds"
-    against = f"; {report.contradictions[0].witness} contradicts it" if report.contradictions else ""
-    return f"{report.exact_count} of {report.checked + report.unreadable} recalls replayed {how}{others}; {log}{against}"
+    return (
+        f"{report.exact_count} of {report.checked + report.unreadable} recalls replayed {how}{others}; {log}"
+    )
 
 
 def _prepare_all(log: Log, projections: Projections) -> None:

@@ -1,4 +1,4 @@
-"""The commands that ask: recall, get, history, verify, status."""
+"""The commands that ask: recall, get, history, verify, checkpoint, status."""
 
 from __future__ import annotations
 
@@ -96,8 +96,13 @@ def history(memory_id: str, query: str | None, store: str, embedder: str, as_jso
 @main.command()
 @click.option("--independent", is_flag=True, help="With rank-bm25 and a brute-force scan instead.")
 @click.option("--attest", is_flag=True, help="Write what was found to the log, for when it can no longer be.")
+@click.option(
+    "--against",
+    metavar="FILE",
+    help="A checkpoint that was kept elsewhere: notice that the log was cut, rewritten or forked.",
+)
 @options_without_embedder
-def verify(independent: bool, attest: bool, store: str, as_json: bool) -> None:
+def verify(independent: bool, attest: bool, against: str | None, store: str, as_json: bool) -> None:
     """Rank every recorded recall again and compare bit for bit; exit 1 unless exact or attested.
 
     The verdict is exact, attested (what can no longer be ranked again was exact when it could), partly (something can no
@@ -108,12 +113,32 @@ def verify(independent: bool, attest: bool, store: str, as_json: bool) -> None:
       recollect verify
       recollect verify --independent
       recollect verify --attest
+      recollect verify --against checkpoint.txt
     """
     with open_memory(store) as memory, progress_bar("verifying") as progress:
-        report = memory.verify(independent=independent, attest=attest, progress=progress)
+        report = memory.verify(independent=independent, attest=attest, against=against, progress=progress)
     show(report, as_json, "verification")
     if report.verdict not in ("exact", "attested"):
         raise SystemExit(1)
+
+
+@main.command()
+@click.option(
+    "--out", metavar="FILE", help="Write it to a file; an earlier one there must agree with the log."
+)
+@options_without_embedder
+def checkpoint(out: str | None, store: str, as_json: bool) -> None:
+    """Origin, size and root of the log, to keep elsewhere; `verify --against` compares.
+
+    In the form of a C2SP checkpoint; signed with Ed25519 if RECOLLECT_SIGNING_KEY names a file with a private key.
+
+    \b
+    Example:
+      recollect checkpoint
+      recollect checkpoint --out /elsewhere/recollect.checkpoint
+    """
+    with open_memory(store) as memory:
+        show(memory.checkpoint(out), as_json, "log_checkpoint")
 
 
 @main.command()

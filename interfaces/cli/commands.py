@@ -27,6 +27,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "time_travel",
         "The first event after which a memory left, or entered, the first places for QUERY; exit 1 if none.",
     ),
+    "checkpoint": (
+        "ask",
+        "Origin, size and root of the log, to keep elsewhere; `verify --against` compares.",
+    ),
     "compare": (
         "compare",
         "Rank every recorded question under two formulas, each at its own past moment.",

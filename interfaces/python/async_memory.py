@@ -192,6 +192,7 @@ class AsyncMemory:
     drill = _twin("reads", Memory.drill)
     comparison_html = _twin("reads", Memory.comparison_html)
     verify = _twin("long", Memory.verify)
+    checkpoint = _twin("long", Memory.checkpoint)
     compare = _twin("long", Memory.compare)
     bisect = _twin("long", Memory.bisect)
     fork = _twin("long", Memory.fork)

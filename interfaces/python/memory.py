@@ -56,6 +56,7 @@ from recollect.interfaces.python.watching import Watching
 from recollect.query.formula import Formula
 
 if TYPE_CHECKING:
+    from recollect.events.checkpoint_note import LogCheckpoint
     from recollect.replay.verify import VerifyReport
 
 _BATCH = 512
@@ -412,16 +413,35 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         )
 
     def verify(
-        self, *, independent: bool = False, attest: bool = False, progress: Progress | None = None
+        self,
+        *,
+        independent: bool = False,
+        attest: bool = False,
+        against: str | Path | LogCheckpoint | None = None,
+        progress: Progress | None = None,
     ) -> VerifyReport:
         """Rank every recorded recall again and compare ids, order and scores bit for bit.
 
-        `attest` writes what was found to the log, for recalls that can no longer be ranked again one day.
+        `attest` writes what was found to the log, for recalls that can no longer be ranked again one day. `against` is
+        a checkpoint that was kept elsewhere, or the file with it: a log that was cut or rewritten since differs.
         """
         from recollect.engine.verify import verify  # noqa: PLC0415 (opening a store does not wait for this)
 
         return verify(
-            self._store, independent=independent, attest=attest, actor=self._actor, progress=progress
+            self._store, independent=independent, attest=attest, against=against, actor=self._actor, progress=progress
+        )  # fmt: skip
+
+    def checkpoint(self, out: str | Path | None = None) -> LogCheckpoint:
+        """Origin, size and root of the log, to be kept elsewhere; signed if RECOLLECT_SIGNING_KEY names a key.
+
+        `out` writes it to a file, in which an earlier one is replaced only if the log agrees with it.
+        """
+        from recollect.engine.witnesses import log_checkpoint, write_checkpoint  # noqa: PLC0415 (as above)
+
+        return (
+            log_checkpoint(self._store)
+            if out is None
+            else write_checkpoint(self._store, Path(out).expanduser())
         )
 
     def status(self) -> Status:

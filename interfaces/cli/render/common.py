@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
     from rich.table import Table
 
+    from recollect.events.checkpoint_note import LogCheckpoint
     from recollect.replay.verify import Difference, VerifyReport
 
 _DIFFERENCES_SHOWN = 10
@@ -175,6 +176,11 @@ def happenings(results: Sequence[Happening]) -> None:
     for result in results:
         table.add_row(f"@{result.seq}", escaped(result.at), escaped(result.type), escaped(result.summary))
     console().print(table)
+
+
+def log_checkpoint(result: LogCheckpoint) -> None:
+    """The note as it is, so that it can be kept as it is printed."""
+    click.echo(result.note, nl=False)
 
 
 _VERDICT_STYLES = {"exact": "green", "attested": "green", "partly": "yellow", "differs": "red"}

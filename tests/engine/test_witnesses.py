@@ -1,0 +1,215 @@
+"""A log that was cut, rewritten or forked is noticed by whatever remembers more: a checkpoint, a cache, a record of copies."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+import tampering
+from click.testing import CliRunner
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from recollect.events.errors import InvalidInput
+from recollect.interfaces.cli.app import main
+from recollect.interfaces.python.memory import Memory
+
+Open = Callable[..., Memory]
+
+
+@pytest.fixture
+def store(tmp_path: Path, open_memory: Open) -> Path:
+    memory = open_memory()
+    for n in range(8):
+        memory.remember(f"note {n} about tea", id=f"n{n}")
+    memory.recall("tea")
+    memory.close()
+    assert memory.store.folder is not None
+    return memory.store.folder
+
+
+@pytest.fixture
+def kept(store: Path, tmp_path: Path) -> Path:
+    with Memory.open(store, embedder="hash") as memory:
+        memory.checkpoint(tmp_path / "kept")
+    return tmp_path / "kept"
+
+
+def verdict(store: Path, **options: object) -> str:
+    with Memory.open(store, embedder="hash") as memory:
+        return memory.verify(**options).verdict
+
+
+def test_a_checkpoint_is_origin_size_and_root_in_the_form_of_a_signed_note(store: Path):
+    with Memory.open(store, embedder="hash") as memory:
+        made = memory.checkpoint()
+        log, head = memory.store.log, memory.status().head
+        origin = f"recollect.log/{log.chain_at(1).hex()[:16]}"
+        root = b64encode(log.chain_at(head)).decode()
+    assert made.note == str(made) == f"{origin}\n{head}\n{root}\n\n"
+    assert (made.origin, made.size, made.root, made.signed_by) == (origin, head, root, ())
+
+
+def test_the_command_prints_the_note_and_writes_it(store: Path, tmp_path: Path):
+    def run(*arguments: str) -> tuple[int, str]:
+        done = CliRunner().invoke(main, [*arguments, "--store", str(store)])
+        return done.exit_code, done.output
+
+    status, note = run("checkpoint")
+    assert (status, run("checkpoint", "--out", str(tmp_path / "kept"))) == (0, (0, note))
+    assert (tmp_path / "kept").read_text("utf-8") == note
+    assert json.loads(run("checkpoint", "--json")[1])["note"] == note
+    status, said = run("verify", "--against", str(tmp_path / "kept"))
+    assert (status, f"agrees with {tmp_path / 'kept'}" in said) == (0, True)
+    tampering.cut(store, 2)
+    status, said = run("verify", "--against", str(tmp_path / "kept"))
+    assert (status, said.startswith("differs  "), "events were cut from its end" in said) == (1, True, True)
+    status, said = run("checkpoint", "--out", str(tmp_path / "kept"))
+    assert (status, "was left as it is" in said, (tmp_path / "kept").read_text("utf-8")) == (2, True, note)
+    (tmp_path / "other").write_text("hello\n")
+    for arguments in (("checkpoint", "--out"), ("verify", "--against")):
+        status, said = run(*arguments, str(tmp_path / "other"))
+        assert (status, "is not a checkpoint of a log" in said) == (2, True)
+
+
+def test_a_log_that_only_grew_agrees_with_an_earlier_checkpoint_also_after_erasures_and_in_a_copy(
+    store: Path, kept: Path, tmp_path: Path
+):
+    with Memory.open(store, embedder="hash") as memory:
+        memory.remember("more")
+        memory.erase("n1")
+        assert memory.verify(against=kept).verdict == "attested"
+        memory.export(tmp_path / "log.jsonl")
+    with Memory.open(tmp_path / "copy", embedder="hash") as copy:
+        copy.import_(tmp_path / "log.jsonl")
+        assert copy.verify(against=kept).verdict == "attested"
+
+
+def test_a_cut_log_is_exact_in_itself_and_differs_from_a_checkpoint(store: Path, kept: Path):
+    tampering.cut(store, 2)
+    assert verdict(store) == "exact"
+    assert verdict(store, against=kept) == "differs"
+
+
+def test_a_rewritten_log_differs_from_a_checkpoint(store: Path, kept: Path):
+    tampering.rewrite_history(store, b"note 7 about", b"note 8 about")
+    with Memory.open(store, embedder="hash") as memory:
+        assert memory.verify().damage == ()
+        report = memory.verify(against=kept)
+    assert (report.verdict, report.exact) == ("differs", False)
+    assert any("events were rewritten" in one.problem for one in report.contradictions)
+
+
+def test_a_fork_differs_from_a_checkpoint_of_the_other(store: Path, kept: Path, tmp_path: Path):
+    shutil.copytree(store, tmp_path / "fork")
+    for folder, words in ((store, "this way"), (tmp_path / "fork", "that way")):
+        with Memory.open(folder, embedder="hash") as memory:
+            memory.remember(words)
+    assert verdict(tmp_path / "fork", against=kept) == "exact"  # they agree as far as it goes
+    with Memory.open(store, embedder="hash") as memory:
+        memory.checkpoint(kept)
+    assert verdict(tmp_path / "fork", against=kept) == "differs"
+    assert verdict(store, against=kept) == "exact"
+
+
+def test_a_log_of_another_origin_differs(tmp_path: Path, kept: Path):
+    with Memory.open(tmp_path / "other", embedder="hash") as other:
+        for n in range(20):
+            other.remember(f"something else {n}")
+        problems = [one.problem for one in other.verify(against=kept).contradictions]
+    assert any("it is of the log recollect.log/" in problem for problem in problems)
+
+
+@pytest.mark.parametrize("how", ["cut", "rewritten"])
+def test_a_cached_checkpoint_that_knows_more_is_noticed_unasked(store: Path, how: str):
+    with Memory.open(store, embedder="hash") as memory:
+        memory.store.checkpoint()
+    if how == "cut":
+        tampering.cut(store, 2)
+    else:
+        tampering.rewrite_history(store, b"note 7 about", b"note 8 about")
+    with Memory.open(store, embedder="hash") as memory:
+        report = memory.verify()
+        assert (report.verdict, len(report.contradictions)) == ("differs", 1)
+        assert "the cached checkpoint" in report.sentence
+        assert any("the cached checkpoint" in line for line in memory.status().degraded)
+
+
+def test_a_recorded_copy_that_went_further_is_noticed_unasked(store: Path, tmp_path: Path):
+    with Memory.open(store, embedder="hash") as memory:
+        memory.export(tmp_path / "log.jsonl")
+    assert verdict(store) == "exact"
+    tampering.cut(store, 2)
+    with Memory.open(store, embedder="hash") as memory:
+        (found,) = memory.verify().contradictions
+        assert "the record of the copy" in found.witness
+
+
+# --- signatures ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ed25519PrivateKey:
+    private = Ed25519PrivateKey.generate()
+    pem = private.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    (tmp_path / "key.pem").write_bytes(pem)
+    monkeypatch.setenv("RECOLLECT_SIGNING_KEY", str(tmp_path / "key.pem"))
+    return private
+
+
+def test_a_checkpoint_is_signed_by_the_key_that_the_environment_names(
+    store: Path, key: Ed25519PrivateKey, tmp_path: Path
+):
+    with Memory.open(store, embedder="hash") as memory:
+        made = memory.checkpoint(tmp_path / "kept")
+        assert memory.verify(against=tmp_path / "kept").notes == ()
+    text, _, line = made.note.partition("\n\n")
+    mark, name, value = line.split()
+    assert (mark, name, made.signed_by) == ("—", made.origin, (made.origin,))
+    public = key.public_key()
+    blob = b64decode(value)
+    assert blob[:4] == sha256(name.encode() + b"\n\x01" + public.public_bytes_raw()).digest()[:4]
+    public.verify(blob[4:], text.encode() + b"\n")  # raises if it is not
+
+
+def test_a_checkpoint_that_was_changed_or_signed_by_another_is_not_believed(
+    store: Path, key: Ed25519PrivateKey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    kept = tmp_path / "kept"
+    with Memory.open(store, embedder="hash") as memory:
+        made = memory.checkpoint(kept)
+        smaller = b64encode(memory.store.log.chain_at(3)).decode()
+    kept.write_text(made.note.replace(f"\n{made.size}\n{made.root}", f"\n3\n{smaller}"), "utf-8")
+    tampering.cut(store, 2)
+    with Memory.open(store, embedder="hash") as memory:
+        (found,) = memory.verify(against=kept).contradictions
+        assert "its signature is not of this text" in found.problem
+        kept.write_text(f"{made.origin}\n3\n{smaller}\n\n", "utf-8")
+        (found,) = memory.verify(against=kept).contradictions
+        assert "it is not signed by the key" in found.problem
+        monkeypatch.delenv("RECOLLECT_SIGNING_KEY")
+        assert memory.verify(against=kept).verdict == "exact"
+        kept.write_text(made.note, "utf-8")
+        assert "was not checked" in memory.verify(against=kept).notes[0]
+
+
+def test_the_public_half_is_enough_to_verify_and_not_to_sign(
+    store: Path, key: Ed25519PrivateKey, tmp_path: Path
+):
+    with Memory.open(store, embedder="hash") as memory:
+        memory.checkpoint(tmp_path / "kept")
+        encoding, form = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        (tmp_path / "key.pem").write_bytes(key.public_key().public_bytes(encoding, form))
+        assert memory.verify(against=tmp_path / "kept").verdict == "exact"
+        with pytest.raises(InvalidInput, match="signing needs the private one"):
+            memory.checkpoint()
+        (tmp_path / "key.pem").write_text("nonsense")
+        with pytest.raises(InvalidInput, match="holds no Ed25519 key"):
+            memory.checkpoint()
