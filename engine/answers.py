@@ -71,7 +71,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     `*_at` are the recorded times of the head, of the last dream and of the last event in the newest checkpoint;
     `unsynced_bytes` is what a power cut could still take, `cache_bytes` what may be deleted at any time, and
     `without_vector` counts the visible memories that only words find although the store has an embedder. `fork` says
-    what the store is a fork of, if it is one.
+    what the store is a fork of, if it is one. Of a store on several machines, `replication` says how many copies there
+    are, and `behind` how many events this replica has not folded yet.
     """
 
     store: str
@@ -100,3 +101,5 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     cache_bytes: int = 0
     without_vector: int = 0
     fork: str | None = None
+    replication: str = ""
+    behind: int = 0

@@ -34,6 +34,7 @@ from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
 from recollect.events.facts import ClockCorrected, Erased, Redacted
 from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Clock, Finding, Log
+from recollect.events.packs.urls import is_url, refuse_mirror
 from recollect.events.private_files import exposed, sync_directory
 from recollect.events.recovery import QUARANTINE
 from recollect.events.redacted_log import RedactedLog
@@ -82,7 +83,13 @@ def doctor(
 
     With `scrub` sealed segments are read from the medium as well, without their indexes (`events/scrub`).
     """
+    if is_url(path):
+        raise InvalidInput(
+            f"doctor examines a directory, and {path} is a log on other machines; `recollect verify` proves its chain "
+            f"and its recalls, `recollect status` says what is wrong with its copies"
+        )
     folder = Path(path).expanduser()
+    refuse_mirror(folder)
     if not (folder / "log").is_dir():
         raise InvalidInput(f"there is no store at {folder}; a store is a directory with a log in it")
     found = examine(folder, progress, clock, embedder)

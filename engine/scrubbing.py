@@ -20,7 +20,9 @@ REST_S = 24 * 3600.0
 
 def scrub_next(store: Store, last: str) -> str:
     """Scrub the sealed segment after the one of this name; its name, or "" at the end of a round."""
-    if store.folder is None:
+    if (
+        store.folder is None or (store.folder / "packs").is_file()
+    ):  # a mirror has encrypted payloads, and copies
         return ""
     path = next((path for path in sealed_segments(store.folder / "log") if path.name > last), None)
     if path is None:

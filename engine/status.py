@@ -29,7 +29,7 @@ def status_of(store: Store, embedding: Embedding, formula: Formula) -> Status:
     fork, fork_problem = _fork(store)
     last_dream, checkpoint = projections.adoptions.last_dream(seq), seq - store.checkpoint_age_events
     return Status(
-        store=str(store.folder) if store.folder else ":memory:",
+        store=log.path if log.replication else str(store.folder or ":memory:"),
         head=log.head,
         memories=documents.memories,
         visible=len(alive),
@@ -55,6 +55,8 @@ def status_of(store: Store, embedding: Embedding, formula: Formula) -> Status:
         cache_bytes=_bytes_under(store.cache),
         without_vector=without_vector,
         fork=fork,
+        replication=log.replication,
+        behind=log.behind + log.head - seq,
     )
 
 

@@ -52,6 +52,7 @@ from recollect.events.errors import (
 from recollect.events.facts import AnyFact, ShardRetired, ShardSealed
 from recollect.events.log import Clock, Durability
 from recollect.events.memory_log import MemoryLog
+from recollect.events.packs.urls import is_url, open_packs, refuse_mirror
 from recollect.events.process_forks import renewed_in_children
 from recollect.events.redacted_log import ErasedMeanwhile, RedactedLog
 from recollect.events.segment_log import SegmentLog
@@ -165,7 +166,7 @@ class Store:
         progress: Progress | None = None,
         ahead: bool = False,
     ) -> Store:
-        """The store in a directory, made if it is not there; ":memory:" keeps nothing.
+        """The store in a directory, made if it is not there, or at a URL (`packs.urls`); ":memory:" keeps nothing.
 
         One that is there and cannot be written to is opened for reading (`read_only`).
         With `ahead` the shards that the first question needs are loaded in a thread while the log is folded.
@@ -173,7 +174,11 @@ class Store:
         if str(path) == ":memory:":
             log = MemoryLog(clock=clock, ahead_max=clock_ahead_max())
             return cls(log, folder=None, clock=clock, analyzers=analyzers)
+        if is_url(path):
+            packs, folder = open_packs(str(path), clock=clock, ahead_max=clock_ahead_max())
+            return cls(packs, folder=folder, clock=clock, analyzers=analyzers, progress=progress, ahead=ahead)
         folder = Path(path).expanduser()
+        refuse_mirror(folder)
         if folder.exists() and not folder.is_dir():
             raise InvalidInput(f"{folder} is a file; a store is a directory")
         opened, read_only = _opened(folder / "log", clock)

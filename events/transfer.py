@@ -177,7 +177,7 @@ def import_lines(
     present = min(log.refresh(), opening.head)
     _pass_over(log, frames, opening, present)
     written = 0
-    for batch in _groups(frames):
+    for batch in whole_batches(frames):
         if write:
             log.append_frames(batch)
         written += len(batch)
@@ -265,8 +265,8 @@ def _pass_over(log: TransferableLog, frames: Iterator[Frame], opening: Opening, 
         )
 
 
-def _groups(frames: Iterator[Frame]) -> Iterator[list[Frame]]:
-    """Whole batches, some thousand events at a time; a batch that the file cuts short is left out."""
+def whole_batches(frames: Iterator[Frame]) -> Iterator[list[Frame]]:
+    """Whole batches, some thousand events at a time; a batch that is cut short is left out."""
     group: list[Frame] = []
     whole = 0
     for frame in frames:

@@ -24,6 +24,7 @@ GENERATED = [
     "docs/web.md",
     "docs/agents.md",
     "docs/folders.md",
+    "docs/scale.md",
 ]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from nats_servers import binary, free_ports
 from test_docs import readme_block
 
 from recollect import Memory
@@ -107,3 +108,28 @@ def test_agents_get_the_tools_of_their_profile(home: Path, place: int, wanted: s
     tools = run(home, lines_of("For agents")[place], "--list-tools")
     assert wanted in tools
     assert unwanted not in tools
+
+
+def test_a_store_goes_to_a_cluster_and_a_replica_ranks_the_same_bits(home: Path):
+    """The three commands, with ports and a folder of this test's own."""
+    heading, port = "On several machines", free_ports(1)[0] % 40_000 + 2_000
+    cluster = subprocess.Popen(
+        ["sh", str(Path(__file__).parent.parent / lines_of(heading)[0][1]), str(home / "nats")],
+        env={**environment(home), "PORT": str(port), "PATH": f"{Path(binary()).parent}:{os.environ['PATH']}"},
+    )
+    try:
+        run(home, ["recollect", "remember", "Deploys happen on Tuesdays", "--id", "deploys"])
+        replicate, recall = (
+            [word.replace("localhost:4222", f"127.0.0.1:{port}") for word in line_of(heading, command)]
+            for command in ("replicate", "recall")
+        )
+        copied = json.loads(run(home, replicate, "--json"))
+        assert copied["events"] == copied["head"] > 0
+        moment = ("--at", f"@{copied['head']}", "--json")
+        here = json.loads(run(home, recall[:3], *moment))
+        there = json.loads(run(home, recall, *moment))
+        assert there["hits"][0]["id"] == "deploys"
+        assert there["hits"] == here["hits"]
+    finally:
+        cluster.terminate()
+        cluster.wait()

@@ -107,11 +107,20 @@ class JetStreamPackStore:
                 _CONNECT_S,
             )  # fmt: skip
         self.pack_bytes_max = int(self._connection.max_payload * _SHARE)
-        stream = self._connection.jetstream(timeout=_REQUEST_S)
+        return self._connection.jetstream(timeout=_REQUEST_S)
+
+    def _writable(self) -> JetStreamContext:
+        """With the streams there and fit to keep events; they are made by who first writes, not by who looks."""
+        stream = self._js
+        with self._connecting:
+            if not self._replicas:
+                self._replicas = self._run(self._make(stream))
+        return stream
+
+    async def _make(self, stream: JetStreamContext) -> int:
         packs = await self._made(stream, self._name, [f"recollect.{self._name}.pack"], keep=True)
         await self._made(stream, self._side, [f"recollect.{self._name}.box.>", f"recollect.{self._name}.blob.>"], keep=False)  # fmt: skip
-        self._replicas = packs.config.num_replicas or 1
-        return stream
+        return packs.config.num_replicas or 1
 
     async def _heard(self, _: Exception) -> None:
         """The client reconnects by itself; what was asked meanwhile ends in a timeout, and is asked again."""
@@ -165,7 +174,7 @@ class JetStreamPackStore:
             raise Unsettled(f"the server put the pack at {seq} and not at {position}")
 
     def _published(self, subject: str, content: bytes, headers: dict[str, str]) -> int:
-        stream = self._js
+        stream = self._writable()
         return self._run(stream.publish(subject, content, timeout=_REQUEST_S, headers=headers)).seq
 
     def get(self, position: int) -> bytes | None:
@@ -191,7 +200,7 @@ class JetStreamPackStore:
         """Of whichever replicas answer, then of another leader."""
         stream = self._js
         for turn in range(_ASKED_ELSEWHERE):
-            if turn == _ASKED_ELSEWHERE // 2 and self._replicas > 1:
+            if turn == _ASKED_ELSEWHERE // 2:
                 self._step_down()
             try:
                 found = self._run(self._got(stream, position, direct=turn % 2 == 0))
@@ -212,7 +221,14 @@ class JetStreamPackStore:
         time.sleep(0.5)  # a new leader is chosen within that
 
     def last(self, known: int) -> int:  # noqa: ARG002 (the stream knows its end)
-        return self._run(self._js.stream_info(self._name)).state.last_seq
+        return self._run(self._end(self._js))
+
+    async def _end(self, stream: JetStreamContext) -> int:
+        """The last position; 0 while nobody has written."""
+        try:
+            return (await stream.stream_info(self._name)).state.last_seq
+        except NotFoundError:
+            return 0
 
     def wait(self, position: int, timeout_s: float) -> bool:
         """Hear of new packs as any subscriber does, and look; what was not heard is found a second later."""
@@ -223,7 +239,7 @@ class JetStreamPackStore:
             subscription = await connection.subscribe(f"recollect.{self._name}.pack")
             deadline = time.monotonic() + timeout_s
             try:
-                while (await stream.stream_info(self._name)).state.last_seq < position:
+                while await self._end(stream) < position:
                     left = deadline - time.monotonic()
                     if left <= 0:
                         return False

@@ -58,6 +58,14 @@ def open_packs(where: str, *, clock: Clock, ahead_max: int = AHEAD_MAX) -> tuple
         raise
 
 
+def refuse_mirror(folder: Path) -> None:
+    """A mirror is opened by the URL of what it mirrors: its payloads are encrypted, and others write the log."""
+    if (folder / "packs").is_file():
+        raise InvalidInput(
+            f"{folder} is the mirror of a log on other machines; open it by the URL of that log"
+        )
+
+
 def _parsed(where: str) -> tuple[SplitResult, dict[str, list[str]]]:
     url = urlsplit(where)
     options = parse_qs(url.query)

@@ -20,6 +20,7 @@ import msgspec
 from click.core import ParameterSource
 
 from recollect.events.errors import RecollectError
+from recollect.events.packs.urls import is_url
 from recollect.interfaces.cli.commands import Commands, Failure, completed_by, say
 from recollect.interfaces.cli.progress import progress
 from recollect.interfaces.common.version import __version__
@@ -64,7 +65,7 @@ store_option = click.option(
     show_default=True,
     type=click.Path(file_okay=False),
     callback=_directory,
-    help="The store's directory.",
+    help="The store's directory, or a URL: nats://host:4222/name, s3://bucket/prefix, file:///directory.",
 )
 
 
@@ -152,7 +153,7 @@ def open_memory(
 
     That its log is damaged is said beside an answer; an error stands alone.
     """
-    if not make and not (Path(store).expanduser() / "log").is_dir():
+    if not make and not is_url(store) and not (Path(store).expanduser() / "log").is_dir():
         raise Failure(f"there is no store at {store}; `recollect remember` makes one")
     from recollect.interfaces.python.memory import Memory  # noqa: PLC0415 (imports wait until needed)
 
@@ -168,6 +169,8 @@ def open_memory(
             **options,
         )
     with memory:
+        if not make and is_url(store) and not memory.store.log.head:
+            raise Failure(f"there is no store at {store}; `recollect remember` makes one")
         note = memory.store.damage_note
         if note and make:  # it may run for long
             say(note)

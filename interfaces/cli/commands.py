@@ -19,7 +19,9 @@ from click.shell_completion import CompletionItem
 from recollect.engine.safe_text import block
 
 INTERRUPTED = 130
-_LONG = frozenset({"bisect", "compare", "dream", "fork", "mcp", "reembed", "serve", "verify", "watch"})
+_LONG = frozenset(
+    {"bisect", "compare", "dream", "fork", "mcp", "reembed", "replicate", "serve", "verify", "watch"}
+)
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "access": ("tell", "Say that memories were read."),
@@ -68,6 +70,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "recall": ("ask", "Rank the memories for QUERY, now or as of a moment."),
     "reembed": ("compare", "Give every memory a vector of another embedder; the past keeps its own."),
     "remember": ("tell", "Keep TEXT (or standard input for -)."),
+    "replicate": (
+        "replicate",
+        "Copy a store to another place, with the same chain; again brings over what is new.",
+    ),
     "restore": ("tell", "Bring a forgotten memory back."),
     "revise": ("tell", "Give a memory a new version."),
     "serve": ("serve", "A page and a JSON API over the store, until interrupted."),

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from recollect.engine.safe_text import inline
+from recollect.events.packs.urls import is_url
 from recollect.interfaces.cli.app import (
     common_options,
     main,
@@ -89,7 +90,7 @@ def import_(
     kind = format_of(Path(path).expanduser(), format_)
     if format_ is None and kind != LOG and not as_json:
         click.echo(f"{inline(path)} looks like {kind}", err=True)
-    if dry_run and not Path(store).expanduser().is_dir():
+    if dry_run and not is_url(store) and not Path(store).expanduser().is_dir():
         store = ":memory:"
     used = "none" if kind == LOG or dry_run else embedder
     with (

@@ -13,6 +13,7 @@ import click
 from recollect.engine.safe_text import inline
 from recollect.engine.validate import QUERY_CHARACTERS_MAX, optional_identifier
 from recollect.events.errors import InvalidInput
+from recollect.events.packs.urls import is_url
 from recollect.interfaces.cli.app import common_options, helper_use, main, was_named
 from recollect.interfaces.cli.commands import AtOnce
 from recollect.interfaces.mcp import hook as prompt_hook
@@ -119,7 +120,7 @@ def hook(
 def _is_there(store: str) -> bool:
     """Whether there is a store to ask. Where none was named, there is none before the first memory."""
     folder = Path(store).expanduser()
-    if folder.is_dir():
+    if is_url(store) or folder.is_dir():
         return True
     if was_named("store"):
         raise InvalidInput(f"there is no store at {folder}")

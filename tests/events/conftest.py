@@ -1,4 +1,4 @@
-"""Makes the shared pieces of these tests importable by name: `log_contract`, `log_samples`, `nats_servers`."""
+"""Makes the shared pieces of these tests importable by name: `log_contract`, `log_samples`, `cluster_crashes`."""
 
 from __future__ import annotations
 

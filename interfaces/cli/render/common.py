@@ -229,6 +229,11 @@ def status(result: Status) -> None:
             "store": result.store,
             **({"fork": result.fork} if result.fork else {}),
             "head": f"@{result.head}{_ago(result.head_at, result.now)}",
+            **(
+                {"copies": result.replication, "behind": f"{result.behind:,} events"}
+                if result.replication
+                else {}
+            ),
             "unsynced": f"{size(result.unsynced_bytes)}, durable up to @{result.durable}",
             "memories": f"{result.visible:,} visible of {result.memories:,} ({counts})",
             "recalls": f"{result.recalls:,}",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from recollect.engine.replicate import Replication
 from recollect.engine.safe_text import drawing
 from recollect.engine.transfer import Transfer
 from recollect.interfaces.cli.render.common import console, escaped
@@ -37,6 +38,15 @@ def exported(result: Transfer | MarkdownExport) -> None:
             Text(f"kept {name}: it was edited since, or is not ours; --overwrite replaces it", "yellow")
         )
     _degraded(result.degraded)
+
+
+@drawing
+def replicated(result: Replication) -> None:
+    out = console()
+    out.print(
+        f"[green]replicated[/] {result.events:,} new events to {escaped(result.target)}  "
+        f"[dim]both end at @{result.head:,}, chain {result.chain[:16]}…[/]"
+    )
 
 
 def _degraded(notes: Sequence[str]) -> None:

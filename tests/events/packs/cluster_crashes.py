@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+    sys.path[:0] = [str(folder) for folder in Path(__file__).parents[:3]]
 
 from log_samples import notes, numbers
 from nats_servers import Cluster, running, wait_healthy

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Three nats-servers with JetStream on this machine, which sync every write; Ctrl-C ends them.
+# sh docs/nats-cluster.sh [FOLDER] (default /tmp/recollect-nats); clients at PORT, PORT+1, PORT+2 (default 4222).
+folder=${1:-/tmp/recollect-nats}
+port=${PORT:-4222}
+routes="nats://127.0.0.1:$((port + 2000)), nats://127.0.0.1:$((port + 2001)), nats://127.0.0.1:$((port + 2002))"
+mkdir -p "$folder"
+for n in 0 1 2; do
+  cat >"$folder/n$n.conf" <<CONF
+server_name: n$n
+listen: 127.0.0.1:$((port + n))
+http: 127.0.0.1:$((port + 4000 + n))
+jetstream { store_dir: "$folder/n$n", sync_interval: always }
+cluster { name: recollect, listen: 127.0.0.1:$((port + 2000 + n)), routes: [$routes] }
+CONF
+  nats-server -c "$folder/n$n.conf" >>"$folder/n$n.log" 2>&1 &
+  servers="$servers $!"
+done
+trap 'kill $servers 2>/dev/null; wait' INT TERM EXIT
+wait

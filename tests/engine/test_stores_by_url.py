@@ -1,0 +1,82 @@
+"""A store on several machines behaves as one in a directory: the same rankings, erasures that reach every replica."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from recollect.events.errors import InvalidInput
+from recollect.interfaces.cli.app import main
+from recollect.interfaces.python.memory import Memory
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> str:
+    return f"file://{tmp_path}/shared?mirror={tmp_path}"
+
+
+def test_two_replicas_rank_the_same_bits(shared: str) -> None:
+    with Memory.open(f"{shared}/a", embedder="hash") as a, Memory.open(f"{shared}/b", embedder="hash") as b:
+        for number in range(30):
+            (a if number % 2 else b).remember(f"note {number} about tea {number % 5}", id=f"m{number}")
+        a.recall("tea 3")
+        b.recall("tea 4")
+        asked = [
+            [(hit.id, hit.score) for hit in one.recall("note tea 2", record=False, now="2030-01-01").hits]
+            for one in (a, b)
+        ]
+        assert asked[0] == asked[1]
+        assert len(asked[0]) == 10
+        for one in (a, b):
+            assert one.verify().exact
+            assert one.verify().checked == 2
+        assert a.store.log.chain_at(a.store.log.head) == b.store.log.chain_at(a.store.log.head)
+
+
+def test_an_erasure_reaches_every_replica_and_leaves_nothing_in_any_file(shared: str, tmp_path: Path) -> None:
+    secret = "the safe opens with 31-07-94"
+    with Memory.open(f"{shared}/a", embedder="hash") as a, Memory.open(f"{shared}/b", embedder="hash") as b:
+        a.remember(secret, id="s")
+        assert b.recall("safe", record=False).hits[0].id == "s"
+        key = b.store.log.base._keys.get(2)  # type: ignore[attr-defined]
+        a.erase("s")
+        assert b.get("s").content == "[erased]"
+        assert b.recall("safe", record=False).hits == ()
+    for path in tmp_path.rglob("*"):
+        held = b"" if path.is_dir() else path.read_bytes()
+        assert secret.encode() not in held, path
+        assert key[:32] not in held, path
+
+
+def test_status_names_the_place_its_copies_and_how_far_behind_this_replica_is(shared: str) -> None:
+    with Memory.open(f"{shared}/a", embedder="none") as memory:
+        memory.remember("tea")
+        status = memory.status()
+    assert status.store == shared.partition("?")[0]
+    assert (status.replication, status.behind) == ("none: one directory, synced", 0)
+
+
+def test_the_command_line_takes_a_url_as_its_store(shared: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hash")
+    missing = CliRunner().invoke(main, ["recall", "tea", "--store", f"{shared}/a"])
+    assert missing.exit_code == 2
+    assert "there is no store at" in missing.output
+    monkeypatch.setenv("RECOLLECT_STORE", f"{shared}/a")
+    assert CliRunner().invoke(main, ["remember", "tea with lemon"]).exit_code == 0
+    found = CliRunner().invoke(main, ["recall", "lemon", "--json", "--store", f"{shared}/b"])
+    assert json.loads(found.stdout)["hits"][0]["content"] == "tea with lemon"
+    assert CliRunner().invoke(main, ["verify"]).exit_code == 0
+    assert "one directory" in CliRunner().invoke(main, ["status"]).output
+
+
+def test_a_mirror_is_not_opened_as_a_store_of_its_own(shared: str, tmp_path: Path) -> None:
+    with Memory.open(f"{shared}/a", embedder="none") as memory:
+        memory.remember("tea")
+    with pytest.raises(InvalidInput, match="the mirror of a log on other machines"):
+        Memory.open(tmp_path / "a", embedder="none")
+    for store in (str(tmp_path / "a"), f"{shared}/a"):
+        refused = CliRunner().invoke(main, ["doctor", "--store", store])
+        assert refused.exit_code == 2, refused.output
