@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from recollect.events.facts import Question
+from recollect.projections.lexical.frozen_unicode import lower_14
 from recollect.query.bounds import NonNegative
 from recollect.query.text.intents import omega_intent, omega_preference, question_intent, recency_intent
 
@@ -51,5 +52,5 @@ class Dial(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
                 wanted = question.context.surface or self.default
             case "text":
                 wanted = CLASSIFIERS[self.classifier](question.text)
-        rows = {row.lower(): row for row in reversed(self.table)}
-        return wanted if wanted in self.table else rows.get(wanted.lower(), self.default)
+        rows = {lower_14(row): row for row in reversed(self.table)}
+        return wanted if wanted in self.table else rows.get(lower_14(wanted), self.default)

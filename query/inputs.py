@@ -16,6 +16,7 @@ from recollect.events.facts import Context
 from recollect.events.grid import GridArray, from_bytes, norm2
 from recollect.events.grid import cosines as cosines_of
 from recollect.projections.columns import FloatArray
+from recollect.projections.lexical.frozen_unicode import casefold_14
 from recollect.projections.lifecycle.traits import NO_PRIORITY
 from recollect.projections.portable_math import round12
 from recollect.query.rank_context import RankContext
@@ -173,8 +174,14 @@ def _names(files: tuple[str, ...], tags: tuple[str, ...], entities: tuple[str, .
     names: list[str] = []
     for file in files:
         path = PurePosixPath(file.replace("\\", "/"))
-        names += [path.stem, path.name, *(part for part in path.parts if len(part) >= _PART_MIN)]
-    return tuple(dict.fromkeys(name.casefold() for name in (*names, *tags, *entities) if name.strip()))
+        names += [_stem(path.name), path.name, *(part for part in path.parts if len(part) >= _PART_MIN)]
+    return tuple(dict.fromkeys(casefold_14(name) for name in (*names, *tags, *entities) if name.strip()))
+
+
+def _stem(name: str) -> str:
+    """A file's name without its suffix; "notes." has none, whatever the running Python's `PurePath.stem` says."""
+    dot = name.rfind(".")
+    return name[:dot] if 0 < dot < len(name) - 1 else name
 
 
 def context_tags(sheet: Sheet, ctx: RankContext) -> FloatArray:
@@ -182,7 +189,7 @@ def context_tags(sheet: Sheet, ctx: RankContext) -> FloatArray:
     names = set(names_of(ctx.question.context))
     columns = ctx.lifecycle(sheet)
     shared = [
-        len(names.intersection(tag.casefold() for tag in tags)) if names else 0
+        len(names.intersection(map(casefold_14, tags))) if names else 0
         for tags in columns.members(columns.tags)
     ]
     return np.array(shared, dtype=np.float64)
@@ -191,10 +198,10 @@ def context_tags(sheet: Sheet, ctx: RankContext) -> FloatArray:
 def context_project(sheet: Sheet, ctx: RankContext) -> FloatArray:
     """1 where the memory's project is the context's, or one of its names; else 0."""
     context = ctx.question.context
-    wanted = {*names_of(context), *([context.project.casefold()] if context.project else [])}
+    wanted = {*names_of(context), *([casefold_14(context.project)] if context.project else [])}
     columns = ctx.lifecycle(sheet)
     projects = columns.texts(columns.project)
-    return np.array([float(bool(p) and str(p).casefold() in wanted) for p in projects], dtype=np.float64)
+    return np.array([float(bool(p) and casefold_14(str(p)) in wanted) for p in projects], dtype=np.float64)
 
 
 INPUTS: dict[str, Input] = {

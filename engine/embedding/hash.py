@@ -1,7 +1,8 @@
 """hash: a deterministic embedder with no model, for tests and for machines without one.
 
 Words and their character trigrams are hashed to signed positions (the hashing trick, Weinberger et al.
-2009), words weighing more than trigrams. Texts that share words or word parts come out close.
+2009), words weighing more than trigrams. Texts that share words or word parts come out close. Words are those of
+`unicode61-cjk/1` on Python 3.11, on every Python: characters that came after Unicode 14 separate them.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import numpy as np
 
 from recollect.engine.embedding.embedder import AlwaysReady, Embeddings
 from recollect.projections.lexical.analyzers import ANALYZERS
+from recollect.projections.lexical.frozen_unicode import spaced_after_14
 
 _WORD_WEIGHT = 1.0
 _TRIGRAM_WEIGHT = 0.3
-_tokenize = ANALYZERS["unicode61-cjk/1"]
+_words = ANALYZERS["unicode61-cjk/2"]
 
 
 class HashEmbedder(AlwaysReady):
@@ -27,7 +29,7 @@ class HashEmbedder(AlwaysReady):
     def embed(self, texts: Sequence[str]) -> Embeddings:
         vectors = np.zeros((len(texts), self.dimensions))
         for vector, text in zip(vectors, texts, strict=True):
-            for token in _tokenize(text) or [text]:
+            for token in _words(spaced_after_14(text)) or [text]:
                 for position, weight in _positions(token):
                     vector[position] += weight
             if not vector.any():

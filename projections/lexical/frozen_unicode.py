@@ -11,6 +11,7 @@ import re
 import zlib
 from base64 import b64decode
 from bisect import bisect_right
+from collections.abc import Callable
 from functools import cache
 from itertools import accumulate, groupby
 from typing import Any
@@ -32,17 +33,18 @@ _TAIL_CODES = range(_TAILS + 1, _TAILS + _TAIL_COUNT)
 
 
 class _AsUnicode14(dict[int, int]):
-    """U+FFFD for every character that came after Unicode 14, or never came."""
+    """Another character for every one that came after Unicode 14, or never came."""
 
-    def __init__(self) -> None:
+    def __init__(self, instead: int) -> None:
         super().__init__()
+        self._instead = instead
         runs = _tables()["after 14"]
         self._kinds = [run & 1 for run in runs]
         self._starts = [0, *accumulate(run >> 1 for run in runs)]
 
     def __missing__(self, code: int) -> int:
         after = self._kinds[bisect_right(self._starts, code) - 1]
-        self[code] = replacement = 0xFFFD if after else code
+        self[code] = replacement = self._instead if after else code
         return replacement
 
 
@@ -54,7 +56,29 @@ def as_unicode_14(text: str) -> str:
 
     What is left means the same to every later Python, so `\\b`, `\\d` and `lower` may be asked about it.
     """
-    return text if text.isascii() else text.translate(_as_unicode_14())
+    return text if text.isascii() else text.translate(_as_unicode_14(0xFFFD))
+
+
+def spaced_after_14(text: str) -> str:
+    """The text with a space for every character that came after Unicode 14: how Python 3.11 splits it into terms."""
+    return text if text.isascii() else text.translate(_as_unicode_14(0x20))
+
+
+def lower_14(text: str) -> str:
+    """`text.lower()` as Python 3.11 has it: newer characters stay as they are."""
+    return _recased(text, str.lower)
+
+
+def casefold_14(text: str) -> str:
+    """`text.casefold()` as Python 3.11 has it."""
+    return _recased(text, str.casefold)
+
+
+def _recased(text: str, mapping: Callable[[str], str]) -> str:
+    if as_unicode_14(text) == text:
+        return mapping(text)
+    pieces = groupby(text, key=lambda char: as_unicode_14(char) == char)
+    return "".join(mapping("".join(piece)) if old else "".join(piece) for old, piece in pieces)
 
 
 class Classes(dict[int, str]):

@@ -153,7 +153,10 @@ class Matches:
 
     @cached_property
     def base(self) -> float:
-        return sum(term.idf for term in self.terms) * self._absent
+        total = 0.0
+        for term in self.terms:  # Python's own sum carries the error along from 3.12 on
+            total += term.idf
+        return total * self._absent
 
     def surplus(self, tfs: Int32Array, rows: IntArray) -> FloatArray:
         weights = self._weight(tfs, self._relative_lengths(rows), self._bm25)

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from recollect.projections.columns import BoolArray, FloatArray
+from recollect.projections.lexical.frozen_unicode import lower_14
 from recollect.query.bounds import Count, Finite, NonNegative, Share
 from recollect.query.inputs import read
 from recollect.query.rank_context import RankContext
@@ -59,10 +60,10 @@ class Exclude(Stage, frozen=True, kw_only=True, tag="exclude"):
         return f"exclude {', '.join(self.kinds)}"
 
     def apply(self, sheet: Sheet, ctx: RankContext) -> None:
-        unwanted = {kind.lower() for kind in self.kinds} - {k.lower() for k in ctx.question.filters.kinds}
+        unwanted = set(map(lower_14, self.kinds)) - set(map(lower_14, ctx.question.filters.kinds))
         columns = ctx.lifecycle(sheet)
         kinds, places = np.unique(columns.kind, return_inverse=True)
-        refused = [(kind or "").lower() in unwanted for kind in columns.texts(kinds)]
+        refused = [lower_14(kind or "") in unwanted for kind in columns.texts(kinds)]
         losers = np.array(refused, dtype=np.bool_)[places]
         sheet.drop(losers, had=losers.astype(np.float64), needed=np.zeros(len(sheet)))
 

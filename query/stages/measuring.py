@@ -10,6 +10,7 @@ import numpy as np
 from recollect.events.grid import from_bytes
 from recollect.projections.columns import FloatArray
 from recollect.projections.lexical.analyzers import ANALYZERS
+from recollect.projections.lexical.frozen_unicode import lower_14
 from recollect.projections.portable_math import compared
 from recollect.query.bounds import Count, Finite, Share
 from recollect.query.inputs import names_of, read
@@ -80,9 +81,9 @@ class LookUp(Stage, frozen=True, kw_only=True, tag="look-up"):
 
     def apply(self, sheet: Sheet, ctx: RankContext) -> None:
         columns = ctx.lifecycle(sheet)
-        listed = {kind.lower(): value for kind, value in self.table.items()}
+        listed = {lower_14(kind): value for kind, value in self.table.items()}
         kinds, places = np.unique(columns.kind, return_inverse=True)
-        found = [listed.get((kind or "").lower(), self.default) for kind in columns.texts(kinds)]
+        found = [listed.get(lower_14(kind or ""), self.default) for kind in columns.texts(kinds)]
         sheet.columns[self.name] = np.array(found, dtype=np.float64)[places]
 
 

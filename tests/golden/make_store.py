@@ -1,8 +1,10 @@
 """Writes the next golden store: a small log with recalls under every built-in formula, kept for ever.
 
-    python tests/golden/make_store.py tests/golden/stores/v2
+    python tests/golden/make_store.py tests/golden/stores/v3
 
-Run once per released format or formula change; an existing store is never written again.
+Run once per released format or formula change; an existing store is never written again. From v2 on it holds texts of
+many scripts, characters that are newer than Unicode 14, memories that are alike, and a shard, which is kept beside the
+log for machines that cannot build it.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from pathlib import Path
 
 from recollect.events.facts import Linked, Rated, Superseded
 from recollect.interfaces.python.memory import Memory
+from recollect.projections.vectors.sealing import Sealer, SealPolicy
+from recollect.projections.vectors.shard_names import Builder
 from recollect.query.formula import names
 
 WORDS = [
@@ -30,8 +34,16 @@ WORDS = [
     "backup",
     "restore",
 ]
+WORLD = [
+    "мой пароль в сейфе", "東京タワーの写真", "서울 회의는 화요일", "ελληνικά κείμενα Σίσυφος", "İstanbul'da toplantı",
+    "straße und STRASSE", "עברית עם ניקוד שָׁלוֹם", "हिन्दी में नोट", "e\u0301te\u0301 at the beach", "ｶﾞｷﾞｸﾞ half width",
+    "thank you so much \U0001fa77", "a goose \U0001fabf and a moose \U0001face", "getUserName calls C++ and C#",
+    "v2.3.1 of src/main.py", "Ünïcödé Ⅷ ﬁle", "\U00011f02 Kawi, new in Unicode 15",
+]  # fmt: skip
+SEALED = 160
 START = 1_767_225_600.0
 DAY = 86_400.0
+SHARDS = Path(__file__).parent / "shards"
 
 
 def main(target: Path) -> None:
@@ -42,7 +54,29 @@ def main(target: Path) -> None:
         clock = lambda: int((START + 31 * DAY) * 1e6) + next(ticks) * 1_000_000  # noqa: E731
         with Memory.open(folder, embedder="hash", clock=clock) as memory:
             live(memory)
+            later(memory)
+        shutil.copytree(Path(folder) / "cache" / "shards", SHARDS, dirs_exist_ok=True)
         shutil.copytree(Path(folder) / "log", target, ignore=shutil.ignore_patterns("writer.lock"))
+
+
+def later(memory: Memory) -> None:
+    """Texts of the world, memories that are alike, a shard over all of them, and questions through it."""
+    for n in range(100):
+        text = WORLD[n % len(WORLD)] if n % 3 else f"{WORDS[n % 4]} {WORDS[n % 3]}"
+        memory.remember(
+            text, id=f"w{n:02d}", at=START + (40 + n / 50) * DAY, session=f"s{n % 5}", kind=("Note", "ÉCRIT")[n % 2],
+            tags=["Straße" if n % 2 else "Σίσυφος"], project="Ünïcödé",
+        )  # fmt: skip
+    vectors, publish = memory.store.projections.vectors, memory.store._publish_shard
+    tiny = Builder(M=6, ef_construction=30, ef_min=12, ef_per_100=60)
+    sealed = Sealer(vectors, publish, policy=SealPolicy(block=SEALED), builder=tiny).step()
+    assert sealed is not None
+    for n, formula in enumerate((*names(), *names())):
+        for text in (WORLD[n % len(WORLD)], f"{WORDS[n % 12]} {WORDS[n % 4]} yesterday", WORLD[-n - 1]):
+            memory.recall(
+                text, k=8, formula=formula, now=START + (46 + n) * DAY, session=f"s{n % 5}",
+                context={"tags": ["STRASSE", "σίσυφοσ"], "project": "ünïcödé", "files": ["notes/Postgres.md"]},
+            )  # fmt: skip
 
 
 def live(memory: Memory) -> None:

@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 
 from recollect.projections.lexical import analyzers, unicode_tables
 from recollect.projections.lexical.analyzers import ANALYZERS
-from recollect.projections.lexical.frozen_unicode import as_unicode_14
+from recollect.projections.lexical.frozen_unicode import as_unicode_14, casefold_14, lower_14
 
 ROOT = Path(__file__).parents[2]
 EVERY_CODE_POINT = "9c686ea7f0ac9027315282dda7c69c6ef0c4e2a8d48ae163f882192c14c09a1c"
+AS_ON_3_11 = "6feccab88e8cf6db914e8400277be764240dcabf3124439945392e0e38a13b15"
 PINK_HEART = "\U0001fa77"  # came with Unicode 15
 
 # What composes, decomposes or is ordered: Latin, Greek, Cyrillic, Hebrew, Arabic, Indic, Tibetan, jamo, kana, forms.
@@ -58,7 +59,9 @@ def test_every_code_point_has_the_same_terms_on_every_python_and_those_of_versio
         subprocess.Popen([python, "-S", script, str(ROOT)], stdout=subprocess.PIPE, text=True)
         for python in pythons()
     ]
-    assert [json.loads(one.communicate()[0]) for one in running] == [[EVERY_CODE_POINT, 0]] * len(running)
+    assert [json.loads(one.communicate()[0]) for one in running] == [
+        [EVERY_CODE_POINT, 0, AS_ON_3_11, 0]
+    ] * len(running)
 
 
 @given(tangled)
@@ -66,6 +69,13 @@ def test_composed_and_decomposed_text_has_the_terms_of_version_1(text: str):
     known = as_unicode_14(text)
     for family in ("unicode61-cjk", "english"):
         assert ANALYZERS[f"{family}/2"](known) == ANALYZERS[f"{family}/1"](known)
+
+
+@given(st.text(max_size=20))
+def test_what_is_older_than_unicode_15_is_lowered_as_ever_and_what_is_newer_stays(text: str):
+    known = as_unicode_14(text)
+    assert (lower_14(known), casefold_14(known)) == (known.lower(), known.casefold())
+    assert lower_14(f"{PINK_HEART}ΑΣ{PINK_HEART}") == f"{PINK_HEART}ας{PINK_HEART}"
 
 
 def test_version_2_asks_the_running_python_nothing(monkeypatch: pytest.MonkeyPatch):
