@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Literal, NamedTuple
+
 import msgspec
 
 from recollect.projections.lifecycle.lifecycle import LifecycleState
+
+DegradedKind = Literal["damage", "embedder", "loading", "expansion", "rerank", "shard", "unrecorded"]
+
+
+class Degraded(NamedTuple):
+    """Something that was off: what programs may decide by, and what people read."""
+
+    kind: DegradedKind
+    text: str
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,7 +29,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """A ranking as the caller sees it. `id` is None if it was not recorded; `degraded` says what was off.
+    """A ranking as the caller sees it. `id` is None if it was not recorded; `degraded` says what was off, and
+    `degraded_kinds` of which kind each of it is.
 
     `facts` are what stages found out about the whole ranking: where dials stand, whether a tie-break fired; and
     `found`, as in "3 of 10", where fewer were found than were asked for.
@@ -32,6 +44,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     hits: tuple[Hit, ...]
     degraded: tuple[str, ...] = ()
     facts: dict[str, str] = {}
+    degraded_kinds: tuple[DegradedKind, ...] = ()
 
 
 class Memo(msgspec.Struct, frozen=True, kw_only=True):

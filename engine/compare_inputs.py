@@ -9,9 +9,11 @@ from recollect.engine.embedding.embedder import Embedder, EmbedFunction, choose
 from recollect.engine.embedding.past import embedding_at
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_named
-from recollect.engine.moments import When, parse_time
+from recollect.engine.model_effects import check_weights
+from recollect.engine.moments import When
 from recollect.engine.question_files import NamedQuestion, parse_questions
-from recollect.engine.recall import check_weights, pose
+from recollect.engine.recall import embedded
+from recollect.engine.recall_options import question_of
 from recollect.engine.store import Store
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import AnyFact, DreamBegan, GridVector, Question
@@ -44,7 +46,7 @@ def side(store: Store, given: Recipe) -> Formula | Side:
         return RecordedSide()
     if not isinstance(given, Formula) and _is_fork(given):
         return fork_side(store.log, Path(given).expanduser())
-    return formula_named(store.projections.adoptions, given)
+    return formula_named(store, given, files=True)
 
 
 def to_embed(store: Store, named: Recipe | None, in_force: Formula, *, given: bool) -> Formula | None:
@@ -80,7 +82,7 @@ def to_drill(store: Store, named: Recipe, asked: Asked) -> Formula:
 def _formula_not_fork(store: Store, named: Recipe, instead: str) -> Formula:
     if not isinstance(named, Formula) and _is_fork(named):
         raise InvalidInput(f"{named} is a fork, whose answers are known but not ranked here: {instead}")
-    return formula_named(store.projections.adoptions, named)
+    return formula_named(store, named, files=True)
 
 
 def _is_fork(named: str | Path) -> bool:
@@ -119,18 +121,8 @@ def _own_embedding(store: Store, embedding: Embedding, seq: int) -> Embedding:
 
 
 def _posed(named: NamedQuestion, embedding: Embedding, now: int, formulas: Sequence[Formula]) -> Question:
-    line = named.line
     try:
-        question, _ = pose(
-            line.query,
-            now=now if line.now is None else parse_time(line.now, now=now, what="now"),
-            k=line.k,
-            embedding=embedding,
-            session=line.session,
-            context=line.context,
-            filters=line.filters,
-            wait=True,
-        )
+        question, _ = embedded(question_of(named.query, named.options, now=now), embedding)
         for formula in formulas:
             check_weights(question.context.weights, formula)
     except InvalidInput as error:

@@ -109,6 +109,20 @@ def doctor(
     return found
 
 
+def doctor_of(
+    store: Store, embedder: Embedder | None, *, fix: bool, salvage: str | Path | None, scrub: bool, progress: Progress | None
+) -> Diagnosis:  # fmt: skip
+    """The same of an open store, with its clock; one in memory can only have its clock corrected."""
+    if store.folder is not None:
+        return doctor(
+            store.folder, fix=fix, salvage=salvage, scrub=scrub, progress=progress, embedder=embedder, clock=store.clock
+        )  # fmt: skip
+    if not (fix and store.log.clock_ahead()):
+        raise InvalidInput("a store in memory has no files to examine")
+    correct_clock(store.log)
+    return Diagnosis(store=":memory:", head=store.log.head, healthy=True, problems=())
+
+
 def examine(
     folder: Path,
     progress: Progress | None = None,

@@ -1,10 +1,10 @@
-"""Dreaming and taking a dream back: what an open store does while its agent sleeps.
+"""Dreaming and taking a dream back.
 
 The phases run on a hypothetical future (`recollect.dream`), at first off the store's lock; then all of their facts are
 appended at once, on the condition that the log still ends where the dream began. If others wrote meanwhile it is
 dreamt again, the last time with the writer's lock held; if another dream was among it, this one gives way. What a
-summariser said is kept from one attempt to the next, and under the lock it is not asked again. A dream by the clock is dreamt only if it is due at the very
-view that it reads, so of several processes one dreams.
+summariser said is kept from one attempt to the next, and under the lock it is not asked again. A dream by the clock is
+dreamt only if it is due at the very view that it reads, so of several processes one dreams.
 """
 
 from __future__ import annotations
@@ -12,185 +12,155 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from recollect.dream.cycle import chosen_phases
+from recollect.dream.cycle import dream as run_phases
+from recollect.dream.cycle import dream_id as id_after
+from recollect.dream.measure import Asked, churn_name
+from recollect.dream.report import DreamReport, PhaseReport
+from recollect.dream.settings import Settings, default_settings, load_settings, settings_from
+from recollect.dream.summarise import Compose, Composed
+from recollect.dream.undo import Span, undo
+from recollect.dream.what_if import WhatIf
 from recollect.engine import memories as reading
 from recollect.engine import validate
-from recollect.engine.embedding.store_embedder import Embedding
+from recollect.engine.dream_schedule import DreamOvertaken
 from recollect.engine.moments import parse_time
 from recollect.engine.store import Store
-from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
+from recollect.engine.torn_state import locked
+from recollect.engine.writer import Writer
+from recollect.events.errors import HeadMoved, InvalidInput
 from recollect.events.facts import Accessed, AnyFact, DreamBegan, DreamEnded, MemoryId, Rated, Recalled
 from recollect.projections.adoptions import Dream
 from recollect.projections.view import View
 from recollect.query.formula import from_canonical
 
-if TYPE_CHECKING:
-    from recollect.dream.cycle import Dreamt
-    from recollect.dream.measure import Asked
-    from recollect.dream.report import DreamReport
-    from recollect.dream.settings import Settings
-    from recollect.dream.summarise import Compose, Composed
-
 Summariser = Callable[[Sequence[str]], str | None]
 _FREE_ATTEMPTS = 2  # a dream takes long: two that were overtaken are enough
 
 
-class DreamOvertaken(RecollectError):
-    """Something else was written while this dream slept; nothing of it was kept."""
+class DreamOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How to dream: `due` must be true of the view that the dream reads, beyond `max_churn` nothing is written."""
+
+    dry_run: bool
+    phases: Iterable[str] | None
+    now: str | datetime | float | None
+    settings: Settings | Mapping[str, object] | str | Path | None
+    max_churn: float | None
+    summariser: Summariser | None
+    due: Callable[[View], bool] | None
 
 
-class Dreaming:
-    """What an open store dreams: mixed into `Memory`."""
+def dream(writer: Writer, options: DreamOptions) -> DreamReport:
+    """One cycle of phases, appended as one batch."""
+    store = writer.store
+    numbers = _settings(options.settings)
+    steps = chosen_phases(options.phases)
+    if options.max_churn is not None:
+        validate.number(options.max_churn, "max_churn", low=0.0, high=1.0)
+    clock = store.clock()
+    moment = clock if options.now is None else parse_time(options.now, now=clock, what="now")
+    compose = None if options.summariser is None else _composer(writer, options.summariser)
 
-    _store: Store
-    _embedding: Embedding
-    _actor: str
+    def attempt() -> DreamReport:
+        what_if, asked = _asleep(store, numbers, moment, options.due)
+        dreamt = run_phases(what_if, settings=numbers, now=moment, phases=steps, asked=asked, compose=compose)
+        refused = _refusal(dreamt.report, numbers, options.max_churn)
+        if options.dry_run or refused:
+            return msgspec.structs.replace(dreamt.report, dry_run=options.dry_run, refused=refused)
+        return _commit(writer, dreamt.facts, dreamt.report)
 
-    def dream(
-        self,
-        dry_run: bool = False,
-        phases: Iterable[str] | None = None,
-        now: str | datetime | float | None = None,
-        settings: Settings | Mapping[str, object] | str | Path | None = None,
-        max_churn: float | None = None,
-        summariser: Summariser | None = None,
-        due: Callable[[View], bool] | None = None,
-    ) -> DreamReport:
-        """One cycle of phases, appended as one batch. A dry run reports the same and writes nothing.
+    return attempt() if options.dry_run else store.decide(attempt, attempts=_FREE_ATTEMPTS)
 
-        Beyond `max_churn` (the mean share of new hits among the first k of recorded questions) nothing is
-        written either, and `refused` says so. A `summariser` makes one text of several, or None. With `due` it is
-        dreamt only if that is true of the view that the dream reads (DreamOvertaken if not).
-        """
-        from recollect.dream.cycle import chosen_phases  # noqa: PLC0415 (DuckDB waits until it is needed)
 
-        numbers = _settings(settings)
-        steps = chosen_phases(phases)
-        if max_churn is not None:
-            validate.number(max_churn, "max_churn", low=0.0, high=1.0)
-        clock = self._store.clock()
-        moment = clock if now is None else parse_time(now, now=clock, what="now")
-        compose = None if summariser is None else self._composer(summariser)
+def undream(writer: Writer, dream_id: str) -> DreamReport:
+    """Take a dream back: its values return, what has changed since is named in `left` and stays."""
+    return writer.store.decide(lambda: _commit(writer, *_undoing(writer.store, dream_id)))
 
-        def attempt() -> DreamReport:
-            dreamt = self._sleep(numbers, steps, moment, compose, due)
-            refused = _refusal(dreamt.report, numbers, max_churn)
-            if dry_run or refused:
-                return msgspec.structs.replace(dreamt.report, dry_run=dry_run, refused=refused)
-            return self._commit(dreamt.facts, dreamt.report)
 
-        return attempt() if dry_run else self._store.decide(attempt, attempts=_FREE_ATTEMPTS)
+@locked
+def _asleep(
+    store: Store, settings: Settings, now: int, due: Callable[[View], bool] | None
+) -> tuple[WhatIf, list[Asked]]:
+    """A future to dream in, if it is due, and the questions to measure it with."""
+    view = store.view()
+    if due is not None and not due(view):
+        raise DreamOvertaken("a dream is not due any more: another process dreamt; nothing was kept")
+    asked = _asked(store, settings.measure.questions)
+    analyzers = {name for one in asked for name in one.formula.analyzers}
+    store.require_analyzers(sorted({settings.scan.analyzer, *analyzers}))
+    return WhatIf(store.projections, now), asked
 
-    def undream(self, dream_id: str) -> DreamReport:
-        """Take a dream back: its values return, what has changed since is named in `left` and stays."""
-        return self._store.decide(lambda: self._commit(*self._undoing(dream_id)))
 
-    # --- inside ----------------------------------------------------------------------------------
+def _composer(writer: Writer, summariser: Summariser) -> Compose:
+    """What a summariser said to these texts; not asked again, nor while other writers wait."""
+    store = writer.store
+    said: dict[tuple[str, ...], Composed | None] = {}
 
-    def _sleep(
-        self,
-        settings: Settings,
-        phases: Sequence[str],
-        now: int,
-        compose: Compose | None,
-        due: Callable[[View], bool] | None,
-    ) -> Dreamt:
-        """Dream at the head, if it is due there, and commit nothing."""
-        from recollect.dream.cycle import dream  # noqa: PLC0415
-        from recollect.dream.what_if import WhatIf  # noqa: PLC0415
+    def compose(ids: Sequence[MemoryId]) -> Composed | None:
+        view = store.view()
+        texts = tuple(reading.memo(store, view, id_).content for id_ in ids)
+        if texts not in said and not store.is_deciding:
+            said[texts] = composed(summariser(list(texts)))
+        return said.get(texts)
 
-        with self._store.lock, self._store.whole:
-            view = self._store.view()
-            if due is not None and not due(view):
-                raise DreamOvertaken("a dream is not due any more: another process dreamt; nothing was kept")
-            asked = _asked(self._store, settings.measure.questions)
-            analyzers = {name for one in asked for name in one.formula.analyzers}
-            self._store.require_analyzers(sorted({settings.scan.analyzer, *analyzers}))
-            what_if = WhatIf(self._store.projections, now)
-        return dream(what_if, settings=settings, now=now, phases=phases, asked=asked, compose=compose)
+    def composed(text: str | None) -> Composed | None:
+        if text is None:
+            return None
+        content, embedding = validate.content(text), writer.embedding
+        vector = embedding.vectors([content])[0] if embedding.adopted is not None else None
+        return Composed(content, vector, embedding.name if vector else None)
 
-    def _composer(self, summariser: Summariser) -> Compose:
-        from recollect.dream.summarise import Composed  # noqa: PLC0415
+    return compose
 
-        said: dict[tuple[str, ...], Composed | None] = {}
 
-        def compose(ids: Sequence[MemoryId]) -> Composed | None:
-            view = self._store.view()
-            texts = tuple(reading.memo(self._store, view, id_).content for id_ in ids)
-            if texts not in said and not self._store.is_deciding:
-                said[texts] = composed(summariser(list(texts)))
-            return said.get(texts)
+@locked
+def _undoing(store: Store, dream_id: str) -> tuple[tuple[AnyFact, ...], DreamReport]:
+    now, clock = store.view(), store.clock()
+    dreamt = _dream(store, dream_id, now.seq)
+    before, after = store.view(dreamt.began - 1), store.view(dreamt.ended)
+    span = Span(dreamt, before, after, now, lambda seq: store.event(seq).fact)
+    undoing = id_after(now.seq)
+    undone = undo(span, store.log.read(dreamt.began, dreamt.ended), undoing=undoing)
+    counts = {"restored": len(undone.changes), "left": len(undone.left)}
+    facts = (
+        DreamBegan(dream=undoing, basis=now.seq, now=clock, undoes=dreamt.id),
+        *undone.facts,
+        DreamEnded(dream=undoing, counts=counts),
+    )
+    phase = PhaseReport(
+        phase="undo",
+        looked_at=len(undone.changes) + len(undone.left),
+        facts=len(undone.facts),
+        changes=undone.changes,
+    )
+    report = DreamReport(
+        id=undoing, dry_run=False, committed=False, basis=now.seq, now=clock, phases=(phase,),
+        counts=counts, metrics={}, undoes=dreamt.id, left=undone.left,
+    )  # fmt: skip
+    return facts, report
 
-        def composed(text: str | None) -> Composed | None:
-            if text is None:
-                return None
-            content = validate.content(text)
-            adopted = self._embedding.adopted is not None
-            vector = self._embedding.vectors([content])[0] if adopted else None
-            return Composed(content, vector, self._embedding.name if vector else None)
 
-        return compose
-
-    def _undoing(self, dream_id: str) -> tuple[tuple[AnyFact, ...], DreamReport]:
-        from recollect.dream.cycle import dream_id as id_after  # noqa: PLC0415
-        from recollect.dream.report import DreamReport, PhaseReport  # noqa: PLC0415
-        from recollect.dream.undo import Span, undo  # noqa: PLC0415
-
-        store = self._store
-        with store.lock, store.whole:
-            now, clock = store.view(), store.clock()
-            dream = _dream(store, dream_id, now.seq)
-            before, after = store.view(dream.began - 1), store.view(dream.ended)
-            span = Span(dream, before, after, now, lambda seq: store.event(seq).fact)
-            undoing = id_after(now.seq)
-            undone = undo(span, store.log.read(dream.began, dream.ended), undoing=undoing)
-        counts = {"restored": len(undone.changes), "left": len(undone.left)}
-        facts = (
-            DreamBegan(dream=undoing, basis=now.seq, now=clock, undoes=dream.id),
-            *undone.facts,
-            DreamEnded(dream=undoing, counts=counts),
-        )
-        phase = PhaseReport(
-            phase="undo",
-            looked_at=len(undone.changes) + len(undone.left),
-            facts=len(undone.facts),
-            changes=undone.changes,
-        )
-        report = DreamReport(
-            id=undoing, dry_run=False, committed=False, basis=now.seq, now=clock, phases=(phase,),
-            counts=counts, metrics={}, undoes=dream.id, left=undone.left,
-        )  # fmt: skip
-        return facts, report
-
-    def _commit(self, facts: Sequence[AnyFact], report: DreamReport) -> DreamReport:
-        """Append the dream if nothing was written since its basis; HeadMoved if something was that it can dream with."""
-        try:
-            seqs = self._store.append(facts, actor=self._actor, expect=report.basis)
-        except HeadMoved:
-            self._store.catch_up()
-            engine = self._store.projections.adoptions
-            others = [one.id for one in (*engine.dreams, *engine.undoings) if one.began > report.basis]
-            if others:
-                raise DreamOvertaken(
-                    f"another dream, {others[0]}, was written while this one slept; nothing of this one was kept. "
-                    f"Dream again if one more is wanted"
-                ) from None
-            raise
-        self._store.catch_up()
-        return msgspec.structs.replace(report, dry_run=False, committed=True, head=seqs[-1])
+def _commit(writer: Writer, facts: Sequence[AnyFact], report: DreamReport) -> DreamReport:
+    """Append the dream if nothing was written since its basis; HeadMoved if something was that it can dream with."""
+    try:
+        seqs = writer.append(facts, expect=report.basis)
+    except HeadMoved:
+        writer.store.catch_up()
+        engine = writer.store.projections.adoptions
+        others = [one.id for one in (*engine.dreams, *engine.undoings) if one.began > report.basis]
+        if others:
+            raise DreamOvertaken(
+                f"another dream, {others[0]}, was written while this one slept; nothing of this one was kept. "
+                f"Dream again if one more is wanted"
+            ) from None
+        raise
+    return msgspec.structs.replace(report, dry_run=False, committed=True, head=seqs[-1])
 
 
 def _settings(given: Settings | Mapping[str, object] | str | Path | None) -> Settings:
-    from recollect.dream.settings import (  # noqa: PLC0415
-        Settings,
-        default_settings,
-        load_settings,
-        settings_from,
-    )
-
     if given is None:
         return default_settings()
     if isinstance(given, Settings):
@@ -200,8 +170,6 @@ def _settings(given: Settings | Mapping[str, object] | str | Path | None) -> Set
 
 def _refusal(report: DreamReport, settings: Settings, max_churn: float | None) -> str:
     """Why the dream is not committed; empty if it may be."""
-    from recollect.dream.measure import churn_name  # noqa: PLC0415
-
     churn = report.metrics.get(churn_name(settings.measure), 0.0)
     if max_churn is None or churn <= max_churn:
         return ""
@@ -224,8 +192,6 @@ def _dream(store: Store, dream_id: str, head: int) -> Dream:
 
 def _asked(store: Store, most: int) -> list[Asked]:
     """The last recorded questions, each with its formula and what was of use in its answer."""
-    from recollect.dream.measure import Asked  # noqa: PLC0415
-
     projections = store.projections
     seqs = projections.adoptions.recalls[-most:].tolist() if most else []
     useful = _useful(store, seqs)

@@ -9,23 +9,41 @@ is told, and tried again at the next look.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, Protocol
 
 from recollect.dream.report import DreamReport
 from recollect.dream.schedule import MICROS_PER_SECOND, Schedule, is_due, new_memories
-from recollect.engine.dream import DreamOvertaken
+from recollect.engine.store import Store
 from recollect.events.errors import RecollectError
-from recollect.interfaces.python.memory import Memory
 from recollect.projections.view import View
-
-if TYPE_CHECKING:
-    from recollect.interfaces.python.async_memory import AsyncMemory
 
 _LOOKS_PER_INTERVAL = 20
 _LOOK_SECONDS_MAX = 60.0
 
 OnFailure = Callable[[RecollectError | None], None]
+
+
+class DreamOvertaken(RecollectError):
+    """Something else was written while this dream slept; nothing of it was kept."""
+
+
+class Dreamer(Protocol):
+    """An open memory, as far as it dreams."""
+
+    @property
+    def store(self) -> Store: ...
+
+    def dream(self, *, due: Callable[[View], bool]) -> DreamReport: ...
+
+
+class AsyncDreamer(Protocol):
+    """The same for servers: `run` does work in a thread of its lane."""
+
+    @property
+    def memory(self) -> Dreamer: ...
+
+    def run(self, function: Callable[[Any], Any], *, lane: Any) -> Awaitable[Any]: ...
 
 
 def schedule_of(interval: int) -> Schedule:
@@ -34,12 +52,12 @@ def schedule_of(interval: int) -> Schedule:
 
 
 class Dreams:
-    """The dreams of an open store by a schedule, for whoever looks every `pause_s` or more often.
+    """The dreams of an open store by a schedule; `look` every `pause_s` or more often.
 
     `on_failure` hears why a dream failed, once as long as the reason stays the same, and None when that is over.
     """
 
-    def __init__(self, memory: Memory, schedule: Schedule, on_failure: OnFailure) -> None:
+    def __init__(self, memory: Dreamer, schedule: Schedule, on_failure: OnFailure) -> None:
         self.pause_s = min(schedule.interval / MICROS_PER_SECOND / _LOOKS_PER_INTERVAL, _LOOK_SECONDS_MAX)
         self._memory = memory
         self._schedule = schedule
@@ -91,7 +109,7 @@ class Dreams:
 
 
 def keep_dreaming(
-    memory: Memory, schedule: Schedule, *, sleep: Callable[[float], object], on_failure: OnFailure
+    memory: Dreamer, schedule: Schedule, *, sleep: Callable[[float], object], on_failure: OnFailure
 ) -> Iterator[DreamReport]:
     """Dreams as they come due, for ever; looks again several times per interval."""
     dreams = Dreams(memory, schedule, on_failure)
@@ -103,12 +121,12 @@ def keep_dreaming(
 
 
 async def keep_dreaming_beside(
-    memory: AsyncMemory, schedule: Schedule, *, dreamt: Callable[[DreamReport], None], on_failure: OnFailure
+    memory: AsyncDreamer, schedule: Schedule, *, dreamt: Callable[[DreamReport], None], on_failure: OnFailure
 ) -> None:
     """The same beside a server, until it is cancelled: the dreams are dreamt in the thread for long work."""
     dreams = Dreams(memory.memory, schedule, on_failure)
     while True:
-        report = await memory.run(lambda _: dreams.look(), lane="long")
+        report: DreamReport | None = await memory.run(lambda _: dreams.look(), lane="long")
         if report is not None:
             dreamt(report)
         await asyncio.sleep(dreams.pause_s)

@@ -1,4 +1,4 @@
-"""Erasing memories for good: erase. Mixed into `Memory`; [docs/erasure.md](docs/erasure.md) says what goes and stays.
+"""Erasing memories for good: erase. [docs/erasure.md](docs/erasure.md) says what goes and stays.
 
 The log is read once for every event that holds words or vectors of the memories, or of a summary derived from
 them. One atomic batch of `Erased` events says which, with what remains of each, on the condition that nothing was
@@ -10,27 +10,24 @@ the caches is done by the first process that catches up with it, usually this on
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from recollect.engine import validate
 from recollect.engine.copies import Copy, copies_holding
-from recollect.engine.doctor import Diagnosis, correct_clock, doctor
-from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.erasure_plan import Plan
 from recollect.engine.memories import erasure_of
-from recollect.engine.recall import options
+from recollect.engine.recall_options import parsed
 from recollect.engine.store import Progress, Store
+from recollect.engine.torn_state import locked
+from recollect.engine.verify import Pending
+from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import AnyFact, Attested, Filters, Linked, MemoryId
 from recollect.projections.view import View
 from recollect.query.stages.ordering import DERIVED_FROM
-
-if TYPE_CHECKING:
-    from recollect.engine.verify import Pending
 
 _LONG_AGO = -(2**62)  # at this time nothing has expired
 
@@ -42,8 +39,8 @@ class ErasureReport(msgspec.Struct, frozen=True, kw_only=True):
     recalls that named one of them; `purged` are the files of caches that were deleted; `at` is the seq of the
     last `Erased` event. `attested` recalls that can no longer be verified were ranked again before and are attested in
     the same append (with `dry_run`: would be); those of them that did not come out as recorded are in `different`.
-    `unattested` counts those that were not, on request. `copies` are the forks and exports that the store knows of and that may hold something of
-    what went: they are not touched.
+    `unattested` counts those that were not, on request. `copies` are the forks and exports that the store knows of and
+    that may hold something of what went: they are not touched.
     """
 
     ids: tuple[str, ...]
@@ -60,109 +57,91 @@ class ErasureReport(msgspec.Struct, frozen=True, kw_only=True):
     unattested: int = 0
 
 
-class Erasing:
-    """What an open store can be told to erase."""
+def erase(
+    writer: Writer,
+    id_or_filter: str | Iterable[str] | Mapping[str, object] | Filters,
+    *,
+    reason: str,
+    dry_run: bool,
+    unattested: bool,
+    progress: Progress | None,
+) -> ErasureReport:
+    """Erase memories for good, by id, ids or filter, with an attestation of the recalls that need it."""
+    store, reason = writer.store, validate.text(reason, "reason")
+    given = id_or_filter if isinstance(id_or_filter, (str, Mapping, Filters)) else list(id_or_filter)
+    draft: Draft | None = None
 
-    _store: Store
-    _embedding: Embedding
-    _actor: str
+    def attempt() -> ErasureReport:
+        nonlocal draft
+        draft = _drafted(store, given, draft, attesting=not (dry_run or unattested), progress=progress)
+        plan = draft.plan
+        report = _attesting(_report(plan, frozenset(draft.named), dry_run), draft, unattested)
+        if dry_run or not plan.remains:
+            return msgspec.structs.replace(report, copies=copies_holding(store.folder, report.seqs))
+        facts: list[AnyFact] = [] if draft.attested is None else [draft.attested]
+        facts += plan.facts(reason)
+        seqs = store.append(facts, actor=writer.actor, expect=draft.head)
+        return _carried_out(store, report, seqs[-1])
 
-    def erase(
-        self,
-        id: str | Iterable[str] | Mapping[str, object] | Filters,  # noqa: A002 (the word callers know)
-        *,
-        reason: str = "",
-        dry_run: bool = False,
-        unattested: bool = False,
-        progress: Progress | None = None,
-    ) -> ErasureReport:
-        """Erase memories for good, by id, ids or filter: nothing brings them back.
+    return attempt() if dry_run else store.decide(attempt)
 
-        Their texts, words and vectors are overwritten in the log and deleted from every cache, now and in the
-        past; what summarises them goes with them. Ids and numbers stay. A filter is what `memories` takes; it
-        also finds memories that are forgotten or expired, and an empty one is refused.
 
-        Recalls that can no longer be verified afterwards are verified before, and the result is attested in the same
-        append; `unattested` leaves that out.
-        """
-        from recollect.engine.verify import Pending  # noqa: PLC0415 (opening a store does not wait for this)
+class Draft(NamedTuple):
+    """What goes as of a head, which recalls that makes unverifiable, and what is attested of them."""
 
-        reason = validate.text(reason, "reason")
-        given = id if isinstance(id, (str, Mapping, Filters)) else list(id)
-        plan: Plan | None = None
-        pending = Pending()
+    plan: Plan
+    pending: Pending
+    named: list[MemoryId]
+    head: int
+    attested: Attested | None
 
-        def attempt() -> ErasureReport:
-            nonlocal plan, pending
-            with self._store.lock, self._store.whole:
-                view = self._store.view()
-                named = self._wanted(view, given)
-                every = _with_derived(self._store, view, named)
-                if plan is None or not plan.goes_on(self._store, every):
-                    plan, pending = Plan(every), Pending()
-                plan.look(self._store, view.seq, progress)
-                pending.look(self._store, plan.erasures(view.documents, view.seq))
-                skip = dry_run or unattested or not plan.remains
-                attested = None if skip else pending.attestation(self._store, view.seq, progress)
-            report = _attesting(_report(plan, frozenset(named), dry_run), pending, attested, unattested)
-            if dry_run or not plan.remains:
-                return msgspec.structs.replace(report, copies=copies_holding(self._store.folder, report.seqs))
-            facts: list[AnyFact] = [] if attested is None else [attested]
-            facts += plan.facts(reason)
-            seqs = self._store.append(facts, actor=self._actor, expect=view.seq)
-            return self._carried_out(report, seqs[-1])
 
-        return attempt() if dry_run else self._store.decide(attempt)
+@locked
+def _drafted(
+    store: Store,
+    given: str | Iterable[str] | Mapping[str, object] | Filters,
+    before: Draft | None,
+    *,
+    attesting: bool,
+    progress: Progress | None,
+) -> Draft:
+    """An earlier draft carried on to the head if it still holds, or a new one."""
+    view = store.view()
+    named = _wanted(store, view, given)
+    every = _with_derived(store, view, named)
+    if before is None or not before.plan.goes_on(store, every):
+        plan, pending = Plan(every), Pending()
+    else:
+        plan, pending = before.plan, before.pending
+    plan.look(store, view.seq, progress)
+    pending.look(store, plan.erasures(view.documents, view.seq))
+    attested = pending.attestation(store, view.seq, progress) if attesting and plan.remains else None
+    return Draft(plan, pending, named, view.seq, attested)
 
-    def _carried_out(self, report: ErasureReport, at: int) -> ErasureReport:
-        before = _cached(self._store)
-        self._store.catch_up()
-        if self._store.unfinished_erasure is not None:
-            raise self._store.unfinished_erasure
-        purged = tuple(sorted(before - _cached(self._store)))
-        if any(name.endswith(".hnsw") for name in purged):
-            self._store.sealer.start()
-        copies = copies_holding(self._store.folder, report.seqs, before=at)
-        return msgspec.structs.replace(report, at=at, purged=purged, copies=copies)
 
-    def doctor(
-        self,
-        *,
-        fix: bool = False,
-        salvage: str | Path | None = None,
-        scrub: bool = False,
-        progress: Progress | None = None,
-    ) -> Diagnosis:
-        """Examine the whole store; `fix` repairs what is safe, `salvage` copies what can be read to a new store.
+def _carried_out(store: Store, report: ErasureReport, at: int) -> ErasureReport:
+    before = _cached(store)
+    store.catch_up()
+    if store.unfinished_erasure is not None:
+        raise store.unfinished_erasure
+    purged = tuple(sorted(before - _cached(store)))
+    if any(name.endswith(".hnsw") for name in purged):
+        store.sealer.start()
+    copies = copies_holding(store.folder, report.seqs, before=at)
+    return msgspec.structs.replace(report, at=at, purged=purged, copies=copies)
 
-        `scrub` reads every sealed segment again from the disk itself and says how much that was.
-        """
-        if self._store.folder is None:
-            if not (fix and self._store.log.clock_ahead()):
-                raise InvalidInput("a store in memory has no files to examine")
-            correct_clock(self._store.log)
-            return Diagnosis(store=":memory:", head=self._store.log.head, healthy=True, problems=())
-        return doctor(
-            self._store.folder,
-            fix=fix,
-            salvage=salvage,
-            scrub=scrub,
-            progress=progress,
-            embedder=self._embedding.embedder,
-            clock=self._store.clock,
-        )
 
-    def _wanted(
-        self, view: View, given: str | Iterable[str] | Mapping[str, object] | Filters
-    ) -> list[MemoryId]:
-        if isinstance(given, str):
-            return [_erasable(self._store, view, given)]
-        if isinstance(given, (Mapping, Filters)):
-            return _matching(self._store, view, given)
-        ids = [_erasable(self._store, view, id_) for id_ in dict.fromkeys(given)]
-        if not ids:
-            raise InvalidInput("erase needs at least one memory id, or a filter")
-        return ids
+def _wanted(
+    store: Store, view: View, given: str | Iterable[str] | Mapping[str, object] | Filters
+) -> list[MemoryId]:
+    if isinstance(given, str):
+        return [_erasable(store, view, given)]
+    if isinstance(given, (Mapping, Filters)):
+        return _matching(store, view, given)
+    ids = [_erasable(store, view, id_) for id_ in dict.fromkeys(given)]
+    if not ids:
+        raise InvalidInput("erase needs at least one memory id, or a filter")
+    return ids
 
 
 def _erasable(store: Store, view: View, id_: str) -> MemoryId:
@@ -178,7 +157,7 @@ def _erasable(store: Store, view: View, id_: str) -> MemoryId:
 
 def _matching(store: Store, view: View, given: Mapping[str, object] | Filters) -> list[MemoryId]:
     """Every memory whose newest version passes the filter, hidden ones too."""
-    scope = options(Filters, given, now=store.clock())
+    scope = parsed(Filters, given, now=store.clock())
     if scope == Filters():
         raise InvalidInput("the filter is empty and would erase every memory; name a project, tag, kind, …")
     documents = view.documents
@@ -229,20 +208,13 @@ def _report(plan: Plan, named: Collection[MemoryId], dry_run: bool) -> ErasureRe
     )
 
 
-def _attesting(
-    report: ErasureReport, pending: Pending, attested: Attested | None, unattested: bool
-) -> ErasureReport:
+def _attesting(report: ErasureReport, draft: Draft, unattested: bool) -> ErasureReport:
     if unattested:
-        return msgspec.structs.replace(report, unattested=len(pending.seqs))
-    count = (
-        len(pending.seqs)
-        if attested is None and report.dry_run
-        else 0
-        if attested is None
-        else attested.recalls
-    )
-    different = () if attested is None else tuple(f"r{seq}" for seq in attested.different)
-    return msgspec.structs.replace(report, attested=count, different=different)
+        return msgspec.structs.replace(report, unattested=len(draft.pending.seqs))
+    if draft.attested is None:
+        return msgspec.structs.replace(report, attested=len(draft.pending.seqs) if report.dry_run else 0)
+    different = tuple(f"r{seq}" for seq in draft.attested.different)
+    return msgspec.structs.replace(report, attested=draft.attested.recalls, different=different)
 
 
 def _cached(store: Store) -> set[str]:

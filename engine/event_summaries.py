@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
+from recollect.engine.answers import Happening
 from recollect.engine.moments import iso
 from recollect.engine.safe_text import inline
+from recollect.events.envelope import Recorded
 from recollect.events.facts import (
     Accessed,
     AnyFact,
@@ -47,6 +49,17 @@ def shorten(text: str, characters: int = _TEXT_MAX) -> str:
     """The beginning of a text on one line."""
     line = inline(" ".join(text.split()))
     return line if len(line) <= characters else line[: characters - 1] + "…"
+
+
+def happening_of(recorded: Recorded) -> Happening:
+    """An event as people read it."""
+    return Happening(
+        seq=recorded.seq,
+        at=iso(recorded.at),
+        type=recorded.type,
+        actor=recorded.actor,
+        summary=summarize(recorded.fact),
+    )
 
 
 def summarize(fact: AnyFact | Unknown | Redacted) -> str:  # noqa: PLR0911, PLR0912 (one line per kind of event)

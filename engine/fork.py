@@ -7,11 +7,38 @@ from typing import Any
 
 import msgspec
 
+from recollect.engine.compare_inputs import DreamSettings, Recipe, dreaming
 from recollect.engine.copies import note_copy, note_unfinished, require_erased, without_erased
-from recollect.engine.store import Store
+from recollect.engine.formula_lookup import formula_named
+from recollect.engine.moments import When
+from recollect.engine.store import Progress, Store
 from recollect.replay.fork.fork import ForkReport, discard_fork, fork
 from recollect.replay.fork.fork_replay import DreamtOfErased
 from recollect.replay.fork.note import finish_fork, read_note
+
+
+def fork_from(
+    store: Store,
+    to: str | Path,
+    *,
+    formula: Recipe | None,
+    closed_loop: bool,
+    since: When,
+    dream: DreamSettings | None,
+    progress: Progress | None,
+) -> ForkReport:
+    """Live the log after `since` again, in a store of its own; this one only notes where that is."""
+    store.require_whole("fork")
+    return make_fork(
+        store,
+        Path(to).expanduser(),
+        since=store.view(store.resolve(since)[0]).seq,
+        formula=None if formula is None else formula_named(store, formula, files=True),
+        closed_loop=closed_loop,
+        dreaming=None if dream is None else dreaming(dream),
+        shard_dir=None if store.cache is None else store.cache / "shards",
+        progress=progress,
+    )
 
 
 def make_fork(store: Store, target: Path, *, passing: Path | None = None, **rules: Any) -> ForkReport:

@@ -1,13 +1,19 @@
-"""The formula that a store ranks with: the one in force at a moment, or one that is named."""
+"""The formula that a store ranks with: the one in force at a moment, or one that is named.
+
+A name is a built-in formula's, or name@digest of one that is built in or in the log. Whether it may also be the path
+of a file is for the caller to say (`files`): a program on this machine may name one, a client over the network may
+not, since the error would tell what the machine holds.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from recollect.engine.store import Store
 from recollect.events.errors import InvalidInput
 from recollect.projections.adoptions import Adoptions
 from recollect.query import formula as formulas
-from recollect.query.formula import Formula
+from recollect.query.formula import Formula, InvalidFormula
 
 DEFAULT_FORMULA = "recollect"
 _DIGEST_MIN = 6
@@ -23,26 +29,46 @@ def formula_in_force(adoptions: Adoptions, seq: int) -> Formula:
     )
 
 
-def formula_named(adoptions: Adoptions, given: str | Path | Formula) -> Formula:
-    """A formula by its built-in name, the path of its file, or name@digest in the log."""
+def formula_named(store: Store, given: str | Path | Formula, *, files: bool) -> Formula:
+    """The formula that this names at the head; with `files` it may be the path of one."""
+    adoptions = store.view().adoptions
     if isinstance(given, Formula):
         problem = None if given.digest in adoptions.formulas else formulas.problem_with(given)
         if problem:
-            raise formulas.InvalidFormula(repr(given.name), problem)
+            raise InvalidFormula(repr(given.name), problem)
         return given
     if not isinstance(given, (str, Path)):
         raise InvalidInput(f"formula {given!r} is neither a name, nor a path, nor a Formula")
-    if isinstance(given, str) and "@" in given and not given.endswith(".toml"):
-        return _in_log(adoptions, given)
-    return formulas.load(given)
+    if isinstance(given, str) and given in formulas.names():
+        return formulas.built_in(given)
+    if isinstance(given, str) and "@" in given and not _is_path(given):
+        return _labelled(adoptions, given)
+    if files:
+        return formulas.load(given)
+    why = ": it is a path, which this server does not read" if _is_path(given) else ""
+    there = dict.fromkeys([*formulas.names(), *(one.label for one in _known(adoptions))])
+    raise InvalidInput(f"formula {str(given)!r} is not known here{why}; there are {', '.join(there)}")
 
 
-def _in_log(adoptions: Adoptions, label: str) -> Formula:
-    """The formula of the log that name@digest means; the digest may be cut short."""
+def _is_path(given: str | Path) -> bool:
+    """Whether this can only mean a file."""
+    return isinstance(given, Path) or "/" in given or "\\" in given or given.endswith(".toml")
+
+
+def _known(adoptions: Adoptions) -> list[Formula]:
+    """The built-in formulas, and those of the log."""
+    built_in = [formulas.built_in(name) for name in formulas.names()]
+    return [*built_in, *(formulas.from_canonical(text) for text in adoptions.formulas.values())]
+
+
+def _labelled(adoptions: Adoptions, label: str) -> Formula:
+    """The formula that name@digest means; the digest may be cut short."""
     name, _, digest = label.rpartition("@")
-    known = [formulas.from_canonical(text) for text in adoptions.formulas.values()]
-    found = [one for one in known if one.name == name and one.digest.startswith(digest)]
+    known = {one.digest: one for one in _known(adoptions)}
+    found = [one for one in known.values() if one.name == name and one.digest.startswith(digest)]
     if len(digest) < _DIGEST_MIN or len(found) != 1:
-        labels = ", ".join(sorted(one.label for one in known)) or "none"
-        raise InvalidInput(f"{label!r} is not one formula of this log; it holds {labels}")
+        labels = ", ".join(
+            sorted(formulas.from_canonical(text).label for text in adoptions.formulas.values())
+        )
+        raise InvalidInput(f"{label!r} is not one formula of this log; it holds {labels or 'none'}")
     return found[0]

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.engine.answers import Happening
-from recollect.engine.event_summaries import summarize
+from recollect.engine.event_summaries import happening_of
 from recollect.engine.moments import When, iso, parse_seq
 from recollect.engine.store import Store
+from recollect.engine.validate import whole
 from recollect.events.envelope import Recorded
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.log import Log
@@ -92,6 +93,19 @@ def select(
     )
 
 
+def read_log(
+    store: Store, *, memory: str | None, session: str | None, type_: str | None, since: When | None, until: When | None,
+    limit: int | None, follow: bool,
+) -> Iterator[Happening]:  # fmt: skip
+    """The log in words, oldest first; `limit` shows the last so many, `follow` waits for more."""
+    if limit is not None:
+        whole(limit, "limit", low=1, high=10**9)
+    selection = select(
+        store, memory=memory, session=session, type_=type_, since=since, until=until, follow=follow
+    )
+    return stream(store, selection, limit=limit, follow=follow)
+
+
 def stream(
     store: Store, selection: Selection, *, limit: int | None = None, follow: bool = False
 ) -> Iterator[Happening]:
@@ -113,16 +127,6 @@ def _readable_head(store: Store) -> int:
     """The head, or the last event before damage that is known of."""
     head = store.log.refresh()
     return head if store.damage is None else min(head, store.projections.position)
-
-
-def happening_of(recorded: Recorded) -> Happening:
-    return Happening(
-        seq=recorded.seq,
-        at=iso(recorded.at),
-        type=recorded.type,
-        actor=recorded.actor,
-        summary=summarize(recorded.fact),
-    )
 
 
 def _is_of(name: str, wanted: str) -> bool:

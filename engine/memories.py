@@ -8,23 +8,30 @@ import msgspec
 import numpy as np
 
 from recollect.engine.answers import Happening, Memo
-from recollect.engine.event_summaries import summarize
-from recollect.engine.moments import iso
-from recollect.engine.recall import content_of_row, options
+from recollect.engine.event_summaries import happening_of
+from recollect.engine.recall_options import parsed
 from recollect.engine.store import Store
+from recollect.engine.torn_state import locked
 from recollect.events.errors import UnknownMemory
-from recollect.events.facts import Filters, Redacted
+from recollect.events.facts import Filters, Ingested, Redacted, Revised
 from recollect.projections.view import View
 
+REDACTED = "[erased]"
 
+
+@locked
 def memo(store: Store, view: View, memory_id: str) -> Memo:
     """A memory at a view, visible or not; it must have been born by then."""
-    with store.lock, store.whole:
-        memory = view.documents.ids.find(memory_id)
-        row = -1 if memory < 0 else view.documents.newest_row(memory, view.seq)
-        if row < 0:
-            raise UnknownMemory(memory_id, at=view.seq, damage=store.damage)
-        return _memo(store, view, memory, row)
+    return _memo(store, view, *born(store, view, memory_id))
+
+
+def born(store: Store, view: View, memory_id: str) -> tuple[int, int]:
+    """The number of a memory and its newest row at a view; it must have been born by then."""
+    memory = view.documents.ids.find(memory_id)
+    row = -1 if memory < 0 else view.documents.newest_row(memory, view.seq)
+    if row < 0:
+        raise UnknownMemory(memory_id, at=view.seq, damage=store.damage)
+    return memory, row
 
 
 def _memo(store: Store, view: View, memory: int, row: int) -> Memo:
@@ -50,35 +57,31 @@ def erasure_of(store: Store, view: View, row: int) -> int | None:
     return fact.erased_at if isinstance(fact, Redacted) else None
 
 
+@locked
 def memos(
     store: Store, view: View, filters: Filters | Mapping[str, object] | None, *, now: int
 ) -> list[Memo]:
     """All visible memories that pass the filters, in order of birth."""
-    scope = options(Filters, filters, now=now)
-    with store.lock, store.whole:
-        documents = view.documents
-        rows = np.arange(documents.rows_born(view.seq), dtype=np.int32)
-        rows = rows[documents.alive(rows, view.seq)]
-        memories = documents.memory_of[rows]
-        wanted = view.lifecycle.admissible(memories, seq=view.seq, now=now, filters=scope)
-        return [_memo(store, view, int(documents.memory_of[row]), int(row)) for row in rows[wanted]]
+    documents, scope = view.documents, parsed(Filters, filters, now=now)
+    rows = np.arange(documents.rows_born(view.seq), dtype=np.int32)
+    rows = rows[documents.alive(rows, view.seq)]
+    memories = documents.memory_of[rows]
+    wanted = view.lifecycle.admissible(memories, seq=view.seq, now=now, filters=scope)
+    return [_memo(store, view, int(documents.memory_of[row]), int(row)) for row in rows[wanted]]
+
+
+def content_of_row(store: Store, row: int) -> str:
+    """The text of a row, from the event that holds it."""
+    fact = store.event(store.projections.documents.source(row)).fact
+    if isinstance(fact, Redacted):
+        return REDACTED
+    assert isinstance(fact, (Ingested, Revised))
+    assert isinstance(fact.content, str)
+    return fact.content
 
 
 def happenings(store: Store, view: View, memory_id: str) -> list[Happening]:
     """Every event that touched a memory, oldest first."""
-    memory = view.documents.ids.find(memory_id)
-    if memory < 0 or view.documents.newest_row(memory, view.seq) < 0:
-        raise UnknownMemory(memory_id, at=view.seq, damage=store.damage)
+    memory, _ = born(store, view, memory_id)
     seqs = {*view.lifecycle.history(memory), *view.graph.history(memory)}
-    return [happening(store, seq) for seq in sorted(seqs) if seq <= view.seq]
-
-
-def happening(store: Store, seq: int) -> Happening:
-    recorded = store.event(seq)
-    return Happening(
-        seq=seq,
-        at=iso(recorded.at),
-        type=recorded.type,
-        actor=recorded.actor,
-        summary=summarize(recorded.fact),
-    )
+    return [happening_of(store.event(seq)) for seq in sorted(seqs) if seq <= view.seq]

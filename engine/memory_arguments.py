@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from datetime import datetime
 from typing import cast
@@ -9,7 +10,6 @@ from typing import cast
 import msgspec
 
 from recollect.engine import validate
-from recollect.engine.memory_ids import new_memory_id
 from recollect.engine.moments import parse_time
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.facts import Ingested
@@ -20,6 +20,9 @@ _CLEARABLE = {
     "priority", "project", "session", "source", "valid_from", "valid_to", "expires_at", "importance_tag", "key",
 }  # fmt: skip
 _TIMES = {"at", "valid_from", "valid_to", "expires_at"}
+_ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32
+_ID_TIME_CHARACTERS = 10
+_ID_RANDOM_CHARACTERS = 10
 
 
 def ingested(item: str | Mapping[str, object], *, now: int) -> Ingested:
@@ -40,6 +43,15 @@ def ingested(item: str | Mapping[str, object], *, now: int) -> Ingested:
     fact = msgspec.convert({"id": new_memory_id(now), "at": now, **checked}, Ingested)
     validate.order(fact.valid_from, fact.valid_to, "valid_from and valid_to")
     return fact
+
+
+def new_memory_id(now: int) -> str:
+    """20 characters, sortable by time: 50 bits of milliseconds, then 50 random bits."""
+    return _base32(now // 1_000, _ID_TIME_CHARACTERS) + _base32(secrets.randbits(50), _ID_RANDOM_CHARACTERS)
+
+
+def _base32(number: int, characters: int) -> str:
+    return "".join(_ID_ALPHABET[number >> shift & 31] for shift in range(5 * (characters - 1), -1, -5))
 
 
 def tell_kept(error: BaseException, ids: list[str]) -> None:

@@ -9,24 +9,27 @@ never prevents one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
 
 from recollect.engine import validate
+from recollect.engine.answers import Degraded, DegradedKind
 from recollect.engine.embedding.reranker import Reranker
 from recollect.engine.embedding.store_embedder import Embedding
-from recollect.engine.recall import ask, content_of_row
+from recollect.engine.memories import content_of_row
 from recollect.engine.store import Store
-from recollect.events.errors import RecollectError
+from recollect.engine.torn_state import locked
+from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.facts import Effects, Expansion, Question, Reranked
 from recollect.projections.view import View
 from recollect.query.formula import Formula
-from recollect.query.ranking import Ranking
+from recollect.query.ranking import Ranking, rank_around
 from recollect.query.stages.ordering import Rerank
 from recollect.query.stages.retrieving import Retrieve
+from recollect.query.stages.scoring import Weigh
 
 Expander = Callable[[str], Iterable[str]]
 
@@ -43,11 +46,11 @@ class Consulted(NamedTuple):
 
     question: Question
     ranking: Ranking
-    degraded: tuple[str, ...]
+    degraded: tuple[Degraded, ...]
 
 
 class _Desk(NamedTuple):
-    """Everything that asking needs beside the question."""
+    """What ranking a question needs beside it."""
 
     store: Store
     view: View
@@ -61,11 +64,44 @@ def consult(
 ) -> Consulted:
     """The question ranked at a view, with the help of the models if the formula wants it."""
     desk = _Desk(store, view, formula, models, embedding)
-    first = Consulted(*ask(store, question, view, formula), ())
+    first = Consulted(*rank_at(store, question, view, formula), ())
     done = _reranked(desk, _expanded(desk, first))
     for digest in done.question.effects.scanned:
-        done = _noting(done, _scanned(store, digest))
+        done = _noting(done, "shard", _scanned(store, digest))
     return done
+
+
+def rank_at(store: Store, question: Question, view: View, formula: Formula) -> tuple[Question, Ranking]:
+    """The ranking, and the question with the shards that were done without."""
+    check_weights(question.context.weights, formula)
+    return _rank(store, question, view, formula)
+
+
+@locked
+def _rank(store: Store, question: Question, view: View, formula: Formula) -> tuple[Question, Ranking]:
+    store.require(formula)
+    if not view.projections.lexicals.keys() >= set(formula.analyzers):  # an erasure made all projections anew
+        view = store.view(view.seq)
+    return rank_around(question, view, formula, prefetch=True)
+
+
+def check_weights(weights: Mapping[str, float], formula: Formula) -> None:
+    """Weights that a question brings must be ones that the formula lets it bring."""
+    if not weights:
+        return
+    open_ = [s for s in formula.stages if isinstance(s, Weigh) and s.enabled and s.overridable]
+    if not open_:
+        raise InvalidInput(
+            f"the weights of formula {formula.name!r} are fixed; ask without context.weights, or write a formula "
+            f"of your own whose weigh stage says overridable = true"
+        )
+    known = sorted({name for stage in open_ for name in stage.weights})
+    for name, weight in weights.items():
+        if name not in known:
+            raise InvalidInput(f"formula {formula.name!r} has no weight {name!r}; it has {', '.join(known)}")
+        validate.number(weight, f"weight {name!r}", low=0.0, high=validate.WEIGHT_MAX)
+    if not any(weights.values()):
+        raise InvalidInput("every weight is 0; give at least one that is not, or none at all")
 
 
 def _scanned(store: Store, digest: str) -> str:
@@ -90,11 +126,11 @@ def retire_bad_shards(store: Store, question: Question) -> None:
 
 def _again(desk: _Desk, before: Consulted, effects: Effects) -> Consulted:
     question = msgspec.structs.replace(before.question, effects=effects)
-    return Consulted(*ask(desk.store, question, desk.view, desk.formula), before.degraded)
+    return Consulted(*rank_at(desk.store, question, desk.view, desk.formula), before.degraded)
 
 
-def _noting(before: Consulted, note: str) -> Consulted:
-    return before._replace(degraded=(*before.degraded, note))
+def _noting(before: Consulted, kind: DegradedKind, note: str) -> Consulted:
+    return before._replace(degraded=(*before.degraded, Degraded(kind, note)))
 
 
 # --- rewritings of the question --------------------------------------------------------------------
@@ -108,7 +144,9 @@ def _expanded(desk: _Desk, before: Consulted) -> Consulted:
     try:
         expansions = _expansions(desk, before.question, expander)
     except Exception as error:  # noqa: BLE001 (whatever a model throws, the answer stands without it)
-        return _noting(before, f"expansion: the expander failed ({_words(error)}), ranked without it")
+        return _noting(
+            before, "expansion", f"expansion: the expander failed ({_words(error)}), ranked without it"
+        )
     effects = msgspec.structs.replace(before.question.effects, expansions=expansions)
     return _again(desk, before, effects)
 
@@ -133,23 +171,25 @@ def _rewriting(text: object) -> str:
 
 
 def _reranked(desk: _Desk, before: Consulted) -> Consulted:
-    """One candidate alone has nobody to pass."""
+    """Reranking needs at least two candidates."""
     places, reranker = before.ranking.sheet.wanted, desk.models.reranker
     if len(places) < 2:
         return before
     if reranker is None:
         expected = any(isinstance(s, Rerank) and s.enabled and s.expected for s in desk.formula.stages)
         note = "rerank: the formula expects a cross-encoder and none was given"
-        return _noting(before, note) if expected else before
+        return _noting(before, "rerank", note) if expected else before
     sheet = before.ranking.sheet
     texts = [content_of_row(desk.store, int(sheet.rows[place])) for place in places]
     try:
         scores = reranker.score(before.question.text, texts)
     except Exception as error:  # noqa: BLE001 (whatever a model throws, the answer stands without it)
-        return _noting(before, f"rerank: {reranker.name} failed ({_words(error)}), ranked without it")
+        return _noting(
+            before, "rerank", f"rerank: {reranker.name} failed ({_words(error)}), ranked without it"
+        )
     if len(scores) != len(places):
         note = f"rerank: {reranker.name} gave {len(scores)} scores for {len(places)} texts, ranked without it"
-        return _noting(before, note)
+        return _noting(before, "rerank", note)
     return _with_scores(desk, before, reranker.name, scores)
 
 
@@ -161,7 +201,7 @@ def _with_scores(desk: _Desk, before: Consulted, model: str, scores: list[float]
     lost = len(wanted) - len(usable)
     if lost:
         note = f"rerank: {lost} of {len(wanted)} scores of {model} were not finite and do not count"
-        before = _noting(before, note)
+        before = _noting(before, "rerank", note)
     if not usable:
         return before
     reranked = Reranked(model=model, scores=usable)

@@ -9,30 +9,23 @@ A question's name is its `id`, or q and its line number.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import msgspec
 
+from recollect.engine import validate
+from recollect.engine.recall_options import RecallOptions, refuse_unknown
 from recollect.events.errors import InvalidInput
 
-
-class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One question as a file has it."""
-
-    query: str
-    id: str | None = None
-    k: int = 10
-    session: str | None = None
-    context: dict[str, object] | None = None
-    filters: dict[str, object] | None = None
-    now: str | None = None
+_OPTIONS = ("k", "session", "context", "filters", "now")
 
 
 class NamedQuestion(NamedTuple):
-    """A question and where it was read."""
+    """A question, what was said beside it, and where it was read."""
 
     name: str
-    line: Line
+    query: str
+    options: RecallOptions
     where: str
 
 
@@ -43,8 +36,10 @@ def parse_questions(lines: Iterable[str | Mapping[str, object]], *, origin: str)
         if isinstance(given, str) and not given.strip():
             continue
         where = f"{origin}, line {number}"
-        line = _line(given, where)
-        found.append(NamedQuestion(line.id or f"q{number}", line, where))
+        try:
+            found.append(_question(given, f"q{number}", where))
+        except (InvalidInput, msgspec.DecodeError, RecursionError) as error:
+            raise InvalidInput(f"{where}: {error}") from None
     if not found:
         raise InvalidInput(f"{origin} holds no questions; write one per line")
     names = [question.name for question in found]
@@ -54,13 +49,16 @@ def parse_questions(lines: Iterable[str | Mapping[str, object]], *, origin: str)
     return found
 
 
-def _line(given: object, where: str) -> Line:
-    if not isinstance(given, str | Mapping):
-        raise InvalidInput(f"{where}: a question is a text or the arguments of `recall`, not {given!r}")
-    try:
-        if isinstance(given, Mapping):
-            return msgspec.convert(dict(given), Line)
+def _question(given: object, name: str, where: str) -> NamedQuestion:
+    if isinstance(given, str):
         text = given.strip()
-        return msgspec.json.decode(text, type=Line) if text.startswith("{") else Line(query=text)
-    except (msgspec.ValidationError, msgspec.DecodeError, RecursionError) as error:
-        raise InvalidInput(f"{where}: {error}") from None
+        given = msgspec.json.decode(text, type=dict[str, object]) if text.startswith("{") else {"query": text}
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"a question is a text or the arguments of `recall`, not {given!r}")
+    refuse_unknown(given, ("query", "id", *_OPTIONS))
+    if "query" not in given:
+        raise InvalidInput("a question needs a `query`")
+    query = validate.query(given["query"])
+    named = validate.optional_identifier(given.get("id"), "id")
+    options = {option: given[option] for option in _OPTIONS if given.get(option) is not None}
+    return NamedQuestion(named or name, query, cast("RecallOptions", options), where)

@@ -1,139 +1,148 @@
-"""A question, ranked at a view and put into words: what live recalls and recalls of the past share."""
+"""A recall, live or of the past: the question is posed, ranked at a view with the help of models, and answered.
+
+`Standpoint` says where it is asked from. `rank_from` is behind every ranking that someone asks for: `Memory.recall`,
+the recall of a past view, and explanations of questions that were never asked. Recorded, a recall is one atomic batch:
+the formula if the log lacks it, what was returned, and the accesses if they count. It may be lost in a power cut, and
+one that cannot be written is still answered, and says so.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from datetime import datetime
-from typing import TypeVar
+import threading
+from typing import NamedTuple
 
 import msgspec
 
-from recollect.engine import validate
-from recollect.engine.answers import Answer, Hit
+from recollect.engine.answers import Answer, Degraded, Hit
 from recollect.engine.embedding.store_embedder import Embedding
-from recollect.engine.moments import iso, parse_time
+from recollect.engine.formula_lookup import formula_named
+from recollect.engine.memories import content_of_row
+from recollect.engine.model_effects import Models, consult, retire_bad_shards
+from recollect.engine.moments import iso
+from recollect.engine.recall_options import RecallOptions, question_of
 from recollect.engine.store import Store
-from recollect.events.errors import InvalidInput
-from recollect.events.facts import Context, Filters, Ingested, Question, Redacted, Revised
+from recollect.engine.torn_state import Wholeness, locked
+from recollect.engine.writer import Writer, require_same_embedder
+from recollect.events.errors import LogDamaged, RecollectError
+from recollect.events.facts import Accessed, AnyFact, FormulaAdopted, Question, Recalled
 from recollect.projections.view import View
 from recollect.query.formula import Formula
-from recollect.query.ranking import Ranking, rank_around
-from recollect.query.stages.scoring import Weigh
-
-REDACTED = "[erased]"
-_Options = TypeVar("_Options", Filters, Context)
-_TIME_FIELDS = {"since", "until", "valid_at"}
-_ENTRIES_MAX = 10_000
-_LIST_FIELDS = {"kinds", "tags", "entities", "sources", "exclude", "files"}
+from recollect.query.ranking import Ranking
+from recollect.replay.fork import topic
 
 
-def options(kind: type[_Options], given: _Options | Mapping[str, object] | None, *, now: int) -> _Options:
-    """Filters or context from a mapping; unknown names and wrong values are refused."""
-    if given is None:
-        return kind()
-    if isinstance(given, kind):
-        return _bounded(given)
-    if not isinstance(given, Mapping):
-        raise InvalidInput(f"{kind.__name__.lower()} must be a mapping, not {given!r}")
-    unknown = set(given) - set(kind.__struct_fields__)
-    if unknown:
-        known = ", ".join(kind.__struct_fields__)
-        raise InvalidInput(f"unknown {kind.__name__.lower()} entry {sorted(unknown)[0]!r}; there are {known}")
-    fields = {name: _field(name, value, now) for name, value in given.items() if value is not None}
-    try:
-        return _bounded(msgspec.convert(fields, kind))
-    except (msgspec.ValidationError, OverflowError, RecursionError) as error:
-        raise InvalidInput(f"{kind.__name__.lower()}: {error}") from None
+class Standpoint(NamedTuple):
+    """Where a question is asked from: the head or a seq, what embeds it, and formula and clock unless it has others."""
+
+    store: Store
+    embedding: Embedding
+    formula: Formula
+    now: int
+    models: Models = Models()
+    seq: int | None = None
+
+    @property
+    def lock(self) -> threading.RLock:
+        return self.store.lock
+
+    @property
+    def whole(self) -> Wholeness:
+        return self.store.whole
 
 
-def _bounded(given: _Options) -> _Options:
-    """The same options; refused if a text is too long or no Unicode, or a list too long."""
-    for name in given.__struct_fields__:
-        value, what = getattr(given, name), f"{type(given).__name__.lower()} entry {name!r}"
-        entries = value if isinstance(value, (tuple, dict)) else (value,)
-        if len(entries) > _ENTRIES_MAX:
-            raise InvalidInput(f"{what} has {len(entries):,} values; at most {_ENTRIES_MAX:,} are taken")
-        for entry in entries:
-            if isinstance(entry, str):
-                validate.text(entry, what)
-    return given
+class Ranked(NamedTuple):
+    """A question with all that models said to it, ranked at a view."""
+
+    question: Question
+    ranking: Ranking
+    view: View
+    formula: Formula
+    degraded: tuple[Degraded, ...]
 
 
-def _field(name: str, value: object, now: int) -> object:
-    if name in _TIME_FIELDS and isinstance(value, (str, int, float, datetime)):
-        return parse_time(value, now=now, what=name)
-    return [value] if name in _LIST_FIELDS and isinstance(value, str) else value
-
-
-def pose(
-    text: str,
-    *,
-    now: int,
-    k: int,
-    embedding: Embedding,
-    session: str | None,
-    context: Context | Mapping[str, object] | None,
-    filters: Filters | Mapping[str, object] | None,
-    wait: bool,
-    words_instead: bool = False,
-) -> tuple[Question, tuple[str, ...]]:
-    """The question as data, and what is degraded about it. An empty text finds nothing by words."""
-    validate.query(text)
-    k = validate.whole(k, "k", low=1, high=validate.K_MAX)
-    vector, problem = embedding.question_vector(text, wait=wait, words_instead=words_instead)
-    question = Question(
-        text=text,
-        now=now,
-        k=k,
-        vector=vector,
-        embedder=embedding.name if vector is not None else None,
-        session=validate.optional_identifier(session, "session"),
-        context=options(Context, context, now=now),
-        filters=options(Filters, filters, now=now),
+def rank_from(here: Standpoint, query: str, options: RecallOptions, *, words_instead: bool = False) -> Ranked:
+    """The question of these arguments, ranked; with `words_instead` also while the embedder is away."""
+    store, given = here.store, options.get("formula")
+    formula = here.formula if given is None else formula_named(store, given, files=True)
+    question, degraded = embedded(
+        question_of(query, options, now=here.now),
+        here.embedding,
+        wait=options.get("wait", True),
+        words_instead=words_instead,
     )
-    return question, (problem,) if problem else ()
+    view = store.view(here.seq)
+    if here.seq is None:
+        require_same_embedder(view, here.embedding)
+    question = _with_previous(store, question, view, formula)
+    question, ranking, notes = consult(
+        store, question, view, formula, models=here.models, embedding=here.embedding
+    )
+    return Ranked(question, ranking, view, formula, degraded + notes)
 
 
-def ask(store: Store, question: Question, view: View, formula: Formula) -> tuple[Question, Ranking]:
-    """The ranking, and the question with the shards that were done without."""
-    check_weights(question.context.weights, formula)
-    with store.lock, store.whole:
-        store.require(formula)
-        if not view.projections.lexicals.keys() >= set(
-            formula.analyzers
-        ):  # an erasure made all projections anew
-            view = store.view(view.seq)
-        return rank_around(question, view, formula, prefetch=True)
+def embedded(
+    question: Question, embedding: Embedding, *, wait: bool = True, words_instead: bool = False
+) -> tuple[Question, tuple[Degraded, ...]]:
+    """The question with its vector, or with what keeps it from having one."""
+    vector, problem = embedding.question_vector(question.text, wait=wait, words_instead=words_instead)
+    if problem is not None:
+        loads = embedding.embedder is not None and not wait and embedding.failure is None
+        return question, (Degraded("loading" if loads else "embedder", problem),)
+    name = None if vector is None else embedding.name
+    return msgspec.structs.replace(question, vector=vector, embedder=name), ()
 
 
-def check_weights(weights: Mapping[str, float], formula: Formula) -> None:
-    """Weights that a question brings must be ones that the formula lets it bring."""
-    if not weights:
-        return
-    open_ = [s for s in formula.stages if isinstance(s, Weigh) and s.enabled and s.overridable]
-    if not open_:
-        raise InvalidInput(
-            f"the weights of formula {formula.name!r} are fixed; ask without context.weights, or write a formula "
-            f"of your own whose weigh stage says overridable = true"
+@locked
+def _with_previous(store: Store, question: Question, view: View, formula: Formula) -> Question:
+    """With the previous question of the session and its answer, if the formula has a topic gate."""
+    return topic.with_previous(store.log, question, view, formula, same=False)
+
+
+def recall(here: Standpoint, query: str, options: RecallOptions, writer: Writer | None = None) -> Answer:
+    """Rank, record if there is a writer, and answer."""
+    ranked = rank_from(here, query, options, words_instead=True)
+    if writer is None or not options.get("record", True):
+        return answer(here.store, ranked)
+    try:
+        recall_id = _record(
+            writer, ranked, in_force=options.get("formula") is None, track=options.get("track", True)
         )
-    known = sorted({name for stage in open_ for name in stage.weights})
-    for name, weight in weights.items():
-        if name not in known:
-            raise InvalidInput(f"formula {formula.name!r} has no weight {name!r}; it has {', '.join(known)}")
-        validate.number(weight, f"weight {name!r}", low=0.0, high=validate.WEIGHT_MAX)
-    if not any(weights.values()):
-        raise InvalidInput("every weight is 0; give at least one that is not, or none at all")
+        retire_bad_shards(here.store, ranked.question)
+    except (RecollectError, OSError) as error:
+        why = "a damaged log takes no writes" if isinstance(error, LogDamaged) else error
+        note = Degraded("unrecorded", f"this recall was not recorded: {why}")
+        return answer(here.store, ranked._replace(degraded=(*ranked.degraded, note)))
+    return answer(here.store, ranked, recall_id)
 
 
-def answer(
-    store: Store,
-    question: Question,
-    ranking: Ranking,
-    *,
-    recall_id: str | None,
-    degraded: tuple[str, ...],
-) -> Answer:
+def _record(writer: Writer, ranked: Ranked, *, in_force: bool, track: bool) -> str:
+    """Append what was returned, the formula if the log lacks it, and the accesses if they count."""
+    store, recipe, question = writer.store, ranked.formula, ranked.question
+    engine = store.projections.adoptions
+    facts: list[AnyFact] = []
+    adopt = in_force and engine.formula_in_force(store.log.head) != recipe.digest
+    if adopt or recipe.digest not in engine.formulas:
+        facts.append(FormulaAdopted(name=recipe.name, digest=recipe.digest, text=recipe.text, in_force=adopt))
+    recalled = Recalled(
+        question=question,
+        basis=ranked.ranking.basis,
+        formula=recipe.digest,
+        ids=ranked.ranking.ids,
+        scores=ranked.ranking.scores,
+        degraded=tuple(one.text for one in ranked.degraded),
+    )
+    facts.append(recalled)
+    place = len(facts) - 1
+    if track and recalled.ids:
+        facts.append(Accessed(ids=recalled.ids, at=question.now, session=question.session, how="returned"))
+    return f"r{store.append(facts, actor=writer.actor, durability='unsafe')[place]}"
+
+
+def answer(store: Store, ranked: Ranked, recall_id: str | None = None) -> Answer:
+    """The ranking in words."""
+    ranking, question = ranked.ranking, ranked.question
+    places = zip(ranking.ids, ranking.scores, ranking.places, strict=True)
     hits = tuple(
         Hit(
             id=id_,
@@ -142,13 +151,13 @@ def answer(
             content=content_of_row(store, int(ranking.sheet.rows[place])),
             factors=factors_of(ranking, place),
         )
-        for position, (id_, score, place) in enumerate(
-            zip(ranking.ids, ranking.scores, ranking.places, strict=True), 1
-        )
+        for position, (id_, score, place) in enumerate(places, 1)
     )
     facts = dict(ranking.sheet.facts)
     if len(hits) < question.k:
         facts["found"] = f"{len(hits)} of {question.k}"
+    damage = store.damage_note
+    degraded = ranked.degraded if damage is None else (Degraded("damage", damage), *ranked.degraded)
     return Answer(
         id=recall_id,
         basis=ranking.basis,
@@ -156,8 +165,9 @@ def answer(
         query=question.text,
         now=iso(question.now),
         hits=hits,
-        degraded=degraded if store.damage_note is None else (store.damage_note, *degraded),
+        degraded=tuple(one.text for one in degraded),
         facts=facts,
+        degraded_kinds=tuple(one.kind for one in degraded),
     )
 
 
@@ -165,13 +175,3 @@ def factors_of(ranking: Ranking, place: int) -> dict[str, float]:
     """The columns of the sheet that a candidate has a value in."""
     values = ((name, float(column[place])) for name, column in ranking.sheet.columns.items())
     return {name: value for name, value in values if not math.isnan(value)}
-
-
-def content_of_row(store: Store, row: int) -> str:
-    """The text of a row, from the event that holds it."""
-    fact = store.event(store.projections.documents.source(row)).fact
-    if isinstance(fact, Redacted):
-        return REDACTED
-    assert isinstance(fact, (Ingested, Revised))
-    assert isinstance(fact.content, str)
-    return fact.content

@@ -21,6 +21,8 @@ import numpy as np
 from recollect.engine.embedding.embedder import PROBE_COSINE_MIN, Embedder
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.store import Progress, Store
+from recollect.engine.torn_state import locked
+from recollect.engine.writer import Writer
 from recollect.events.envelope import EventId
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Clustered, EmbedderAdopted, Ingested, Redacted, Reembedded, Revised
@@ -48,11 +50,14 @@ class TextSource(NamedTuple):
     text: str
 
 
-def reembed(
-    store: Store, embedder: Embedder, *, actor: str = "", progress: Progress | None = None
-) -> ReembedReport:
-    adopted = _adopt(store, embedder, actor)
-    run = _Run(store, Embedding(embedder, adopted), adopted, actor)
+def reembed(writer: Writer, embedder: Embedder | None, progress: Progress | None) -> ReembedReport:
+    """Give every memory a vector of this embedder, with which the writer then writes on."""
+    if embedder is None:
+        raise InvalidInput("re-embedding needs an embedder; name one, such as 'minilm' or 'hash'")
+    store = writer.store
+    adopted = _adopt(writer, embedder)
+    writer.embedding = Embedding(embedder, adopted)
+    run = _Run(writer, adopted)
     tried: set[int] = set()
     while waiting := [source for source in run.look() if source not in tried]:
         for start in range(0, len(waiting), _BATCH):
@@ -60,7 +65,7 @@ def reembed(
             if progress:
                 progress(run.embedded, run.embedded + max(0, len(waiting) - start - _BATCH))
         tried.update(waiting)
-    _recentre(store, adopted, actor)
+    _recentre(writer, adopted)
     store.sealer.start()
     return ReembedReport(
         embedder=embedder.name, adopted=adopted.seq, embedded=run.embedded, head=store.log.head
@@ -70,24 +75,22 @@ def reembed(
 class _Run:
     """What one run of `reembed` has written."""
 
-    def __init__(self, store: Store, embedding: Embedding, adopted: Adoption, actor: str) -> None:
+    def __init__(self, writer: Writer, adopted: Adoption) -> None:
         self.embedded = 0
-        self._store = store
-        self._embedding = embedding
+        self._writer = writer
+        self._store = writer.store
         self._adopted = adopted
-        self._actor = actor
 
     def look(self) -> list[int]:
         """The seqs of the texts that have no vector of the embedder, which must be in force still."""
-        with self._store.lock, self._store.whole:
-            self._store.catch_up()
-            self._require_in_force()
-            return missing_vectors(self._store)
+        self._store.catch_up()
+        self._require_in_force()
+        return missing_vectors(self._store)
 
     def embed(self, sources: Sequence[int]) -> None:
         """Write the vectors of these texts, without those that are no longer wanted when it comes to it."""
         texts = _texts(self._store, sources)
-        made = self._embedding.vectors([one.text for one in texts]) if texts else []
+        made = self._writer.embedding.vectors([one.text for one in texts]) if texts else []
         with self._store.deciding():
             self._require_in_force()
             wanted = still_missing(self._store, texts)
@@ -101,8 +104,7 @@ class _Run:
                 vectors=tuple((one.id, vector) for one, vector in pairs),
                 sources=tuple(one.source for one, _ in pairs),
             )
-            self._store.append([fact], actor=self._actor)
-            self._store.catch_up()
+            self._writer.append([fact])
         self.embedded += len(pairs)
 
     def _require_in_force(self) -> None:
@@ -114,14 +116,14 @@ class _Run:
             )
 
 
-def _adopt(store: Store, embedder: Embedder, actor: str) -> Adoption:
+def _adopt(writer: Writer, embedder: Embedder) -> Adoption:
     """Make the embedder the store's own, unless it is already."""
     fact = Embedding(embedder, None).adoption()
-    with store.deciding() as view:
+    with writer.store.deciding() as view:
         current = view.adoptions.embedder(view.seq)
         if current is None or not _same(current, fact):
-            store.append([fact], actor=actor, ids=[_adoption_id(fact, current)])
-            current = store.projections.adoptions.embedder(store.catch_up())
+            seqs = writer.append([fact], ids=[_adoption_id(fact, current)])
+            current = writer.store.projections.adoptions.embedder(seqs[-1])
     assert current is not None
     return current
 
@@ -140,6 +142,7 @@ def _adoption_id(fact: EmbedderAdopted, current: Adoption | None) -> EventId:
     return hashlib.sha256(label.encode() + fact.probe).digest()[:16]
 
 
+@locked
 def missing_vectors(store: Store) -> list[int]:
     """The seq of the newest text of every memory, hidden or not, that has no vector of the embedder in force."""
     documents = store.projections.documents
@@ -180,11 +183,11 @@ def _texts(store: Store, sources: Sequence[int]) -> list[TextSource]:
     ]
 
 
-def _recentre(store: Store, adopted: Adoption, actor: str) -> None:
+def _recentre(writer: Writer, adopted: Adoption) -> None:
     """Clusters of before the switch do not count after it: assign them again, around the new vectors."""
+    store = writer.store
     with store.deciding() as view:
         clustered = view.graph.clustered(view.seq)
         fact = store.event(clustered).fact if 0 < clustered < adopted.seq else None
         if isinstance(fact, Clustered):
-            store.append([recentred(fact, store.projections)], actor=actor)
-            store.catch_up()
+            writer.append([recentred(fact, store.projections)])

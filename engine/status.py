@@ -11,6 +11,7 @@ from recollect.engine.answers import EmbedderStatus, Status
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.moments import iso
 from recollect.engine.store import Store
+from recollect.engine.torn_state import locked
 from recollect.engine.witnesses import beside
 from recollect.events.errors import InvalidInput
 from recollect.events.private_files import exposed
@@ -19,7 +20,10 @@ from recollect.query.formula import Formula
 from recollect.replay.fork.note import GO_ON, read_note
 
 
+@locked
 def status_of(store: Store, embedding: Embedding, formula: Formula) -> Status:
+    """Health and sizes at the head."""
+    store.catch_up()
     log, projections = store.log.status(), store.projections
     seq, documents = projections.position, projections.documents
     rows = np.arange(documents.rows, dtype=np.int32)

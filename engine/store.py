@@ -6,7 +6,7 @@
 
 Every read first catches up with what other processes appended. Facts go in through `append` and come back
 through the fold, so what this process shows is what any process would show. A fold, or a reading, that was
-interrupted may leave the projections torn: they are then neither read nor saved, but folded again (`wholeness`).
+interrupted may leave the projections torn: they are then neither read nor saved, but folded again (`torn_state`).
 
 A store that cannot be written to, on a disk that is mounted for reading, full or failing, or without permission, is
 read as it is; each write looks whether that is over.
@@ -38,7 +38,7 @@ from typing import TypeVar
 from recollect.engine.checkpointing import Checkpointer
 from recollect.engine.erased_bytes import ErasedBytes
 from recollect.engine.moments import When, clock_ahead_max, parse_seq, parse_time
-from recollect.engine.torn_state import Wholeness, interrupted
+from recollect.engine.torn_state import Wholeness, interrupted, locked
 from recollect.events.envelope import EventId, Recorded, draft
 from recollect.events.errors import (
     EventIdReused,
@@ -253,39 +253,39 @@ class Store:
         if self.read_only and not self._writable_again():
             raise LogReadOnly(f"the store is read-only: {self.folder}")
 
+    @locked
     def _writable_again(self) -> bool:
         """Open the log for writing if the disk takes that by now; who reads in the one before goes on there."""
         assert self.folder is not None
-        with self.lock, self.whole:
-            try:
-                log = SegmentLog.open(self.folder / "log", clock=self.clock, ahead_max=clock_ahead_max())
-            except LogFailed:
-                return False
-            self._replaced.append(self.log.base)
-            self.log.base = log
-            self.read_only = False
-            return True
+        try:
+            log = SegmentLog.open(self.folder / "log", clock=self.clock, ahead_max=clock_ahead_max())
+        except LogFailed:
+            return False
+        self._replaced.append(self.log.base)
+        self.log.base = log
+        self.read_only = False
+        return True
 
+    @locked
     def _publish_shard(self, fact: ShardSealed) -> None:
-        with self.lock, self.whole:
-            if self.whole.torn:  # the shard may have been built from what is torn
-                return
-            retired = self.projections.vectors.retired_at(fact.digest)
-            self.append([fact], actor="recollect", ids=[seal_event_id(fact, retired=retired)])
-            self.catch_up()
-            self.purge_caches()
+        if self.whole.torn:  # the shard may have been built from what is torn
+            return
+        retired = self.projections.vectors.retired_at(fact.digest)
+        self.append([fact], actor="recollect", ids=[seal_event_id(fact, retired=retired)])
+        self.catch_up()
+        self.purge_caches()
 
+    @locked
     def retire_shard(self, digest: str, reason: str) -> None:
         """Do without a shard from here on; nothing is appended if the log does not use it, or says so already."""
-        with self.lock, self.whole:
-            self.catch_up()
-            sealed = self.projections.vectors.seals.get(digest)
-            if sealed is None:
-                return
-            with contextlib.suppress(EventIdReused):  # another process retired it for another reason
-                event_id = retirement_event_id(digest, sealed.seq)
-                self.append([ShardRetired(digest=digest, reason=reason)], actor="recollect", ids=[event_id])
-            self.catch_up()
+        self.catch_up()
+        sealed = self.projections.vectors.seals.get(digest)
+        if sealed is None:
+            return
+        with contextlib.suppress(EventIdReused):  # another process retired it for another reason
+            event_id = retirement_event_id(digest, sealed.seq)
+            self.append([ShardRetired(digest=digest, reason=reason)], actor="recollect", ids=[event_id])
+        self.catch_up()
 
     # --- damage ----------------------------------------------------------------------------------
 
@@ -316,27 +316,27 @@ class Store:
 
     # --- reading ---------------------------------------------------------------------------------
 
+    @locked
     def catch_up(self, progress: Progress | None = None) -> int:
         """Fold what the log holds beyond the projections' position; returns the head.
 
         Where acknowledged data is damaged the fold ends: what came before can be read, nothing can be written.
         """
-        with self.lock, self.whole:
-            if self.whole.torn:
+        if self.whole.torn:
+            self._start_anew()
+        while (head := self.log.refresh()) > self.projections.position and self._fold_damage is None:
+            self.whole.torn = True
+            try:
+                self._take_in(head, progress)
+            except LogDamaged as damage:
+                self._fold_damage = damage
+            except ErasedMeanwhile:
                 self._start_anew()
-            while (head := self.log.refresh()) > self.projections.position and self._fold_damage is None:
-                self.whole.torn = True
-                try:
-                    self._take_in(head, progress)
-                except LogDamaged as damage:
-                    self._fold_damage = damage
-                except ErasedMeanwhile:
-                    self._start_anew()
-                    continue
-                break
-            self._index_all()
-            self.whole.torn = False
-            return self.projections.position
+                continue
+            break
+        self._index_all()
+        self.whole.torn = False
+        return self.projections.position
 
     def _start_anew(self) -> None:
         """New projections in place of torn ones, from the newest checkpoint; erasures are looked up again, too."""
@@ -370,15 +370,15 @@ class Store:
         """Why something that was erased may still be in a file of this store; None if it is gone."""
         return self._erased_bytes.unfinished or self._unpurged
 
+    @locked
     def finish_erasures(self) -> None:
         """Try once more what could not be overwritten or deleted; raises if it still cannot be."""
-        with self.lock, self.whole:
-            self.catch_up()
-            self._erased_bytes.overwrite()
-            self._erased_bytes.overwrite_restored(keep_stamps=not self.read_only)
-            self.purge_caches()
-            if self.unfinished_erasure is not None:
-                raise self.unfinished_erasure
+        self.catch_up()
+        self._erased_bytes.overwrite()
+        self._erased_bytes.overwrite_restored(keep_stamps=not self.read_only)
+        self.purge_caches()
+        if self.unfinished_erasure is not None:
+            raise self.unfinished_erasure
 
     def _fold(self, start: int, head: int, progress: Progress | None) -> None:
         shown = start
@@ -391,13 +391,13 @@ class Store:
         """Make sure that the indexes which a formula reads exist."""
         self.require_analyzers(formula.analyzers)
 
+    @locked
     def require_analyzers(self, analyzers: Iterable[str]) -> None:
         """Make sure that there is a lexical index for each of these analyzers."""
-        with self.lock, self.whole:
-            missing = [name for name in analyzers if name not in self.projections.lexicals]
-            if missing:
-                self._analyzers += missing
-                self.catch_up()
+        missing = [name for name in analyzers if name not in self.projections.lexicals]
+        if missing:
+            self._analyzers += missing
+            self.catch_up()
 
     def _index_all(self) -> None:
         """Index what is asked for and missing; an erasure meanwhile makes all projections anew."""
@@ -454,51 +454,51 @@ class Store:
                 self._checkpoint_seq = found.seq
                 return
 
+    @locked
     def purge_caches(self) -> list[str]:
         """Delete the cached files that may hold something that was erased; their names."""
-        with self.lock, self.whole:
-            if self.cache is None or self.read_only or not self.log.erasures:
-                return []
-            if self._checkpoint_seq < self.log.erasures[-1]:
-                self._checkpoint_seq = 0
-            try:
-                gone = checkpoints.purge(self.cache / "checkpoints", before=self.log.erasures[-1])
-                gone += self.projections.vectors.purge()
-            except OSError as error:
-                self._unpurged = RecollectError(
-                    f"an erasure is not finished: {error}; a file under {self.cache} may still hold what was erased. "
-                    f"Delete it, or open the store again"
-                )
-                return []
-            self._unpurged = None
-            return gone
+        if self.cache is None or self.read_only or not self.log.erasures:
+            return []
+        if self._checkpoint_seq < self.log.erasures[-1]:
+            self._checkpoint_seq = 0
+        try:
+            gone = checkpoints.purge(self.cache / "checkpoints", before=self.log.erasures[-1])
+            gone += self.projections.vectors.purge()
+        except OSError as error:
+            self._unpurged = RecollectError(
+                f"an erasure is not finished: {error}; a file under {self.cache} may still hold what was erased. "
+                f"Delete it, or open the store again"
+            )
+            return []
+        self._unpurged = None
+        return gone
 
+    @locked
     def checkpoint(self) -> Path | None:
         """Save the projections; None for a store in memory or read-only, or if an erasure came in between.
 
         An erasure by another process may purge the checkpoints before this one is in place; looking at the log
         again afterwards makes sure that one of the two processes deletes it.
         """
-        with self.lock, self.whole:
-            self.catch_up()
-            if self.cache is None or self.read_only or self.unfinished_erasure is not None:
-                return None
-            self.log.sync()  # a checkpoint must not outlive events that a power cut takes
-            seq = self.projections.position
-            key = checkpoints.key_of(self.projections.versions())
-            try:
-                path = checkpoints.save(
-                    self.cache / "checkpoints",
-                    key=key,
-                    seq=seq,
-                    chain=self.log.chain_at(seq),
-                    state=self.projections.dump(),
-                )
-            except FileNotFoundError:
-                return None
-            self._checkpoint_seq = seq
-            self.catch_up()
-            return path if path.exists() else None
+        self.catch_up()
+        if self.cache is None or self.read_only or self.unfinished_erasure is not None:
+            return None
+        self.log.sync()  # a checkpoint must not outlive events that a power cut takes
+        seq = self.projections.position
+        key = checkpoints.key_of(self.projections.versions())
+        try:
+            path = checkpoints.save(
+                self.cache / "checkpoints",
+                key=key,
+                seq=seq,
+                chain=self.log.chain_at(seq),
+                state=self.projections.dump(),
+            )
+        except FileNotFoundError:
+            return None
+        self._checkpoint_seq = seq
+        self.catch_up()
+        return path if path.exists() else None
 
     @property
     def checkpoint_age_events(self) -> int:

@@ -1,19 +1,23 @@
-"""What knows whether a store's projections may be torn: held inside their lock, as `with store.lock, store.whole`.
+"""A store's one lock, `@locked`, and whether an interruption left its projections torn.
 
 A fold changes many arrays one after the other, and reading sorts and stores what it finds waiting. Ctrl-C, a signal
 handler that ends the program or a lack of memory can stop either anywhere: an event is then counted by some
-projections and not by others, or would be counted twice. No order of the steps makes that impossible, so whoever
-leaves in such a way leaves `torn` behind, and `Store.catch_up` folds new projections before anything is read.
+projections and not by others, or would be counted twice. No order of the steps makes that impossible, so leaving
+in such a way leaves `torn` behind, and `Store.catch_up` folds new projections before anything is read.
 
-The lock itself stays Python's own: one whose enter or exit is written in Python can be interrupted between taking and
-holding it, and would then be held for ever.
+The lock itself stays Python's own, taken by a `with` of its own: an enter or exit that is written in Python (a
+`@contextmanager`, too) can be interrupted between taking and holding the lock, which would then be held for ever. So
+the lock is put around functions: `@locked` holds it for one whose first argument is the store.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
+from collections.abc import Callable
+from functools import wraps
 from types import TracebackType
-from typing import Self
+from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 
 class Wholeness:
@@ -41,3 +45,29 @@ def interrupted() -> bool:
     """Whether this runs on the way out of an interruption, in a `finally` or at the end of a `with`."""
     error = sys.exception()
     return error is not None and tears(type(error))
+
+
+class Lockable(Protocol):
+    """A store, or what stands for one."""
+
+    @property
+    def lock(self) -> threading.RLock: ...
+
+    @property
+    def whole(self) -> Wholeness: ...
+
+
+S = TypeVar("S", bound=Lockable)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def locked(work: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """Hold the lock of the first argument, a store or what stands for one, and note an interruption."""
+
+    @wraps(work)
+    def holding(store: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with store.lock, store.whole:
+            return work(store, *args, **kwargs)
+
+    return holding

@@ -6,11 +6,12 @@ Other programs' files come in through `files`.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from recollect.engine.copies import note_copy, note_moved, note_unfinished, require_erased, without_erased
+from recollect.engine.lazy import LazyModule
 from recollect.engine.shard_copies import (
     CarriedShards,
     copy_out,
@@ -20,6 +21,7 @@ from recollect.engine.shard_copies import (
     take_in,
 )
 from recollect.engine.store import Progress, Store
+from recollect.engine.torn_state import locked
 from recollect.engine.unfinished_files import (
     put_in_place,
     refuse_existing,
@@ -32,6 +34,13 @@ from recollect.events.memory_log import MemoryLog
 from recollect.events.private_files import make_private, sync_directory
 from recollect.events.segment_log import SegmentLog
 from recollect.events.transfer import NotImportable, TransferableLog, export_lines, import_lines
+
+if TYPE_CHECKING:
+    from recollect.projections.sql import face, limits, schema
+else:  # DuckDB waits until it is needed
+    face, limits, schema = (
+        LazyModule(f"recollect.projections.sql.{one}") for one in ("face", "limits", "schema")
+    )
 
 Format = Literal["jsonl", "parquet", "markdown"]
 
@@ -145,13 +154,9 @@ def _export_with_shards(store: Store, path: Path, *, overwrite: bool, progress: 
 
 def _export_tables(store: Store, path: Path, *, overwrite: bool, progress: Progress | None) -> Transfer:
     """Each table goes to its place when all of them are whole."""
-    from recollect.projections.sql.face import export_parquet  # noqa: PLC0415 (DuckDB waits until it is needed)
-    from recollect.projections.sql.limits import allowed_bytes  # noqa: PLC0415
-    from recollect.projections.sql.schema import SHOWN_TABLES  # noqa: PLC0415
-
     if path.exists() and not path.is_dir():
         raise InvalidInput(f"{path} is not a directory, which the tables need; name another place")
-    names = [f"{table}.parquet" for table in SHOWN_TABLES]
+    names = [f"{table}.parquet" for table in schema.SHOWN_TABLES]
     for name in names:
         if (path / name).exists() and not (path / name).is_file():
             raise InvalidInput(
@@ -168,11 +173,7 @@ def _export_tables(store: Store, path: Path, *, overwrite: bool, progress: Progr
 
         def make() -> Transfer:
             head = store.catch_up()
-            with store.lock, store.whole:
-                allowed = allowed_bytes(store.log.status().bytes)
-                export_parquet(
-                    store.log, store.projections, folder, clock=store.clock, memory_bytes=allowed, progress=progress
-                )  # fmt: skip
+            _write_tables(store, folder, progress)
             sync_directory(folder)
             return _transfer(store, path, "parquet", head)
 
@@ -187,6 +188,14 @@ def _export_tables(store: Store, path: Path, *, overwrite: bool, progress: Progr
 
         made = without_erased(store, "export", make, finish)
     return msgspec.structs.replace(made, degraded=tuple(notes))
+
+
+@locked
+def _write_tables(store: Store, folder: Path, progress: Progress | None) -> None:
+    allowed = limits.allowed_bytes(store.log.status().bytes)
+    face.export_parquet(
+        store.log, store.projections, folder, clock=store.clock, memory_bytes=allowed, progress=progress
+    )
 
 
 def _transfer(store: Store, path: Path, kind: Format, head: int) -> Transfer:

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from recollect.engine.store import Progress, Store
+from recollect.engine.torn_state import locked
 from recollect.engine.witnesses import against as against_
 from recollect.engine.witnesses import beside, read_checkpoint
 from recollect.events.checkpoint_note import LogCheckpoint
@@ -59,14 +60,14 @@ def verify(
 _ERASED_MEANWHILE = 0
 
 
+@locked
 def _verified(
     store: Store, *, independent: bool, progress: Progress | None
 ) -> tuple[VerifyReport, list[Outcome], int]:
     head = store.catch_up()
-    with store.lock, store.whole:
-        for text in list(store.projections.adoptions.formulas.values()):
-            store.require(from_canonical(text))
-        report, found = verified(store.log, store.projections, independent=independent, progress=progress)
+    for text in list(store.projections.adoptions.formulas.values()):
+        store.require(from_canonical(text))
+    report, found = verified(store.log, store.projections, independent=independent, progress=progress)
     unfinished = () if store.unfinished_erasure is None else (str(store.unfinished_erasure),)
     return msgspec.structs.replace(report, notes=(*report.notes, *unfinished)), found, head
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import click
+from collections.abc import Callable
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+import click
+import msgspec
+
+from recollect.engine.recall_options import RecallArguments
 from recollect.interfaces.cli.app import (
     common_options,
-    given_only,
     main,
     open_memory,
     options_without_embedder,
@@ -16,29 +20,39 @@ from recollect.interfaces.cli.app import (
 )
 from recollect.interfaces.cli.commands import completed_by
 
+Command = TypeVar("Command", bound=Callable[..., object])
+_OPTIONS = {"k": ("-k",), "tags": ("--tag", "tags"), "kinds": ("--kind", "kinds")}
+_HELP = {"formula": "A built-in formula's name, name@digest of one in the log, or the path of a TOML file."}
+
+
+def _recall_arguments(command: Command) -> Command:
+    """One option for each of recall's arguments, with its help."""
+    hints = get_type_hints(RecallArguments, include_extras=True)
+    for field in reversed(msgspec.structs.fields(RecallArguments)):
+        kind, meta = get_args(hints[field.name])
+        option = click.option(
+            *_OPTIONS.get(field.name, (f"--{field.name.replace('_', '-')}",)),
+            type=int if kind is int else str,
+            multiple=get_origin(kind) is tuple,
+            default=field.default,
+            show_default=field.name == "k",
+            help=_HELP.get(field.name, meta.description),
+            shell_complete=completed_by("formulas") if field.name == "formula" else None,
+        )
+        command = option(command)
+    return command
+
 
 @main.command()
 @click.argument("query")
-@click.option("-k", default=10, show_default=True, help="How many hits.")
-@click.option(
-    "--formula",
-    shell_complete=completed_by("formulas"),
-    help="A built-in formula's name or the path of a TOML file.",
-)
-@click.option("--session", help="The conversation that asks.")
-@click.option("--project", help="Only memories of this project.")
-@click.option("--tag", "tags", multiple=True, help="Only memories with one of these tags.")
-@click.option("--kind", "kinds", multiple=True, help="Only memories of these kinds.")
+@_recall_arguments
 @click.option("--at", "when", help="As of a seq (@1234), a time, or '2 days ago'; records nothing.")
-@click.option("--valid-at", help="Only what held at this time (valid_from, valid_to).")
-@click.option("--now", help="The clock to rank with.")
 @click.option("--no-track", is_flag=True, help="The hits do not count as accessed.")
 @click.option("--no-record", is_flag=True, help="Write nothing.")
 @common_options
 def recall(
-    query: str, k: int, formula: str | None, session: str | None, project: str | None, tags: tuple[str, ...],
-    kinds: tuple[str, ...], when: str | None, valid_at: str | None, now: str | None, no_track: bool,
-    no_record: bool, store: str, embedder: str, as_json: bool,
+    query: str, when: str | None, no_track: bool, no_record: bool, store: str, embedder: str, as_json: bool,
+    **given: Any,
 ) -> None:  # fmt: skip
     """Rank the memories for QUERY, now or as of a moment.
 
@@ -47,16 +61,15 @@ def recall(
       recollect recall "where are auth sessions stored?" -k 3
       recollect recall "where are auth sessions stored?" --at "2 days ago"
     """
-    filters = given_only({"project": project, "tags": tags, "kinds": kinds, "valid_at": valid_at})
-    options = given_only({"formula": formula, "session": session, "now": now})
+    arguments = RecallArguments(**given)
     with open_memory(store, embedder, asked=query) as memory:
         source = memory if when is None else memory.at(when)
         answer = source.recall(
-            query, k=k, filters=filters, track=not no_track, record=not no_record, **options
+            query, **arguments.options() | {"track": not no_track, "record": not no_record}
         )
         show(answer, as_json, "answer")
-        if answer.hits and len(answer.hits) < k and was_named("k") and not as_json:
-            click.echo(f"{len(answer.hits)} of the {k} asked for were found")
+        if answer.hits and len(answer.hits) < arguments.k and was_named("k") and not as_json:
+            click.echo(f"{len(answer.hits)} of the {arguments.k} asked for were found")
 
 
 @main.command()

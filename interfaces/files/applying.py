@@ -11,16 +11,13 @@ is planned again (`Store.decide`). So two imports of one file at once are as goo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
-
-import msgspec
+from collections.abc import Iterable
 
 from recollect.engine.memory_arguments import ingested
 from recollect.engine.moments import to_datetime
-from recollect.engine.store import Store
+from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput
-from recollect.events.facts import AnyFact, Ingested, Linked, Revised
+from recollect.events.facts import AnyFact, Ingested, Linked
 from recollect.interfaces.files.planning import Plan, Planned
 from recollect.interfaces.files.records import Item, Link, Problem, Record, Skipped, Told, memory_id
 from recollect.interfaces.files.report import Tally
@@ -30,25 +27,16 @@ BATCH = 512
 _TIMES = ("valid_from", "valid_to", "expires_at")
 _ROLES = {"human": "user"}
 
-Embed = Callable[[Sequence[str]], tuple[str | None, list[bytes] | list[None]]]
-
-
-class Append(Protocol):
-    """Writes facts under an actor, if the head is still `expect`; else HeadMoved."""
-
-    def __call__(self, facts: Sequence[AnyFact], *, actor: str, expect: int) -> None: ...
-
 
 class Importer:
     """One import under way; `tally` counts."""
 
     def __init__(
-        self, store: Store, *, embed: Embed, append: Append, actor: str, namespace: str, dry_run: bool, strict: bool
+        self, writer: Writer, *, actor: str, namespace: str, dry_run: bool, strict: bool
     ) -> None:  # fmt: skip
         self.tally = Tally()
-        self._store = store
-        self._embed = embed
-        self._append = append
+        self._writer = writer
+        self._store = writer.store
         self._actor = actor
         self._namespace = namespace
         self._dry_run = dry_run
@@ -109,23 +97,14 @@ class Importer:
     def _write(self, batch: list[Planned]) -> None:
         """Plan and append, again if others wrote in between; what is embedded is embedded once."""
         vectors: dict[str, bytes | None] = {}
-        embedder: str | None = None
 
         def attempt() -> Plan:
-            nonlocal embedder
             plan = Plan(self._store)
             for planned in batch:
                 plan.add(planned)
-            if self._dry_run or not plan.facts:
-                return plan
-            texts = [
-                text for fact in plan.facts if (text := _text_of(fact)) is not None and text not in vectors
-            ]
-            if texts:
-                embedder, found = self._embed(texts)
-                vectors.update(zip(texts, found, strict=True))
-            facts = [_with_vector(fact, vectors, embedder) for fact in plan.facts]
-            self._append(facts, actor=self._actor, expect=plan.view.seq)
+            if plan.facts and not self._dry_run:
+                facts = self._writer.embed(plan.facts, vectors)
+                self._writer.append(facts, actor=self._actor, expect=plan.view.seq)
             return plan
 
         if batch:
@@ -148,7 +127,7 @@ class Importer:
                 elif not _stands(view, a, b, link):
                     facts.append(Linked(a=a, b=b, kind=link.kind, weight=link.weight))
             if facts and not self._dry_run:
-                self._append(facts, actor=self._actor, expect=view.seq)
+                self._writer.append(facts, actor=self._actor, expect=view.seq)
             return len(facts), missing
 
         linked, missing = attempt() if self._dry_run else self._store.decide(attempt)
@@ -195,17 +174,3 @@ def _event(record: Record, id_: str, now: int) -> Ingested:
         },
         now=now,
     )
-
-
-def _with_vector(fact: AnyFact, vectors: Mapping[str, bytes | None], embedder: str | None) -> AnyFact:
-    text = _text_of(fact)
-    if text is None or not isinstance(fact, (Ingested, Revised)):
-        return fact
-    vector = vectors[text]
-    return msgspec.structs.replace(fact, vector=vector, embedder=None if vector is None else embedder)
-
-
-def _text_of(fact: AnyFact) -> str | None:
-    if isinstance(fact, (Ingested, Revised)) and isinstance(fact.content, str):
-        return fact.content
-    return None

@@ -12,8 +12,9 @@ import msgspec
 from recollect.engine import validate
 from recollect.engine.store import Progress, Store
 from recollect.engine.transfer import import_log
+from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.files.applying import Append, Embed, Importer
+from recollect.interfaces.files.applying import Importer
 from recollect.interfaces.files.claude_code import INCLUDABLE
 from recollect.interfaces.files.detecting import LOG, READERS, format_of
 from recollect.interfaces.files.planning import ACTOR
@@ -54,23 +55,16 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
         )  # fmt: skip
 
 
-class Hands(msgspec.Struct, frozen=True, kw_only=True):
-    """How an import writes."""
-
-    embed: Embed
-    append: Append
-
-
 def import_file(
-    store: Store, path: Path, wishes: Wishes, hands: Hands, *, progress: Progress | None = None
+    writer: Writer, path: Path, wishes: Wishes, *, progress: Progress | None = None
 ) -> ImportReport:
     """Whatever the path holds, into the store."""
-    kind = format_of(path, wishes.format_)
+    store, kind = writer.store, format_of(path, wishes.format_)
     _refuse_what_means_nothing(wishes, kind)
     if kind == LOG:
         return _import_log(store, path, dry_run=wishes.dry_run, progress=progress)
     importer = Importer(
-        store, embed=hands.embed, append=hands.append, actor=f"{ACTOR}{kind}",
+        writer, actor=f"{ACTOR}{kind}",
         namespace=wishes.namespace or _namespace(path, kind), dry_run=wishes.dry_run, strict=wishes.strict,
     )  # fmt: skip
     try:

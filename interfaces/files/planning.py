@@ -10,8 +10,8 @@ from collections import Counter
 
 import msgspec
 
+from recollect.engine.memories import content_of_row
 from recollect.engine.moments import iso
-from recollect.engine.recall import content_of_row
 from recollect.engine.store import Store
 from recollect.events.facts import AnyFact, Forgotten, Ingested, Revised
 from recollect.interfaces.files.records import Record

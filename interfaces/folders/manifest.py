@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from recollect.engine.recall import content_of_row
+from recollect.engine.memories import content_of_row
 from recollect.engine.store import Store
 from recollect.interfaces.common.file_uris import parse_source, prefix_of
 from recollect.interfaces.folders.chunk import Print, body_of, digest, fingerprint

@@ -64,7 +64,9 @@ def parse(kind: type[A], given: Mapping[str, object] | None, *, tool: str) -> A:
 
 
 def names(kind: type[msgspec.Struct]) -> tuple[str, ...]:
-    return kind.__struct_fields__
+    """The arguments, those that are needed first."""
+    fields = sorted(msgspec.structs.fields(kind), key=lambda field: not field.required)
+    return tuple(field.name for field in fields)
 
 
 def aliases(kind: type[msgspec.Struct]) -> dict[str, str]:

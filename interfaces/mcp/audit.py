@@ -67,7 +67,7 @@ def explained(found: Explanation) -> WhyResult:
 
 def why_changed(memory: Memory, given: asked.WhyChanged, call: Call) -> WhyChangedResult:
     found = memory.why_changed(
-        given.query, given.id, given.since, given.until, formula=call.scope.formula(given.formula)
+        given.query, given.id, given.since, given.until, formula=call.scope.formula(memory, given.formula)
     )
     return WhyChangedResult(
         sentence=found.sentence,
@@ -99,7 +99,10 @@ def history(memory: Memory, given: asked.History, _: Call) -> HistoryResult:
 
 
 def compare(memory: Memory, given: asked.Compare, call: Call) -> CompareResult:
-    before, after = call.scope.formula(given.against), call.scope.formula(given.formula)
+    before, after = (
+        side if side == "recorded" else call.scope.formula(memory, side)
+        for side in (given.against, given.formula)
+    )
     found = memory.compare(before, after, last=given.last, k=given.k, progress=call.progress)
     movers = (
         MoverResult(question=mover.text, id=mover.id, before=mover.rank_a, after=mover.rank_b)

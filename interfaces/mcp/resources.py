@@ -46,7 +46,7 @@ def listed(memory: Memory, cursor: str | None) -> tuple[list[Listed], str | None
     """A page of the memories that answer, newest first, and the cursor of the next page."""
     import numpy as np  # noqa: PLC0415 (resources are listed after the engine was loaded, not before)
 
-    from recollect.engine.recall import content_of_row  # noqa: PLC0415
+    from recollect.engine.memories import content_of_row  # noqa: PLC0415
 
     if cursor is not None and not (cursor.isascii() and cursor.isdecimal()):
         raise InvalidInput(f"cursor {cursor!r} is not one that this server gave; start without one")
@@ -97,7 +97,7 @@ def timeline(memory: Memory) -> str:
 
 def recall(memory: Memory, recall_id: str) -> str:
     """A recorded recall: the question, its answer, and a sentence on each hit."""
-    from recollect.engine.explain import recall_seq  # noqa: PLC0415
+    from recollect.engine.remember import recall_seq  # noqa: PLC0415
     from recollect.replay.why import recorded  # noqa: PLC0415
 
     store = memory.store

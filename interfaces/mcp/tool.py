@@ -18,10 +18,15 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 import msgspec
 
 from recollect.engine import validate
+from recollect.engine.lazy import LazyModule
 from recollect.events.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from recollect.engine import formula_lookup
     from recollect.interfaces.python.memory import Memory
+    from recollect.query.formula import Formula
+else:  # tools are listed before the engine is loaded
+    formula_lookup = LazyModule("recollect.engine.formula_lookup")
 
 A = TypeVar("A", bound=msgspec.Struct)
 R = TypeVar("R", bound=msgspec.Struct)
@@ -57,16 +62,11 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     def session_of(self, named: str | None) -> str | None:
         return named if named and named.strip() else self.session
 
-    def formula(self, given: str | None) -> str | None:
-        """A formula that a caller names, unless it is a path that it may not name."""
-        if not given:
-            return None
-        if not self.files and ("/" in given or "\\" in given or given.endswith(".toml")):
-            raise InvalidInput(
-                f"formula {given!r} is a path, which this server does not read; name a built-in formula, or one "
-                f"in the log as name@digest"
-            )
-        return given
+    def formula(self, memory: Memory, given: str | None) -> str | Formula | None:
+        """What a caller names, as `Memory` takes it: who may name no file gets a formula that is known, or nothing."""
+        if not given or self.files:
+            return given or None
+        return formula_lookup.formula_named(memory.store, given, files=False)
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,7 +112,9 @@ def _schema(kind: type[msgspec.Struct]) -> Schema:
     (root,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     own = parts.pop(root["$ref"].rsplit("/", 1)[1])
     del own["title"]
-    own["properties"] = {name: _plain(part) for name, part in own["properties"].items()}
+    needed = own.get("required", ())
+    parts_of = sorted(own["properties"].items(), key=lambda item: item[0] not in needed)
+    own["properties"] = {name: _plain(part) for name, part in parts_of}
     return {**own, "$defs": parts} if parts else own
 
 

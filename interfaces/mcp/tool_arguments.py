@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from recollect.engine.recall_options import At, K, RecallArguments, Record, Track
+
 TOKENS_DEFAULT = 4_000
 K_DEFAULT = 8
 
@@ -27,7 +29,6 @@ Formula = Annotated[
     str, Meta(description="The name of a ranking formula, or name@digest of one that is in the log.")
 ]
 Clearable = Literal["project", "source", "valid_from", "valid_to", "expires_at"]
-K = Annotated[int, Meta(description="How many memories at most.", ge=1, le=1_000)]
 TokensMax = Annotated[
     int,
     Meta(description="Budget for all memories together, 4 characters a token; none is ever cut.", ge=1),
@@ -54,27 +55,16 @@ class Remember(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: Time | None = None
 
 
-class Recall(msgspec.Struct, frozen=True, kw_only=True):
+class Recall(RecallArguments, frozen=True, kw_only=True):
     query: Annotated[str, Meta(description="What to look for, in plain words; a question is best.")]
     k: K = K_DEFAULT
     max_tokens: TokensMax = TOKENS_DEFAULT
     project: Annotated[
         str | None, Meta(description="Only memories of this project; '*' means all projects.")
     ] = None
-    session: Annotated[str | None, Meta(description="The conversation that asks.")] = None
-    kinds: Annotated[tuple[str, ...], Meta(description="Only memories of these kinds.")] = ()
-    tags: Annotated[tuple[str, ...], Meta(description="Only memories with one of these tags.")] = ()
-    since: Annotated[str | None, Meta(description="Only memories from this time on.")] = None
-    until: Annotated[str | None, Meta(description="Only memories up to this time.")] = None
-    at: Annotated[
-        str | None,
-        Meta(description="Answer as of a past moment: '@120', ISO 8601, '2 days ago'. Records nothing."),
-    ] = None
-    formula: Formula | None = None
-    track: Annotated[bool, Meta(description="Whether the hits count as accessed.")] = True
-    record: Annotated[bool, Meta(description="False writes nothing at all; the answer then has no id.")] = (
-        True
-    )
+    at: At = None
+    track: Track = True
+    record: Record = True
 
 
 class Get(msgspec.Struct, frozen=True, kw_only=True):

@@ -63,23 +63,20 @@ def one_project(name: str | None) -> str | None:
 
 
 def recall(memory: Memory, given: asked.Recall, call: Call) -> RecallResult:
-    """While the model loads, rank by words only and mark the answer degraded."""
+    """While the model loads, rank by words only and say so. Only what the budget shows counts as accessed."""
     session = call.scope.session_of(given.session)
+    options = given.options() | {
+        "formula": call.scope.formula(memory, given.formula), "session": session, "filters": filters_of(given, call.scope),
+        "track": False, "record": given.record, "wait": False,
+    }  # fmt: skip
     source = memory.at(given.at) if given.at is not None else memory
-    answer = source.recall(
-        given.query,
-        k=given.k,
-        formula=call.scope.formula(given.formula),
-        session=session,
-        filters=filters_of(given, call.scope),
-        track=False,
-        record=given.record,
-        wait=False,
-    )
+    answer = source.recall(given.query, **options)
     result = shown(answer, tokens_max=given.max_tokens)
     if not given.track:
         return result
-    return counted(result, lambda recall, ids: count_as_returned(memory, recall, ids, session))
+    return counted(
+        result, lambda recall, ids: memory.access(ids, session, "returned", recall=recall, durable=False)
+    )
 
 
 def counted(result: RecallResult, count: Callable[[str, tuple[str, ...]], object]) -> RecallResult:
@@ -97,11 +94,7 @@ def counted(result: RecallResult, count: Callable[[str, tuple[str, ...]], object
 def filters_of(given: asked.Recall, scope: Scope) -> dict[str, object]:
     """The project of the server, unless the call names one or asks for all."""
     project = scope.project_of(given.project)
-    fields = {
-        "project": None if project == ALL_PROJECTS else project,
-        "kinds": given.kinds, "tags": given.tags, "since": given.since, "until": given.until,
-    }  # fmt: skip
-    return {name: value for name, value in fields.items() if value}
+    return msgspec.structs.replace(given, project=None if project == ALL_PROJECTS else project).filters
 
 
 def shown(answer: Answer, *, tokens_max: int) -> RecallResult:
@@ -128,20 +121,6 @@ def shown(answer: Answer, *, tokens_max: int) -> RecallResult:
 
 def compact(factors: dict[str, float]) -> dict[str, float]:
     return {name: float(f"{value:.{_DIGITS}g}") for name, value in factors.items()}
-
-
-def count_as_returned(memory: Memory, recall_id: str, ids: tuple[str, ...], session: str | None) -> None:
-    """What the budget left out was never seen: only what is shown counts as accessed.
-
-    It names its recall, so that what was read follows the answer in a fork where that becomes another.
-    """
-    from recollect.engine.explain import recall_seq  # noqa: PLC0415
-    from recollect.events.facts import Accessed  # noqa: PLC0415 (tools are listed before the engine is loaded)
-
-    fact = Accessed(
-        ids=ids, at=memory.store.clock(), session=session, how="returned", recall=recall_seq(recall_id)
-    )
-    memory.store.append([fact], actor="mcp", durability="unsafe")
 
 
 def get(memory: Memory, given: asked.Get, _: Call) -> MemoryResult:

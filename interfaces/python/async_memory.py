@@ -37,11 +37,11 @@ from recollect.engine.embedding.embedder import Embedder, EmbedFunction
 from recollect.engine.embedding.reranker import Reranker, RerankFunction
 from recollect.engine.model_effects import Expander
 from recollect.engine.moments import When
+from recollect.engine.past import PastView
 from recollect.engine.store import Progress, Store
 from recollect.events.errors import InvalidInput
 from recollect.events.log import Clock
 from recollect.interfaces.model_server.client import HelperUse, Tell
-from recollect.interfaces.python.async_view import AsyncView
 from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import Formula
 
@@ -231,6 +231,38 @@ class AsyncMemory:
         while chunk := await self.run(lambda _: list(islice(events, _CHUNK)), lane="reads"):
             for happening in chunk:
                 yield happening
+
+
+def _past_twin(
+    method: Callable[Concatenate[PastView, P], T],
+) -> Callable[Concatenate[AsyncView, P], Coroutine[Any, Any, T]]:
+    @wraps(method)
+    async def twin(self: AsyncView, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.memory.run(lambda _: method(self.view, *args, **kwargs), lane="reads")
+
+    return twin
+
+
+class AsyncView:
+    """The store as it was at one seq, awaited: corpus statistics, lifecycle, formula in force and clock of then."""
+
+    def __init__(self, memory: AsyncMemory, view: PastView) -> None:
+        self.memory = memory
+        self.view = view
+
+    @property
+    def seq(self) -> int:
+        return self.view.seq
+
+    @property
+    def formula(self) -> Formula:
+        """The formula in force then; today's default if none had been adopted yet."""
+        return self.view.formula
+
+    recall = _past_twin(PastView.recall)
+    explain = _past_twin(PastView.explain)
+    get = _past_twin(PastView.get)
+    memories = _past_twin(PastView.memories)
 
 
 def _unheard(work: asyncio.Future[T]) -> None:

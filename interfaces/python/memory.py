@@ -1,105 +1,114 @@
-"""Memory: the facade. Ask and tell; everything told is an event, everything asked is a view."""
+"""Memory: the facade. Everything told is an event, everything asked is a view; the work is in `engine`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
 from recollect.engine import memories as reading
-from recollect.engine import validate
+from recollect.engine import recall as recalling
+from recollect.engine import relations, remember
 from recollect.engine.answers import Answer, Happening, Memo, Status
-from recollect.engine.compare import Comparing
-from recollect.engine.dream import Dreaming
-from recollect.engine.embedding.embedder import Embedder, EmbedFunction, is_built_in
-from recollect.engine.embedding.past import embedding_at
+from recollect.engine.embedding.embedder import Embedder, EmbedFunction, choose, is_built_in
 from recollect.engine.embedding.reranker import Reranker, RerankFunction, choose_reranker
-from recollect.engine.embedding.store_embedder import Embedding, adoption_event_id
-from recollect.engine.erase import Erasing
-from recollect.engine.explain import Explaining, recall_seq
+from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_in_force, formula_named
-from recollect.engine.memory_arguments import changes as checked_changes
-from recollect.engine.memory_arguments import ingested, tell_kept
-from recollect.engine.model_effects import Expander, Models, consult, retire_bad_shards
-from recollect.engine.moments import When, parse_time
+from recollect.engine.lazy import LazyModule
+from recollect.engine.model_effects import Expander, Models
+from recollect.engine.moments import When
 from recollect.engine.past import PastView
-from recollect.engine.previous_answer import with_previous
-from recollect.engine.recall import answer, pose
-from recollect.engine.relations import Relating
+from recollect.engine.recall import Standpoint
+from recollect.engine.recall_options import RecallOptions
+from recollect.engine.sql import SqlTables
 from recollect.engine.status import status_of
 from recollect.engine.store import Progress, Store, system_clock
-from recollect.engine.time_travel import Travelling
-from recollect.events.envelope import EventId, type_name
-from recollect.events.errors import InvalidInput, LogDamaged, RecollectError, UnknownMemory
-from recollect.events.facts import (
-    Accessed,
-    AnyFact,
-    Context,
-    EmbedderAdopted,
-    Filters,
-    Forgotten,
-    FormulaAdopted,
-    Ingested,
-    Recalled,
-    Restored,
-    Revised,
-)
+from recollect.engine.writer import Writer
+from recollect.events.errors import InvalidInput, UnknownMemory
+from recollect.events.facts import Filters
 from recollect.events.log import Clock
 from recollect.interfaces.model_server.client import HelperUse, Tell, choose_embedder
-from recollect.interfaces.python.serving import Serving
-from recollect.interfaces.python.watching import Watching
+from recollect.projections.view import View
 from recollect.query.formula import Formula
 
 if TYPE_CHECKING:
+    from recollect.dream.report import DreamReport
+    from recollect.dream.settings import Settings
+    from recollect.engine import compare as comparing
+    from recollect.engine import doctor as doctoring
+    from recollect.engine import dream as dreaming
+    from recollect.engine import erase as erasing
+    from recollect.engine import explain as explaining
+    from recollect.engine import fork as forking
+    from recollect.engine import log_stream, time_travel, witnesses
+    from recollect.engine import reembed as reembedding
+    from recollect.engine import verify as verifying
+    from recollect.engine.compare_inputs import AnyEmbedder, DreamSettings, Queries, Recipe
+    from recollect.engine.doctor import Diagnosis
+    from recollect.engine.dream import Summariser
+    from recollect.engine.erase import ErasureReport
+    from recollect.engine.reembed import ReembedReport
+    from recollect.engine.transfer import Transfer
     from recollect.events.checkpoint_note import LogCheckpoint
+    from recollect.interfaces.common import compare_html
+    from recollect.interfaces.files.markdown_export import MarkdownExport
+    from recollect.interfaces.files.report import ImportReport
+    from recollect.interfaces.folders.folder_sync import Bars
+    from recollect.interfaces.folders.reading import Timing
+    from recollect.interfaces.folders.report import Happened, WatchReport
+    from recollect.interfaces.python import files, watching
+    from recollect.projections.sql.face import SqlTable, Value
+    from recollect.query.explanation import Explanation
+    from recollect.replay.changes.bisect import Bisection
+    from recollect.replay.changes.ranks import RankHistory
+    from recollect.replay.changes.why_changed import Change
+    from recollect.replay.compare.comparison import Comparison
+    from recollect.replay.compare.drill import Drilldown
+    from recollect.replay.compare.judgements import Judgements
+    from recollect.replay.fork.fork import ForkReport
     from recollect.replay.verify import VerifyReport
-
-_BATCH = 512
-EMBEDDER_ADOPTED = type_name(EmbedderAdopted)
+else:
+    comparing, doctoring, dreaming, erasing, explaining, forking, log_stream, reembedding, time_travel, verifying, witnesses = (
+        LazyModule(f"recollect.engine.{name}")
+        for name in ("compare", "doctor", "dream", "erase", "explain", "fork", "log_stream", "reembed", "time_travel", "verify", "witnesses")
+    )  # fmt: skip
+    compare_html, files, watching = (
+        LazyModule(f"recollect.interfaces.{name}") for name in ("common.compare_html", "python.files", "python.watching")
+    )  # fmt: skip
 
 Time = str | datetime | float
+mcp_server: Any = LazyModule(
+    "recollect.interfaces.mcp"
+)  # servers take a Memory, and Memory does not know them
+web_server: Any = LazyModule("recollect.web.serving")
+mcp_over_http: Any = LazyModule("recollect.interfaces.mcp.http")
 
 
-class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Watching, Serving):
+class Memory:
     """An open store. Use it as a context manager, or `close` it."""
 
     def __init__(
-        self,
-        store: Store,
-        embedding: Embedding,
-        formula: Formula,
-        *,
-        actor: str = "",
-        models: Models = Models(),  # noqa: B008 (immutable)
-    ) -> None:
+        self, store: Store, embedding: Embedding, formula: Formula, *, actor: str = "", models: Models = Models()  # noqa: B008 (immutable)
+    ) -> None:  # fmt: skip
         self._store = store
-        self._embedding = embedding
+        self._writer = Writer(store, embedding, actor)
         self._formula = formula
-        self._actor = actor
         self._models = models
+        self._sql = SqlTables(store)
 
     @classmethod
     def open(
-        cls,
-        path: str | Path,
-        *,
-        embedder: str | Embedder | EmbedFunction | None = "minilm",
-        reranker: str | Path | Reranker | RerankFunction | None = None,
-        expander: Expander | None = None,
-        formula: str | Path | Formula | None = None,
-        actor: str = "",
-        clock: Clock = system_clock,
-        progress: Progress | None = None,
-        ahead: bool = False,
-        yielding: bool = False,
-        helper: HelperUse | None = None,
+        cls, path: str | Path, *, embedder: str | Embedder | EmbedFunction | None = "minilm",
+        reranker: str | Path | Reranker | RerankFunction | None = None, expander: Expander | None = None,
+        formula: str | Path | Formula | None = None, actor: str = "", clock: Clock = system_clock,
+        progress: Progress | None = None, ahead: bool = False, yielding: bool = False, helper: HelperUse | None = None,
         tell: Tell | None = None,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Open the store in a directory, making it if it is not there.
 
         The formula is the one in force in the store unless another is given, which then comes into force
@@ -116,19 +125,18 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
         models = Models(choose_reranker(reranker), expander)
         store = Store.open(path, clock=clock, progress=progress, ahead=ahead)
         try:
-            engine = store.projections.adoptions
+            adoptions, head = store.projections.adoptions, store.log.head
             recipe = (
-                formula_in_force(engine, store.log.head)
+                formula_in_force(adoptions, head)
                 if formula is None
-                else formula_named(engine, formula)
+                else formula_named(store, formula, files=True)
             )
             store.require(recipe)
-            adopted = engine.embedder(store.log.head)
+            adopted = adoptions.embedder(head)
             kept = adopted is not None and yielding and is_built_in(adopted.label)
             if kept and adopted and chosen and chosen.name != adopted.label:
                 chosen = choose_embedder(adopted.label, helper=helper, tell=tell)
-            embedding = Embedding(chosen, adopted)
-            return cls(store, embedding, recipe, actor=actor, models=models)
+            return cls(store, Embedding(chosen, adopted), recipe, actor=actor, models=models)
         except BaseException:
             store.close()
             raise
@@ -141,10 +149,25 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
     @property
     def embedder(self) -> Embedder | None:
         """What turns texts into vectors; None for words only."""
-        return self._embedding.embedder
+        return self._writer.embedding.embedder
+
+    @property
+    def _here(self) -> Standpoint:
+        """Where a question is asked from: the head, now."""
+        return Standpoint(
+            self._store, self._writer.embedding, self._formula, self._store.clock(), self._models
+        )
+
+    def warm(self) -> None:
+        """Start loading the model in the background."""
+        self._writer.embedding.warm()
+
+    def load_model(self) -> None:
+        """Wait until texts can be embedded; that they cannot is raised, and said with every answer from then on."""
+        self._writer.embedding.load()
 
     def close(self) -> None:
-        self._close_sql()
+        self._sql.close()
         self._store.close()
 
     def __enter__(self) -> Self:
@@ -158,231 +181,121 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
     # --- tell ------------------------------------------------------------------------------------
 
     def remember(
-        self,
-        content: str,
-        *,
-        id: str | None = None,  # noqa: A002 (the word callers know)
-        kind: str = "note",
-        importance: float = 0.5,
-        priority: int | None = None,
-        tags: Iterable[str] = (),
-        entities: Iterable[str] = (),
-        project: str | None = None,
-        session: str | None = None,
-        source: str | None = None,
-        at: Time | None = None,
-        valid_from: Time | None = None,
-        valid_to: Time | None = None,
-        expires_at: Time | None = None,
-        importance_tag: str | None = None,
+        self, content: str, *, id: str | None = None, kind: str = "note", importance: float = 0.5,  # noqa: A002 (the word callers know)
+        priority: int | None = None, tags: Iterable[str] = (), entities: Iterable[str] = (), project: str | None = None,
+        session: str | None = None, source: str | None = None, at: Time | None = None, valid_from: Time | None = None,
+        valid_to: Time | None = None, expires_at: Time | None = None, importance_tag: str | None = None,
         key: str | None = None,
-    ) -> str:
+    ) -> str:  # fmt: skip
         """Keep one text; returns its id. With a known id it is an upsert: a new version of that memory."""
-        item = {
-            "content": content, "id": id, "kind": kind, "importance": importance, "priority": priority,
-            "tags": tags, "entities": entities, "project": project, "session": session, "source": source,
-            "at": at, "valid_from": valid_from, "valid_to": valid_to, "expires_at": expires_at,
-            "importance_tag": importance_tag, "key": key,
-        }  # fmt: skip
+        item = {name: value for name, value in locals().items() if name != "self"}
         return self.remember_many([item])[0]
 
     def remember_many(
-        self,
-        items: Iterable[str | Mapping[str, object]],
-        *,
-        expect: int | None = None,
-        progress: Progress | None = None,
-    ) -> list[str]:
+        self, items: Iterable[str | Mapping[str, object]], *, expect: int | None = None, progress: Progress | None = None
+    ) -> list[str]:  # fmt: skip
         """Keep many, in atomic batches; an item is a text or a mapping of `remember`'s arguments.
 
         With `expect` only if the log still ends there (HeadMoved if not); a later batch follows upon the one before.
         An error carries the ids of the batches before it in `kept`, and says how many they are.
         """
-        if isinstance(items, (str, bytes, Mapping)):
-            raise InvalidInput(
-                f"remember_many takes a list of items, not one {type(items).__name__}; put it in a list"
-            )
-        ids: list[str] = []
-        batch: list[Ingested] = []
-        total = len(items) if isinstance(items, Sequence) else 0
-        try:
-            for item in items:
-                batch.append(ingested(item, now=self._store.clock()))
-                if len(batch) == _BATCH:
-                    ids += self._ingest(batch, expect)
-                    batch, expect = [], expect if expect is None else self._store.log.head
-                    if progress:
-                        progress(len(ids), max(total, len(ids)))
-            ids += self._ingest(batch, expect)
-        except BaseException as error:
-            tell_kept(error, ids)
-            raise
-        if progress:
-            progress(len(ids), len(ids))
-        self._store.sealer.start()
-        self._store.checkpointer.save_if_due()
-        return ids
+        return remember.remember_many(self._writer, items, expect=expect, progress=progress)
 
-    def _ingest(self, batch: Sequence[Ingested], expect: int | None) -> list[str]:
-        if not batch:
-            return []
-        vectors = self._embedding.vectors([fact.content for fact in batch])
-        name = self._embedding.name
-        facts: list[AnyFact] = [
-            msgspec.structs.replace(fact, vector=vector, embedder=name if vector else None)
-            for fact, vector in zip(batch, vectors, strict=True)
-        ]
-        self._append(facts, embedding=True, expect=expect)
-        return [fact.id for fact in batch]
-
-    def revise(
-        self,
-        id: str,  # noqa: A002
-        content: str | UnsetType = UNSET,
-        **changes: object,
-    ) -> int:
+    def revise(self, id: str, content: str | UnsetType = UNSET, **changes: object) -> int:  # noqa: A002
         """A new version of a memory; returns its revision count. Takes `remember`'s arguments; None clears one."""
-        if content is not UNSET:
-            changes["content"] = content
-        _, checked = self._changes(id, changes)
-        vector = self._embedding.vectors([str(checked["content"])])[0] if "content" in checked else None
-
-        def attempt() -> int:
-            head = self._store.catch_up()
-            memory, checked = self._changes(id, changes)
-            if "content" in checked:
-                checked["vector"], checked["embedder"] = vector, self._embedding.name
-            fact = Revised(id=id, **checked)  # type: ignore[arg-type]
-            self._append([fact], embedding="content" in checked, expect=head)
-            view = self._store.view()
-            return view.lifecycle.state(memory, view.seq).revision_count
-
-        return self._store.decide(attempt)
-
-    def _changes(self, memory_id: str, given: Mapping[str, object]) -> tuple[int, dict[str, object]]:
-        """The number of a memory that can be revised, and what these arguments change in it now."""
-        memory = self._visible(memory_id)
-        state = self.get(memory_id).state
-        return memory, checked_changes(state, memory_id, given, now=self._store.clock())
+        given = changes if content is UNSET else {**changes, "content": content}
+        return remember.revise(self._writer, id, given)
 
     def access(
-        self,
-        ids: str | Iterable[str],
-        session: str | None = None,
-        how: str = "used",
-        *,
-        recall: str | None = None,
-    ) -> int:
-        """Say that memories were read; returns the seq of the event."""
-        wanted = (ids,) if isinstance(ids, str) else validate.labels(ids, "ids")
-        if not wanted:
-            raise InvalidInput("access needs at least one memory id")
-        fact = Accessed(
-            ids=tuple(dict.fromkeys(wanted)),
-            at=self._store.clock(),
-            session=validate.optional_identifier(session, "session"),
-            how=validate.access_kind(how),
-            recall=None if recall is None else self._recall_seq(recall),
-        )
-        return self._append_if(lambda: [self._visible(memory_id) for memory_id in fact.ids], fact)
+        self, ids: str | Iterable[str], session: str | None = None, how: str = "used", *, recall: str | None = None,
+        durable: bool = True,
+    ) -> int:  # fmt: skip
+        """Say that memories were read; returns the seq of the event.
+
+        One that is not `durable` may be lost in a power cut, as the accesses that a recall counts itself.
+        """
+        return remember.access(self._writer, ids, session, how, recall=recall, durable=durable)
 
     def forget(self, id: str, reason: str = "") -> int:  # noqa: A002
         """Soft delete: the memory no longer answers; `restore` undoes it. Returns the seq."""
-        fact = Forgotten(id=id, reason=validate.text(reason, "reason"))
-        return self._append_if(lambda: self._visible(id), fact)
+        return remember.forget(self._writer, id, reason)
 
     def restore(self, id: str, reason: str = "") -> int:  # noqa: A002
         """Bring back a forgotten, pruned or superseded memory, in its newest version."""
-        fact = Restored(id=id, reason=validate.text(reason, "reason"))
-        return self._append_if(lambda: self._require_forgotten(id), fact)
+        return remember.restore(self._writer, id, reason)
 
-    def _require_forgotten(self, memory_id: str) -> None:
-        memo = self.get(memory_id)
-        if memo.visible:
-            raise InvalidInput(f"memory {memory_id!r} is not forgotten; there is nothing to restore")
-        if memo.erased_at is not None:
-            raise InvalidInput(
-                f"memory {memory_id!r} was {memo.hidden_because}: nothing brings it back; remember it anew"
-            )
+    def rate(
+        self, id: str, verdict: str, *, recall: str | None = None, session: str | None = None  # noqa: A002
+    ) -> int:  # fmt: skip
+        """Judge a memory helpful, unhelpful or outdated, perhaps as part of one answer; returns the seq."""
+        return relations.rate(self._writer, id, verdict, recall=recall, session=session)
+
+    def link(self, a: str, b: str, kind: str, weight: float = 1.0) -> int:
+        """A typed weighted edge from a to b; the same edge again replaces its weight. Returns the seq."""
+        return relations.link(self._writer, a, b, kind, weight)
+
+    def unlink(self, a: str, b: str, kind: str | None = None) -> int:
+        """Take an edge from a to b away, or every edge between them in that direction. Returns the seq."""
+        return relations.unlink(self._writer, a, b, kind)
+
+    def supersede(self, old: str, new: str, reason: str = "") -> int:
+        """One memory takes the place of another, which no longer answers until it is restored. Returns the seq."""
+        return relations.supersede(self._writer, old, new, reason)
+
+    def erase(
+        self, id: str | Iterable[str] | Mapping[str, object] | Filters, *, reason: str = "", dry_run: bool = False,  # noqa: A002
+        unattested: bool = False, progress: Progress | None = None,
+    ) -> ErasureReport:  # fmt: skip
+        """Erase memories for good, by id, ids or filter: nothing brings them back.
+
+        Their texts, words and vectors are overwritten in the log and deleted from every cache, now and in the
+        past; what summarises them goes with them. Ids and numbers stay. A filter is what `memories` takes; it
+        also finds memories that are forgotten or expired, and an empty one is refused.
+
+        Recalls that can no longer be verified afterwards are verified before, and the result is attested in the same
+        append; `unattested` leaves that out.
+        """
+        return erasing.erase(
+            self._writer, id, reason=reason, dry_run=dry_run, unattested=unattested, progress=progress
+        )
+
+    def dream(
+        self, dry_run: bool = False, phases: Iterable[str] | None = None, now: Time | None = None,
+        settings: Settings | Mapping[str, object] | str | Path | None = None, max_churn: float | None = None,
+        summariser: Summariser | None = None, due: Callable[[View], bool] | None = None,
+    ) -> DreamReport:  # fmt: skip
+        """One cycle of phases, appended as one batch. A dry run reports the same and writes nothing.
+
+        Beyond `max_churn` (the mean share of new hits among the first k of recorded questions) nothing is
+        written either, and `refused` says so. A `summariser` makes one text of several, or None. With `due` it is
+        dreamt only if that is true of the view that the dream reads (DreamOvertaken if not).
+        """
+        options = dreaming.DreamOptions(
+            dry_run=dry_run, phases=phases, now=now, settings=settings, max_churn=max_churn, summariser=summariser, due=due
+        )  # fmt: skip
+        return dreaming.dream(self._writer, options)
+
+    def undream(self, dream_id: str) -> DreamReport:
+        """Take a dream back: its values return, what has changed since is named in `left` and stays."""
+        return dreaming.undream(self._writer, dream_id)
+
+    def reembed(self, embedder: AnyEmbedder, *, progress: Progress | None = None) -> ReembedReport:
+        """Give every memory a vector of another embedder, as events; the past keeps the old vectors.
+
+        Interrupted, it goes on where it stopped when it is called again.
+        """
+        return reembedding.reembed(self._writer, choose(embedder), progress)
 
     # --- ask -------------------------------------------------------------------------------------
 
-    def recall(
-        self,
-        query: str,
-        *,
-        k: int = 10,
-        formula: str | Path | Formula | None = None,
-        session: str | None = None,
-        context: Context | Mapping[str, object] | None = None,
-        filters: Filters | Mapping[str, object] | None = None,
-        now: Time | None = None,
-        track: bool = True,
-        record: bool = True,
-        wait: bool = True,
-    ) -> Answer:
+    def recall(self, query: str, **options: Unpack[RecallOptions]) -> Answer:
         """Rank at the head, record the recall, return the answer; one that cannot be recorded is returned and says so.
 
-        `track` counts the hits as accessed; `record=False` writes nothing at all; `wait=False` answers by
-        words alone, and says so, while a model is still loading.
+        `k` is how many hits, `formula` a name, a path or a Formula, `session` who asks, `context` and `filters`
+        mappings, `now` the clock. `track` counts the hits as accessed; `record=False` writes nothing at all;
+        `wait=False` answers by words alone, and says so, while a model is still loading.
         """
-        recipe = self._formula
-        if formula is not None:
-            recipe = formula_named(self._store.view().adoptions, formula)
-        clock = self._store.clock()
-        moment = clock if now is None else parse_time(now, now=clock, what="now")
-        question, degraded = pose(
-            query, now=moment, k=k, embedding=self._embedding, session=session, context=context, filters=filters, wait=wait,
-            words_instead=True,
-        )  # fmt: skip
-        view = self._store.view()
-        self._require_same_embedder(view.seq)
-        question = with_previous(self._store, question, view, recipe)
-        question, ranking, notes = consult(
-            self._store, question, view, recipe, models=self._models, embedding=self._embedding
-        )
-        degraded += notes
-        recall_id = None
-        if record:
-            recalled = Recalled(
-                question=question,
-                basis=ranking.basis,
-                formula=recipe.digest,
-                ids=ranking.ids,
-                scores=ranking.scores,
-                degraded=degraded,
-            )
-            try:
-                recall_id = self._record(recalled, recipe, in_force=formula is None, track=track)
-                retire_bad_shards(self._store, question)
-            except LogDamaged:  # the answer says which
-                degraded += ("this recall was not recorded: a damaged log takes no writes",)
-            except (RecollectError, OSError) as error:
-                degraded += (f"this recall was not recorded: {error}",)
-        return answer(self._store, question, ranking, recall_id=recall_id, degraded=degraded)
-
-    def _record(self, recalled: Recalled, recipe: Formula, *, in_force: bool, track: bool) -> str:
-        """Append what was returned, the formula if the log lacks it, and the accesses if they count."""
-        engine = self._store.projections.adoptions
-        facts: list[AnyFact] = []
-        adopt = in_force and engine.formula_in_force(self._store.log.head) != recipe.digest
-        if adopt or recipe.digest not in engine.formulas:
-            facts.append(
-                FormulaAdopted(name=recipe.name, digest=recipe.digest, text=recipe.text, in_force=adopt)
-            )
-        recall_index = len(facts)
-        facts.append(recalled)
-        if track and recalled.ids:
-            facts.append(
-                Accessed(
-                    ids=recalled.ids,
-                    at=recalled.question.now,
-                    session=recalled.question.session,
-                    how="returned",
-                )
-            )
-        seqs = self._store.append(facts, actor=self._actor, durability="unsafe")
-        return f"r{seqs[recall_index]}"
+        return recalling.recall(self._here, query, options, self._writer)
 
     def get(self, id: str, at: When | None = None) -> Memo:  # noqa: A002
         """A memory's content and whole state, now or as of a moment."""
@@ -403,32 +316,88 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
 
     def at(self, when: When) -> PastView:
         """The store as it was: a read-only view with that moment's corpus, state, formula and clock."""
-        seq, moment = self._store.resolve(when)
-        return PastView(
-            self._store,
-            self._store.view(seq),
-            embedding_at(self._store, self._embedding, seq),
-            now=moment,
-            models=self._models,
-        )
+        return PastView(self._store, self._writer.embedding, when, self._models)
+
+    def status(self) -> Status:
+        """Health and sizes."""
+        return status_of(self._store, self._writer.embedding, self._formula)
+
+    def log(
+        self, *, memory: str | None = None, session: str | None = None, type: str | None = None,  # noqa: A002
+        since: When | None = None, until: When | None = None, limit: int | None = None, follow: bool = False,
+    ) -> Iterator[Happening]:  # fmt: skip
+        """The log in words, oldest first; `limit` shows the last so many, `follow` waits for more."""
+        return log_stream.read_log(
+            self._store, memory=memory, session=session, type_=type, since=since, until=until, limit=limit, follow=follow
+        )  # fmt: skip
+
+    def sql(self, query: str, /, *, timeout: Value = None, **params: Value) -> SqlTable:
+        """One reading SQL statement over the store's tables; `$name` in it stands for the parameter `name`.
+
+        It ends after `timeout` seconds, 30 if not given. In a statement with a `$timeout` that is a parameter like
+        any other, and 30 seconds hold. RECOLLECT_SQL_MEMORY in the environment says how much memory it may use
+        beside the tables; 1GB if it says nothing.
+        """
+        return self._sql.query(query, params, timeout=timeout)
+
+    # --- explain and replay ----------------------------------------------------------------------
+
+    def why(self, recall: str, id: str) -> Explanation:  # noqa: A002
+        """Why a memory ranked where it did in a recorded recall: replayed, not remembered."""
+        return explaining.why(self._store, recall, id)
+
+    def why_not(self, recall: str, id: str) -> Explanation:  # noqa: A002
+        """Why a memory was not in a recorded answer: the same object, whose `dropped_at` says where it was lost."""
+        return explaining.why_not(self._store, recall, id)
+
+    def explain(self, query: str, id: str, **options: Unpack[RecallOptions]) -> Explanation:  # noqa: A002
+        """Why a memory would rank where it does if this were asked now; takes `recall`'s arguments."""
+        return explaining.explain(self._here, query, id, options)
+
+    def why_changed(
+        self, query: str, id: str, since: When, until: When | None = None, **options: Unpack[RecallOptions]  # noqa: A002
+    ) -> Change:  # fmt: skip
+        """Why a memory's rank and score for a question differ between two moments, cause by cause.
+
+        Takes `recall`'s arguments beside; a `formula` or a `now` given is used at both ends.
+        """
+        return time_travel.why_changed(self._here, query, id, since, until, options)
+
+    def bisect(
+        self, query: str, id: str, since: When | None = None, until: When | None = None, *, until_rank: int = 10,  # noqa: A002
+        every: bool = False, progress: Progress | None = None, **options: Unpack[RecallOptions],
+    ) -> Bisection:  # fmt: skip
+        """The first event after which a memory left, or entered, the first `until_rank` places for a question.
+
+        From its birth to now unless told otherwise. Asked with the clock of the end, or with `now`; takes the rest
+        of `recall`'s arguments too. It is the first among the positions asked; `every` asks at every event, so that
+        it is the first of all, and lists all crossings.
+        """
+        return time_travel.bisect(
+            self._here, query, id, since, until, options, until_rank=until_rank, every=every, progress=progress
+        )  # fmt: skip
+
+    def ranks(
+        self, id: str, query: str, since: When | None = None, until: When | None = None, *,  # noqa: A002
+        points: int = 60, **options: Unpack[RecallOptions],
+    ) -> RankHistory:  # fmt: skip
+        """A memory's rank for a question over time, each point with the corpus, formula and clock of its moment.
+
+        Takes `recall`'s arguments beside; a `formula` or a `now` given is used at every point.
+        """
+        return time_travel.ranks(self._here, query, id, since, until, options, points=points)
 
     def verify(
-        self,
-        *,
-        independent: bool = False,
-        attest: bool = False,
-        against: str | Path | LogCheckpoint | None = None,
+        self, *, independent: bool = False, attest: bool = False, against: str | Path | LogCheckpoint | None = None,
         progress: Progress | None = None,
-    ) -> VerifyReport:
+    ) -> VerifyReport:  # fmt: skip
         """Rank every recorded recall again and compare ids, order and scores bit for bit.
 
         `attest` writes what was found to the log, for recalls that can no longer be ranked again one day. `against` is
         a checkpoint that was kept elsewhere, or the file with it: a log that was cut or rewritten since differs.
         """
-        from recollect.engine.verify import verify  # noqa: PLC0415 (opening a store does not wait for this)
-
-        return verify(
-            self._store, independent=independent, attest=attest, against=against, actor=self._actor, progress=progress
+        return verifying.verify(
+            self._store, independent=independent, attest=attest, against=against, actor=self._writer.actor, progress=progress
         )  # fmt: skip
 
     def checkpoint(self, out: str | Path | None = None) -> LogCheckpoint:
@@ -436,105 +405,141 @@ class Memory(Explaining, Dreaming, Travelling, Comparing, Relating, Erasing, Wat
 
         `out` writes it to a file, in which an earlier one is replaced only if the log agrees with it.
         """
-        from recollect.engine.witnesses import log_checkpoint, write_checkpoint  # noqa: PLC0415 (as above)
+        if out is None:
+            return witnesses.log_checkpoint(self._store)
+        return witnesses.write_checkpoint(self._store, Path(out).expanduser())
 
-        return (
-            log_checkpoint(self._store)
-            if out is None
-            else write_checkpoint(self._store, Path(out).expanduser())
+    def compare(
+        self, a: Recipe | None = None, b: Recipe | None = None, *, last: int | None = None, queries: Queries | None = None,
+        at: When | None = None, qrels: str | Path | Judgements | None = None, k: int = 10, embedder: AnyEmbedder | None = None,
+        work: str | Path | None = None, html: str | Path | None = None, overwrite: bool = False,
+        progress: Progress | None = None,
+    ) -> Comparison:  # fmt: skip
+        """Every recorded question under two formulas, each at its own past moment; no event is written.
+
+        A side is a formula (a built-in name, the path of a TOML file, name@digest of one in the log), the
+        directory of a fork, or "recorded"; the formula in force if it is not given. `queries` are asked at the
+        head, or `at` a moment, instead. With `embedder`, b ranks in a fork that is embedded with it (each recall
+        under its own formula if a is "recorded" and b is not given); `work` is where that fork is kept, so that it
+        can go on where it stopped. `html` names a file for a page of it (`comparison_html`), which replaces one that
+        exists only with `overwrite`.
+        """
+        options = comparing.CompareOptions(
+            a=a, b=b, last=last, queries=queries, at=at, qrels=qrels, k=k, embedder=embedder, work=work, progress=progress
+        )  # fmt: skip
+        if html is None:
+            return comparing.compare(self._here, options)
+        return comparing.compare_to_page(self._here, options, html, compare_html.page, overwrite=overwrite)
+
+    def comparison_html(self, comparison: Comparison) -> str:
+        """The comparison as one self-contained page with slope charts."""
+        return comparing.render(self._store, comparison, compare_html.page)
+
+    def drill(self, recall: str, a: Recipe, b: Recipe) -> Drilldown:
+        """One recorded question under two formulas: every memory of either answer, explained both ways.
+
+        "recorded" is the formula that the question was answered with.
+        """
+        return comparing.drill(self._here, recall, a, b)
+
+    def fork(
+        self, to: str | Path, *, formula: Recipe | None = None, closed_loop: bool = False, since: When = 0,
+        dream: DreamSettings | None = None, progress: Progress | None = None,
+    ) -> ForkReport:  # fmt: skip
+        """Live the log after `since` again, in a store of its own; this one only notes where that is.
+
+        Recalls rank under `formula`, or each under its own if None. In a closed loop, what was read follows
+        what the formula returned, and with `dream` every night is dreamt again with these settings; without,
+        recorded dreams stay as they are.
+        """
+        return forking.fork_from(
+            self._store, to, formula=formula, closed_loop=closed_loop, since=since, dream=dream, progress=progress
+        )  # fmt: skip
+
+    def doctor(
+        self, *, fix: bool = False, salvage: str | Path | None = None, scrub: bool = False, progress: Progress | None = None
+    ) -> Diagnosis:  # fmt: skip
+        """Examine the whole store; `fix` repairs what is safe, `salvage` copies what can be read to a new store.
+
+        `scrub` reads every sealed segment again from the disk itself and says how much that was.
+        """
+        return doctoring.doctor_of(
+            self._store, self.embedder, fix=fix, salvage=salvage, scrub=scrub, progress=progress
         )
 
-    def status(self) -> Status:
-        """Health and sizes."""
-        self._store.catch_up()
-        with self._store.lock, self._store.whole:
-            return status_of(self._store, self._embedding, self._formula)
+    # --- files, folders, servers -----------------------------------------------------------------
 
-    def warm(self) -> None:
-        """Start loading the model in the background."""
-        self._embedding.warm()
+    def export(
+        self, path: str | Path, *, format: str | None = None, at: When | None = None, overwrite: bool = False,  # noqa: A002
+        with_shards: bool = False, progress: Progress | None = None,
+    ) -> Transfer | MarkdownExport:  # fmt: skip
+        """The log as JSON lines (*.jsonl: lossless), or its tables as Parquet files in a directory.
 
-    def load_model(self) -> None:
-        """Wait until texts can be embedded; that they cannot is raised, and said with every answer from then on."""
-        self._embedding.load()
+        `with_shards` puts the vector indexes of the log beside it, which only some machines can build again.
 
-    # --- inside ----------------------------------------------------------------------------------
+        With `format="markdown"` the memories as a folder of pages, now or as of a moment. A file that exists is
+        replaced only with `overwrite`; a page of an earlier export that was not edited since needs none.
+        """
+        return files.export(
+            self._store, path, format_=format, at=at, overwrite=overwrite, with_shards=with_shards, progress=progress
+        )  # fmt: skip
 
-    def _append_if(self, check: Callable[[], object], fact: AnyFact) -> int:
-        """Append one fact if `check` raises nothing at the very head that it is appended to; returns its seq."""
+    def import_(
+        self, path: str | Path, *, format: str | None = None, mapping: str | Mapping[str, str] = "",  # noqa: A002
+        namespace: str | None = None, include: Iterable[str] = (), strict: bool = False, dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportReport:  # fmt: skip
+        """A file or folder of another program, or an exported log, into this store; again, it writes only what is new.
 
-        def attempt() -> int:
-            head = self._store.catch_up()
-            check()
-            return self._append([fact], expect=head)[-1]
+        The format shows from the content unless it is given. An exported log needs a store that is empty or holds the
+        beginning of it; afterwards the head hash is that of the file.
+        """
+        was_empty = self._store.catch_up() == 0
+        done = files.import_into(
+            self._writer, path, format_=format, mapping=mapping, namespace=namespace, include=include, strict=strict,
+            dry_run=dry_run, progress=progress,
+        )  # fmt: skip
+        if was_empty and self._store.projections.adoptions.formula_in_force(done.head):
+            self._formula = formula_in_force(self._store.projections.adoptions, done.head)
+        return done
 
-        return self._store.decide(attempt)
+    def watch(
+        self, paths: str | Path | Iterable[str | Path], *, once: bool = False, every: float = 300.0, grace: float = 2.0,
+        ignore: Iterable[str] = (), max_bytes: int | None = None, project: str | None = None,
+        dream_every: str | None = None, poll: bool = False, accept_root: bool = False, tell: Callable[[Happened], None] | None = None,
+        stop: threading.Event | None = None, bars: Bars | None = None, timing: Timing | None = None,
+    ) -> WatchReport:  # fmt: skip
+        """Keep the store equal to folders until `stop` is set, or with `once` just make it so; returns the report.
 
-    def _append(
-        self,
-        facts: Sequence[AnyFact],
-        *,
-        embedding: bool = False,
-        expect: int | None = None,
-        actor: str | None = None,
-        ids: Sequence[EventId | None] | None = None,
-    ) -> list[int]:
-        """Append durably. Vectors are appended only if their embedder is the store's own at that moment; the first
-        ones bring its adoption along."""
-        if not embedding:
-            return self._append_now(facts, expect, actor, ids)
-        own, known = self._embedding.embedder, self._embedding.adopted
-        adoption = self._embedding.adoption() if own and known is None else None
-        event_ids = list(ids or [None] * len(facts))
-        while True:
-            view = self._store.view()
-            self._require_same_embedder(view.seq)
-            batch, batch_ids = list(facts), event_ids
-            if adoption and view.adoptions.embedder(view.seq) is None:
-                batch, batch_ids = [adoption, *facts], [adoption_event_id(adoption), *event_ids]
-            with self._store.exclusive():
-                if self._store.log.positions(EMBEDDER_ADOPTED, view.seq):
-                    continue  # another process adopted one since
-                seqs = self._store.append(batch, actor=self._actor_or(actor), ids=batch_ids, expect=expect)
-            self._store.catch_up()
-            if adoption:
-                adopted = self._store.projections.adoptions.embedder(self._store.projections.position)
-                self._embedding = Embedding(own, adopted)
-            return seqs
+        The whole of a folder is compared every `every` seconds, and what the file system hints at in between. A file
+        counts as deleted when it has been gone for `grace` seconds. `tell` hears of everything that happens.
+        """
+        return watching.watch(
+            self._writer, self, paths, once=once, every=every, grace=grace, ignore=ignore, max_bytes=max_bytes,
+            project=project, dream_every=dream_every, poll=poll, accept_root=accept_root, tell=tell, stop=stop, bars=bars,
+            timing=timing,
+        )  # fmt: skip
 
-    def _actor_or(self, actor: str | None) -> str:
-        return self._actor if actor is None else actor
+    def mcp(
+        self, *, http: str | None = None, token: str | None = None, profile: str = "default", project: str | None = None,
+        session: str | None = None, dream_every: str | None = None,
+    ) -> None:  # fmt: skip
+        """Serve agents over the Model Context Protocol: stdio until it ends, or HTTP at an address such as ":8420"."""
+        scope = {"profile": profile, "project": project, "session": session, "dream_every": dream_every}
+        if http is None:
+            mcp_server.serve_stdio(self, **scope)
+        else:
+            mcp_server.serve_http(self, address=http, token=token, **scope)
 
-    def _append_now(
-        self,
-        facts: Sequence[AnyFact],
-        expect: int | None,
-        actor: str | None,
-        ids: Sequence[EventId | None] | None,
-    ) -> list[int]:
-        seqs = self._store.append(facts, actor=self._actor_or(actor), ids=ids, expect=expect)
-        self._store.catch_up()
-        return seqs
-
-    def _visible(self, memory_id: str) -> int:
-        """The number of a memory that exists and is not hidden."""
-        memo = self.get(validate.identifier(memory_id))
-        if memo.erased_at is not None:
-            raise InvalidInput(
-                f"memory {memory_id!r} was {memo.hidden_because}; remember it anew under this id"
-            )
-        if not memo.visible:
-            raise InvalidInput(f"memory {memory_id!r} is {memo.hidden_because}; restore it first")
-        return self._store.projections.documents.ids.find(memory_id)
-
-    def _recall_seq(self, recall: str) -> int:
-        seq = recall_seq(recall)
-        if not isinstance(self._recalled(seq), Recalled):
-            raise InvalidInput(f"{recall!r} is not the id of a recorded recall")
-        return seq
-
-    def _recalled(self, seq: int) -> object:
-        return self._store.event(seq).fact if 0 < seq <= self._store.catch_up() else None
+    def serve(
+        self, *, host: str = "127.0.0.1", port: int = 8377, token: str | None = None, read_only: bool = False,
+        dream_every: str | None = None, ready: Callable[[Any], None] | None = None,
+    ) -> None:  # fmt: skip
+        """A page and a JSON API over this store until SIGINT or SIGTERM; `ready` hears the address."""
+        web_server.serve(
+            self, host=host, port=port, token=token, read_only=read_only, dream_every=dream_every, ready=ready,
+            mcp=mcp_over_http.mcp_application,
+        )  # fmt: skip
 
 
 __all__ = ["Memory", "UnknownMemory"]

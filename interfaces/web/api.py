@@ -14,11 +14,15 @@ from starlette.requests import Request
 
 from recollect.engine import log_stream as streaming
 from recollect.engine.answers import Answer, Happening, Memo
+from recollect.engine.event_summaries import happening_of
+from recollect.engine.formula_lookup import formula_named
 from recollect.engine.moments import iso
+from recollect.engine.recall_options import RecallOptions
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
 from recollect.query import formula as formulas
 from recollect.query.explanation import Explanation
+from recollect.query.formula import Formula
 from recollect.replay.changes.why_changed import Change
 from recollect.replay.compare.comparison import Comparison
 from recollect.replay.verify import VerifyReport
@@ -27,6 +31,7 @@ from recollect.web.forms import (
     Ask,
     AskAbout,
     AskAndRecord,
+    AskNow,
     Changed,
     Event,
     Formulas,
@@ -40,7 +45,6 @@ from recollect.web.forms import (
     Sides,
     Timeline,
 )
-from recollect.web.formulas import formula_named
 from recollect.web.recorded import RecallCheck, RecallPage, TimelinePage
 from recollect.web.requests import body, parameters
 
@@ -59,16 +63,21 @@ class Endpoint(NamedTuple):
 # --- questions -------------------------------------------------------------------------------------
 
 
+def _formula(memory: Memory, name: str | None) -> Formula | None:
+    """A formula by name: never a file of the machine that serves."""
+    return formula_named(memory.store, name, files=False) if name else None
+
+
+def _options(memory: Memory, ask: AskNow) -> RecallOptions:
+    return ask.options() | {"formula": _formula(memory, ask.formula), "wait": False}
+
+
 async def recall(memory: AsyncMemory, request: Request) -> Answer:
     ask = parameters(request, Ask)
 
     def work(inner: Memory) -> Answer:
-        formula = formula_named(inner, ask.formula)
         source = inner if ask.at is None else inner.at(ask.at)
-        return source.recall(
-            ask.q, k=ask.k, formula=formula, session=ask.session, filters=ask.filters, now=ask.now,
-            record=False, wait=False,
-        )  # fmt: skip
+        return source.recall(ask.q, **_options(inner, ask) | {"record": False})
 
     return await memory.run(work, lane="reads")
 
@@ -77,11 +86,7 @@ async def recall_recorded(memory: AsyncMemory, request: Request) -> Answer:
     ask = await body(request, AskAndRecord)
 
     def work(inner: Memory) -> Answer:
-        formula = formula_named(inner, ask.formula)
-        return inner.recall(
-            ask.q, k=ask.k, formula=formula, session=ask.session, filters=ask.filters, now=ask.now,
-            track=ask.track, wait=False,
-        )  # fmt: skip
+        return inner.recall(ask.q, **_options(inner, ask) | {"track": ask.track})
 
     return await memory.run(work, lane="reads")
 
@@ -90,12 +95,8 @@ async def explain(memory: AsyncMemory, request: Request) -> Explanation:
     ask = parameters(request, AskAbout)
 
     def work(inner: Memory) -> Explanation:
-        formula = formula_named(inner, ask.formula)
         source = inner if ask.at is None else inner.at(ask.at)
-        return source.explain(
-            ask.q, ask.id, k=ask.k, formula=formula, session=ask.session, filters=ask.filters, now=ask.now,
-            wait=False,
-        )  # fmt: skip
+        return source.explain(ask.q, ask.id, **_options(inner, ask))
 
     return await memory.run(work, lane="reads")
 
@@ -114,7 +115,7 @@ async def why_changed(memory: AsyncMemory, request: Request) -> Change:
     ask = parameters(request, Changed)
 
     def work(inner: Memory) -> Change:
-        formula = formula_named(inner, ask.formula)
+        formula = _formula(inner, ask.formula)
         return inner.why_changed(ask.q, ask.id, ask.since, ask.until, k=ask.k, formula=formula)
 
     return await memory.run(work, lane="long")
@@ -124,7 +125,7 @@ async def compare(memory: AsyncMemory, request: Request) -> Comparison:
     sides = parameters(request, Sides)
 
     def work(inner: Memory) -> Comparison:
-        a, b = (side if side == "recorded" else formula_named(inner, side) for side in (sides.a, sides.b))
+        a, b = (side if side == "recorded" else _formula(inner, side) for side in (sides.a, sides.b))
         return inner.compare(a, b, k=sides.k, last=sides.last)
 
     return await memory.run(work, lane="long")
@@ -202,7 +203,7 @@ async def event(memory: AsyncMemory, request: Request) -> Event:
 
     def work(inner: Memory) -> Event:
         view = inner.store.view(seq)
-        what = streaming.happening_of(inner.store.event(seq)) if seq else None
+        what = happening_of(inner.store.event(seq)) if seq else None
         return Event(seq=seq, at=what.at if what else iso(view.time), event=what)
 
     return await memory.run(work, lane="reads")

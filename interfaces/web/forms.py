@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Meta
 
 from recollect.engine.answers import Happening, Memo, Status
+from recollect.engine.recall_options import At, K, RecallArguments, Track
 
-K = Annotated[int, Meta(ge=1, le=1_000)]
 Limit = Annotated[int, Meta(ge=1, le=1_000)]
 Seq = Annotated[int, Meta(ge=1)]
 
@@ -37,34 +37,22 @@ class Nothing(msgspec.Struct, frozen=True):
     """No parameters."""
 
 
-class AskNow(msgspec.Struct, frozen=True, kw_only=True):
+class AskNow(RecallArguments, frozen=True, kw_only=True):
     """A question to the store as it is."""
 
     q: str
-    k: K = 10
-    now: str | None = None
-    formula: str | None = None
-    session: str | None = None
-    project: str | None = None
-    tags: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-
-    @property
-    def filters(self) -> dict[str, object]:
-        given = {"project": self.project, "tags": self.tags, "kinds": self.kinds}
-        return {name: value for name, value in given.items() if value}
 
 
 class Ask(AskNow, frozen=True, kw_only=True):
     """A question that is not recorded. `at` asks the store as it was."""
 
-    at: str | None = None
+    at: At = None
 
 
 class AskAndRecord(AskNow, frozen=True, kw_only=True):
     """A question that is recorded, and so is one of now: what was asked of the past is not."""
 
-    track: bool = True
+    track: Track = True
 
 
 class AskAbout(Ask, frozen=True, kw_only=True):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from recollect.engine.answers import Happening
-from recollect.engine.log_stream import Selection, happening_of
+from recollect.engine.event_summaries import happening_of
+from recollect.engine.log_stream import Selection
 from recollect.engine.moments import iso
 from recollect.engine.store import Store
 from recollect.events.facts import Question, Recalled

@@ -12,7 +12,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from recollect.engine.dream import DreamOvertaken
+from recollect.engine.dream_schedule import DreamOvertaken
 from recollect.engine.embedding.embedder import EmbedderMismatch
 from recollect.events.errors import (
     EventIdReused,

@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from recollect.dream.report import DreamReport
+from recollect.engine import dream
 from recollect.engine import dream_schedule as scheduled
 from recollect.engine.dream_schedule import Dreams, keep_dreaming, keep_dreaming_beside, schedule_of
 from recollect.engine.store import Store
@@ -68,16 +69,16 @@ def due(memory: Memory, clock) -> Callable[[Callable[[RecollectError | None], No
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
     """Let this happen after each dream was dreamt, before it is written."""
-    sleep = Memory._sleep
+    run_phases = dream.run_phases
 
-    def slept(self: Memory, *args: object) -> object:
-        dreamt = sleep(self, *args)
+    def slept(*args: object, **options: object) -> object:
+        dreamt = run_phases(*args, **options)
         with monkeypatch.context() as patch:
-            patch.setattr(Memory, "_sleep", sleep)
+            patch.setattr(dream, "run_phases", run_phases)
             happens()
         return dreamt
 
-    monkeypatch.setattr(Memory, "_sleep", slept)
+    monkeypatch.setattr(dream, "run_phases", slept)
 
 
 def test_a_dream_that_another_process_dreamt_meanwhile_is_no_failure(due, open_memory, monkeypatch):

@@ -316,15 +316,14 @@ def test_what_was_forgotten_a_moment_before_is_not_written_about(
 ):
     mine, other = open_memory(), open_memory()
     mine.remember_many([{"id": "a", "content": "tea"}, {"id": "b", "content": "coffee"}])
-    looked = mine._visible
+    append = mine._writer.append
 
-    def overtaken(memory_id: str) -> int:
-        monkeypatch.setattr(mine, "_visible", looked)
-        found = looked(memory_id)
+    def overtaken(facts: object, *args: object, **options: object) -> list[int]:
+        monkeypatch.setattr(mine._writer, "append", append)
         other.forget("a")
-        return found
+        return append(facts, *args, **options)
 
-    monkeypatch.setattr(mine, "_visible", overtaken)
+    monkeypatch.setattr(mine._writer, "append", overtaken)
     with pytest.raises(InvalidInput, match="forgotten"):
         write(mine)
     assert mine.status().head == other.status().head == other.history("a")[-1].seq
@@ -347,7 +346,7 @@ def test_doctor_finds_vectors_of_another_text_and_fix_gives_each_its_own(tmp_pat
     """What `reembed` of an older program did beside a revision: the old text's vector, and no `sources`."""
     with Memory.open(tmp_path, embedder=Toy()) as memory:
         memory.remember_many([{"content": f"old text {n}", "id": f"m{n}"} for n in range(5)])
-        (old,) = memory._embedding.vectors(["old text 3"])
+        (old,) = memory._writer.embedding.vectors(["old text 3"])
         memory.revise("m3", "zebra quantum lighthouse")
         assert memory.doctor().healthy
         memory.store.append([Reembedded(embedder="toy/1", vectors=(("m3", old),))])
@@ -368,7 +367,7 @@ def test_doctor_gives_no_vector_to_a_memory_that_is_erased_meanwhile(
 ):
     with Memory.open(tmp_path, embedder=Toy()) as memory, Memory.open(tmp_path, embedder=Toy()) as other:
         memory.remember("old text", id="a")
-        (old,) = memory._embedding.vectors(["old text"])
+        (old,) = memory._writer.embedding.vectors(["old text"])
         memory.revise("a", "zebra quantum lighthouse")
         memory.store.append([Reembedded(embedder="toy/1", vectors=(("a", old),))])
         memory.store.catch_up()

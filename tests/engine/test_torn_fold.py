@@ -15,7 +15,7 @@ from recollect.engine.doctor import doctor
 from recollect.engine.doctor_caches import _differs
 from recollect.engine.embedding.hash import HashEmbedder
 from recollect.engine.embedding.store_embedder import Embedding
-from recollect.engine.recall import ask
+from recollect.engine.model_effects import rank_at
 from recollect.engine.store import Store
 from recollect.events.facts import AnyFact, Question
 from recollect.events.segment_log import SegmentLog
@@ -105,7 +105,7 @@ def assert_as_the_log_says(store: Store) -> None:
 def ranking(store: Store, view: View) -> list[tuple[str, float]]:
     (vector,) = Embedding(HashEmbedder(), None).vectors(["green tea"])
     question = Question(text="green tea", now=view.time, k=10, vector=vector, embedder="hash")
-    _, found = ask(store, question, view, FORMULA)
+    _, found = rank_at(store, question, view, FORMULA)
     assert len(found.ids) > 0
     return list(zip(found.ids, found.scores, strict=True))
 

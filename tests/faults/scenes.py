@@ -99,7 +99,7 @@ def _old_export(place: Place) -> None:
 def _broken_store(place: Place) -> None:
     """Caches that are cut off, and a vector that is another text's."""
     with Memory.open(place.store, embedder="hash") as memory:
-        (other,) = memory._embedding.vectors(["something else altogether"])
+        (other,) = memory._writer.embedding.vectors(["something else altogether"])
         memory.store.append([Reembedded(embedder="hash/1", vectors=(("f3", other),))])
     for path in (place.store / "cache").rglob("*"):
         if path.is_file():

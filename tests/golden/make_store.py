@@ -86,10 +86,10 @@ def live(memory: Memory) -> None:
             text, id=f"m{n:02d}", at=START + (20 + n / 6) * DAY, session=f"s{n % 7}", importance=(n % 11) / 10,
             kind=("note", "decision", "user_preference", "bug")[n % 4], tags=[WORDS[n % 5]],
         )  # fmt: skip
-    memory._append(
+    memory._writer.append(
         [Linked(a="m01", b="m02", kind="supports"), Linked(a="m02", b="m40", kind="extends", weight=0.7)]
     )
-    memory._append([Superseded(old="m05", new="m06"), Rated(id="m07", verdict="helpful", at=0)])
+    memory._writer.append([Superseded(old="m05", new="m06"), Rated(id="m07", verdict="helpful", at=0)])
     for round_, formula in enumerate((*names(), *names())):
         for n in range(4):
             question = f"{WORDS[(n + round_) % 12]} and {WORDS[(n * 5 + round_) % 12]}"

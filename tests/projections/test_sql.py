@@ -354,7 +354,7 @@ def test_a_query_that_ctrl_c_does_not_end_is_left_to_itself_and_the_next_is_answ
         memory.remember("tea", id="a")
         assert memory.sql("SELECT id FROM memories").rows == [("a",)]
         let_go = threading.Event()
-        at_work = memory._sql
+        at_work = memory._sql._face
         monkeypatch.setattr(at_work, "_read", lambda *_: let_go.wait())
         with monkeypatch.context() as patched:
             patched.setattr("recollect.projections.sql.limits.threading", Threading(Interrupted))

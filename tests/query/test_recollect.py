@@ -63,7 +63,7 @@ def test_blame_pushes_a_memory_below_its_equal(memory):
 
     for name in ("a", "b"):
         memory.remember(ANSWER, id=name, at="2026-03-01")
-    memory._append([Rated(id="a", verdict="outdated", at=0)])
+    memory._writer.append([Rated(id="a", verdict="outdated", at=0)])
     assert ids(memory)[:2] == ["b", "a"]
 
 

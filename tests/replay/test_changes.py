@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from travel_world import DAY, QUERY, START, Hours, histories, tell, world
 
+from recollect.engine.time_travel import inquiry_of
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import Accessed, Consolidated, EmbedderAdopted, Linked, Reembedded, StrengthChange
 from recollect.interfaces.python.memory import Memory
@@ -35,7 +36,7 @@ stages = [
 def test_a_hybrid_of_one_moment_ranks_as_that_moment_does(history, data):
     with world(":memory:", history) as memory:
         memory._store.catch_up()
-        inquiry = memory._inquiry(QUERY, {"session": "s1", "k": 3}, now=START + 30 * DAY)
+        inquiry = inquiry_of(memory._here, QUERY, {"session": "s1", "k": 3}, now=START + 30 * DAY)
         known = memory._store.projections.documents.memories
         if not known:
             return
@@ -198,7 +199,7 @@ def test_the_formula_is_named(memory: Memory):
     since = memory.status().head
     other = formulas.parse(BY_SCORE, origin="test")
     memory._store.require(other)
-    Memory(memory._store, memory._embedding, other).recall(QUERY, track=False)
+    Memory(memory._store, memory._writer.embedding, other).recall(QUERY, track=False)
     change = changed(memory, since)
     assert change.cause == "formula"
     assert part(change, "formula").events == (since + 1,)
@@ -207,11 +208,11 @@ def test_the_formula_is_named(memory: Memory):
 
 def test_the_embedder_is_named(memory: Memory):
     since = memory.status().head
-    far = memory._embedding.vectors(["nothing alike at all"])[0]
-    near = memory._embedding.vectors([QUERY])[0]
+    far = memory._writer.embedding.vectors(["nothing alike at all"])[0]
+    near = memory._writer.embedding.vectors([QUERY])[0]
     adopted = tell(memory, EmbedderAdopted(name="hash/2", dimensions=len(far) // 2, probe=far))
     again = tell(memory, Reembedded(embedder="hash/2", vectors=(("a", far), ("b", near), ("c", near))))
-    inquiry = memory._inquiry(QUERY, {}, now=START)
+    inquiry = inquiry_of(memory._here, QUERY, {}, now=START)
     inquiry._vectors["hash/2"] = near
     from recollect.replay.changes.why_changed import why_changed
 

@@ -278,7 +278,7 @@ def test_a_rating_outweighs_a_use_and_the_last_rating_counts(tmp_path: Path):
         recall = int(answer.id[1:])
         memory.access(["a", "b"], recall=answer.id)
         for verdict in ("helpful", "outdated"):
-            memory._append([Rated(id="a", verdict=verdict, at=0, recall=recall)])
+            memory._writer.append([Rated(id="a", verdict=verdict, at=0, recall=recall)])
         assert from_events(memory._store.log.read()) == {answer.id: {"a": 0.0, "b": 1.0}}
 
 

@@ -116,7 +116,7 @@ def test_revision_counts_and_texts_stay(lived: Path):
 def test_clusters_are_centred_on_the_new_vectors(lived: Path):
     with Memory.open(lived, embedder="hash") as memory:
         old = to_bytes(quantize(np.ones(256)))
-        memory._append(
+        memory._writer.append(
             [Clustered(method="x", clusters=(Cluster(name="c", centroid=old, members=("m1", "m2")),))]
         )
         memory.reembed(scattered)
@@ -253,7 +253,7 @@ def test_clusters_are_not_centred_on_vectors_that_are_gone(lived: Path, monkeypa
     with Memory.open(lived, embedder="hash") as memory:
         old = to_bytes(quantize(np.ones(256)))
         cluster = Cluster(name="c", centroid=old, members=("m1",))
-        memory._append([Clustered(method="x", clusters=(cluster,))])
+        memory._writer.append([Clustered(method="x", clusters=(cluster,))])
         monkeypatch.setattr(reembedding, "_recentre", revised_then_recentred)
         memory.reembed(scattered)
         (cluster,) = memory.store.projections.graph.clusters_at(memory.status().head)
@@ -316,13 +316,13 @@ def test_clusters_that_an_undone_dream_brings_back_are_centred_where_they_were(t
         second = (Cluster(name="c1", centroid=to_bytes(quantize(np.arange(256))), members=("m1", "m3")),)
         live(memory, memories=8)
         for clusters in (first, second):
-            memory._append([Clustered(method="x", clusters=clusters)])
+            memory._writer.append([Clustered(method="x", clusters=clusters)])
         memory.revise("m1", "stripe billing tuesday")
-        memory._append([Clustered(method="x", clusters=first)])
+        memory._writer.append([Clustered(method="x", clusters=first)])
         for _ in range(2):  # the second run only follows the first
             memory.recall("auth session")
             memory.compare(embedder=scattered, work=tmp_path / "work")
-            memory._append([Clustered(method="x", clusters=second)])
+            memory._writer.append([Clustered(method="x", clusters=second)])
             memory.compare(embedder=scattered, work=tmp_path / "work")
     with SegmentLog.open(tmp_path / "work" / "log", read_only=True) as log:
         told = [event.fact.clusters for event in log.read() if isinstance(event.fact, Clustered)]

@@ -95,7 +95,7 @@ def test_the_answer_names_the_seq_and_the_formula_in_force_then(memory: Memory):
     memory.recall("auth")  # adopts the default formula
     before = memory.status().head
     other = formulas.built_in("reverie-budget")
-    with_other = Memory(memory._store, memory._embedding, other)
+    with_other = Memory(memory._store, memory._writer.embedding, other)
     with_other.recall("auth")
     assert memory.at(before).recall("auth").formula == formulas.built_in("reverie").label
     now = memory.at(memory.status().head).recall("auth")
@@ -144,7 +144,7 @@ def test_a_memory_is_unknown_before_its_birth(memory: Memory):
 def change_embedder(memory: Memory, name: str) -> int:
     """What re-embedding writes: the adoption, and every memory's vector anew."""
     other = HashEmbedder()
-    vector = memory._embedding.vectors(["another text"])[0]
+    vector = memory._writer.embedding.vectors(["another text"])[0]
     vectors = tuple((memo.id, vector) for memo in memory.memories())
     return tell(
         memory,

@@ -83,7 +83,7 @@ class Player:
 
     def downscale(self, factor: float) -> None:
         name = f"d{self.memory.status().head}"
-        self.memory._append([
+        self.memory._writer.append([
             DreamBegan(dream=name, basis=0, now=0),
             Downscaled(dream=name, factor=factor, floor=0.01, tagged_factor=1.0),
             DreamEnded(dream=name),
@@ -92,7 +92,7 @@ class Player:
     def supersede(self, old: int, new: int) -> None:
         a, b = self._pick(old), self._pick(new)
         if a and b and a != b:
-            self.memory._append([Superseded(old=a, new=b)])
+            self.memory._writer.append([Superseded(old=a, new=b)])
             self.hidden.add(a)
 
 

@@ -58,7 +58,7 @@ def test_the_past_is_explained_as_it_was_after_the_store_moved_on(memory: Memory
     memory.access("cookies", session="later")
     memory.remember("auth sessions auth sessions", id="newcomer")
     memory.forget("redis")
-    memory._append([Superseded(old="postgres", new="newcomer")])
+    memory._writer.append([Superseded(old="postgres", new="newcomer")])
     assert memory.why(answer.id, "postgres") == first
     late = memory.why_not(answer.id, "newcomer")
     assert late.dropped_at.reason.startswith("not yet born: it was remembered at @")

@@ -261,7 +261,7 @@ def test_another_process_that_writes_meanwhile_only_makes_it_plan_again(open_mem
     """The other writer imports the same file between planning and writing: nothing is there twice."""
     path = rows(tmp_path / "rows.jsonl", 700)
     memory, other = open_memory(), open_memory()
-    real = memory._append_imported
+    real = memory._writer.append
     refused: list[int] = []
 
     def late(facts: object, *, actor: str, expect: int) -> None:
@@ -273,7 +273,7 @@ def test_another_process_that_writes_meanwhile_only_makes_it_plan_again(open_mem
             refused.append(expect)
             raise
 
-    memory._append_imported = late
+    memory._writer.append = late
     done = memory.import_(path)
     assert len(refused) == 1
     assert (done.remembered, done.unchanged) == (0, 700)

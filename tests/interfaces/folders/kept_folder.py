@@ -14,7 +14,6 @@ from recollect.interfaces.folders.formats import chunks_of
 from recollect.interfaces.folders.reading import Timing
 from recollect.interfaces.folders.report import WatchReport
 from recollect.interfaces.python.memory import Memory
-from recollect.interfaces.python.watching import _Port
 
 AT_ONCE = Timing(settle_s=0, grace_s=0)
 
@@ -33,9 +32,8 @@ def keep(memory: Memory, folder: Path, **options: object) -> WatchReport:
 
 def keeper_of(memory: Memory, folder: Path, *, grace_s: float = 0, **settings: object) -> FolderSync:
     """What keeps one folder, as a process would have it at its start."""
-    port = _Port(memory.store, memory._with_vectors, memory._append)
     timing = Timing(settle_s=0, grace_s=grace_s)
-    return FolderSync(Folder(str(folder.resolve())), port, Settings(**settings), timing)
+    return FolderSync(Folder(str(folder.resolve())), memory._writer, Settings(**settings), timing)
 
 
 def held(memory: Memory, folder: Path) -> Counter[tuple[str, str]]:

@@ -249,13 +249,13 @@ class TestOthers:
     ):
         monkeypatch.setattr("recollect.interfaces.folders.writing._BATCH", 2)
         write(notes, NOTES)
-        embed = memory._with_vectors
+        embed = memory._writer.embed
 
         def and_recall(facts: object) -> object:
             memory.recall("text")
             return embed(facts)
 
-        monkeypatch.setattr(memory, "_with_vectors", and_recall)
+        monkeypatch.setattr(memory._writer, "embed", and_recall)
         keep(memory, notes)
         assert held(memory, notes) == expected(notes, {".md"})
         assert sum(isinstance(fact, Recalled) for fact in facts_after(memory, 0)) == 3

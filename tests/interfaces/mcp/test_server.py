@@ -13,6 +13,8 @@ from recollect.interfaces.mcp.lazy_store import opener
 from recollect.interfaces.mcp.resources import NoSuchResource, listed, read, title_of, uri_of
 from recollect.interfaces.mcp.tool import Scope
 from recollect.interfaces.mcp.tool_arguments import Recall
+from recollect.interfaces.python.memory import Memory
+from recollect.query import formula as formulas
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -130,11 +132,14 @@ def test_prompts_put_memories_before_the_model_and_record_them_as_injected(audit
 
 
 def test_over_a_network_no_formula_is_read_from_a_file():
-    with pytest.raises(InvalidInput, match="is a path, which this server does not read"):
-        Scope(files=False).formula("../secret.toml")
-    assert Scope(files=False).formula("reverie@0123456789ab") == "reverie@0123456789ab"
-    assert Scope().formula("./mine.toml") == "./mine.toml"
-    assert Scope().formula("") is None
+    with Memory.open(":memory:", embedder=None) as memory:
+        for path in ("../secret.toml", "/etc/passwd", "secret.toml"):
+            with pytest.raises(InvalidInput, match="is a path, which this server does not read"):
+                Scope(files=False).formula(memory, path)
+        label = formulas.built_in("reverie").label
+        assert Scope(files=False).formula(memory, label) == formulas.built_in("reverie")
+        assert Scope().formula(memory, "./mine.toml") == "./mine.toml"
+        assert Scope().formula(memory, "") is None
     assert Recall(query="x").formula is None
 
 

@@ -12,7 +12,7 @@ import pytest
 from recollect import AsyncMemory, Memory
 from recollect.engine.past import PastView
 from recollect.events.errors import InvalidInput, UnknownMemory
-from recollect.interfaces.python.async_view import AsyncView
+from recollect.interfaces.python.async_memory import AsyncView
 
 
 def public_methods(kind: type) -> set[str]:

@@ -1,0 +1,149 @@
+"""recall's arguments, stated and checked once for Python, the command line, MCP and HTTP.
+
+`RecallOptions` are the keyword arguments of every Python method that asks: recall and explain, now and in the past,
+why_changed, bisect, ranks, and a file of questions. `RecallArguments` are the same as texts and numbers, with the
+filters named one by one: the command line, MCP and HTTP take their arguments, bounds and help texts from its fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypedDict, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from recollect.engine import validate
+from recollect.engine.moments import parse_time
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import Context, Filters, Question
+
+if TYPE_CHECKING:
+    from recollect.query.formula import Formula
+
+K_DEFAULT = 10
+_ENTRIES_MAX = 10_000
+_TIME_FIELDS = {"since", "until", "valid_at"}
+_LIST_FIELDS = {"kinds", "tags", "entities", "sources", "exclude", "files"}
+
+K = Annotated[int, Meta(description="How many memories at most.", ge=1, le=validate.K_MAX)]
+At = Annotated[str | None, Meta(description="As of a seq (@120), a time, or '2 days ago'; records nothing.")]
+Track = Annotated[bool, Meta(description="Whether the hits count as accessed.")]
+Record = Annotated[bool, Meta(description="False writes nothing at all; the answer then has no id.")]
+
+
+class RecallOptions(TypedDict, total=False):
+    """What may be said beside the question.
+
+    `track` counts the hits as accessed; `record=False` writes nothing at all; `wait=False` answers by words alone, and
+    says so, while a model is still loading. Where nothing is recorded, `track` and `record` mean nothing.
+    """
+
+    k: int
+    formula: str | Path | Formula | None
+    session: str | None
+    context: Context | Mapping[str, object] | None
+    filters: Filters | Mapping[str, object] | None
+    now: str | datetime | float | None
+    track: bool
+    record: bool
+    wait: bool
+
+
+class RecallArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """What may be said beside the question where only texts and numbers can be."""
+
+    k: K = K_DEFAULT
+    formula: Annotated[
+        str | None,
+        Meta(description="The name of a ranking formula, or name@digest of one that is in the log."),
+    ] = None
+    session: Annotated[str | None, Meta(description="The conversation that asks.")] = None
+    project: Annotated[str | None, Meta(description="Only memories of this project.")] = None
+    tags: Annotated[tuple[str, ...], Meta(description="Only memories with one of these tags.")] = ()
+    kinds: Annotated[tuple[str, ...], Meta(description="Only memories of these kinds.")] = ()
+    since: Annotated[str | None, Meta(description="Only memories from this time on.")] = None
+    until: Annotated[str | None, Meta(description="Only memories up to this time.")] = None
+    valid_at: Annotated[
+        str | None, Meta(description="Only what held at this time (valid_from, valid_to).")
+    ] = None
+    now: Annotated[str | None, Meta(description="The clock to rank with.")] = None
+
+    @property
+    def filters(self) -> dict[str, object]:
+        """The filters that were given."""
+        named = ((name, getattr(self, name)) for name in RecallArguments.__struct_fields__)
+        return {name: value for name, value in named if value and name in Filters.__struct_fields__}
+
+    def options(self) -> RecallOptions:
+        """The same for Python."""
+        return {
+            "k": self.k, "formula": self.formula or None, "session": self.session, "filters": self.filters, "now": self.now,
+        }  # fmt: skip
+
+
+def question_of(query: str, options: RecallOptions, *, now: int) -> Question:
+    """The question as data, checked and without a vector. An empty text finds nothing by words."""
+    refuse_unknown(options, RecallOptions.__annotations__)
+    given = options.get("now")
+    moment = now if given is None else parse_time(given, now=now, what="now")
+    return Question(
+        text=validate.query(query),
+        now=moment,
+        k=validate.whole(options.get("k", K_DEFAULT), "k", low=1, high=validate.K_MAX),
+        session=validate.optional_identifier(options.get("session"), "session"),
+        context=parsed(Context, options.get("context"), now=moment),
+        filters=parsed(Filters, options.get("filters"), now=moment),
+    )
+
+
+def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
+    """A misspelt argument would be a question without it."""
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        raise InvalidInput(f"unknown argument {unknown[0]!r}; there are {', '.join(known)}")
+
+
+# --- filters and context ---------------------------------------------------------------------------
+
+_Kind = TypeVar("_Kind", Filters, Context)
+
+
+def parsed(kind: type[_Kind], given: _Kind | Mapping[str, object] | None, *, now: int) -> _Kind:
+    """Filters or context from a mapping; unknown names and wrong values are refused."""
+    if given is None:
+        return kind()
+    if isinstance(given, kind):
+        return _bounded(given)
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"{kind.__name__.lower()} must be a mapping, not {given!r}")
+    unknown = set(given) - set(kind.__struct_fields__)
+    if unknown:
+        known = ", ".join(kind.__struct_fields__)
+        raise InvalidInput(f"unknown {kind.__name__.lower()} entry {sorted(unknown)[0]!r}; there are {known}")
+    fields = {name: _field(name, value, now) for name, value in given.items() if value is not None}
+    try:
+        return _bounded(msgspec.convert(fields, kind))
+    except (msgspec.ValidationError, OverflowError, RecursionError) as error:
+        raise InvalidInput(f"{kind.__name__.lower()}: {error}") from None
+
+
+def _bounded(given: _Kind) -> _Kind:
+    """The same; refused if a text is too long or no Unicode, or a list too long."""
+    for name in given.__struct_fields__:
+        value, what = getattr(given, name), f"{type(given).__name__.lower()} entry {name!r}"
+        entries = value if isinstance(value, (tuple, dict)) else (value,)
+        if len(entries) > _ENTRIES_MAX:
+            raise InvalidInput(f"{what} has {len(entries):,} values; at most {_ENTRIES_MAX:,} are taken")
+        for entry in entries:
+            if isinstance(entry, str):
+                validate.text(entry, what)
+    return given
+
+
+def _field(name: str, value: object, now: int) -> object:
+    if name in _TIME_FIELDS and isinstance(value, (str, int, float, datetime)):
+        return parse_time(value, now=now, what=name)
+    return [value] if name in _LIST_FIELDS and isinstance(value, str) else value

@@ -1,0 +1,148 @@
+"""Telling a store about single memories: remember, revise, access, forget, restore."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from recollect.engine import validate
+from recollect.engine.memories import memo
+from recollect.engine.memory_arguments import changes, ingested, tell_kept
+from recollect.engine.store import Progress, Store
+from recollect.engine.writer import Writer, require_visible
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import Accessed, Forgotten, Ingested, Recalled, Restored, Revised
+from recollect.projections.view import View
+
+_BATCH = 512
+
+
+def remember_many(
+    writer: Writer,
+    items: Iterable[str | Mapping[str, object]],
+    *,
+    expect: int | None,
+    progress: Progress | None,
+) -> list[str]:
+    """Keep many, in atomic batches; their ids."""
+    if isinstance(items, (str, bytes, Mapping)):
+        raise InvalidInput(
+            f"remember_many takes a list of items, not one {type(items).__name__}; put it in a list"
+        )
+    store = writer.store
+    ids: list[str] = []
+    batch: list[Ingested] = []
+    total = len(items) if isinstance(items, Sequence) else 0
+    try:
+        for item in items:
+            batch.append(ingested(item, now=store.clock()))
+            if len(batch) == _BATCH:
+                ids += _ingest(writer, batch, expect)
+                batch, expect = [], expect if expect is None else store.log.head
+                if progress:
+                    progress(len(ids), max(total, len(ids)))
+        ids += _ingest(writer, batch, expect)
+    except BaseException as error:
+        tell_kept(error, ids)
+        raise
+    if progress:
+        progress(len(ids), len(ids))
+    store.sealer.start()
+    store.checkpointer.save_if_due()
+    return ids
+
+
+def _ingest(writer: Writer, batch: Sequence[Ingested], expect: int | None) -> list[str]:
+    if batch:
+        writer.append(writer.embed(batch), expect=expect)
+    return [fact.id for fact in batch]
+
+
+def revise(writer: Writer, memory_id: str, given: Mapping[str, object]) -> int:
+    """A new version of a memory; its revision count. The text is embedded before the head is decided upon."""
+    store = writer.store
+    vectors: dict[str, bytes | None] = {}
+    writer.embed([_revised(store, store.view(), memory_id, given)], vectors)
+
+    def attempt() -> int:
+        view = store.view()
+        fact = _revised(store, view, memory_id, given)
+        seq = writer.append(writer.embed([fact], vectors), expect=view.seq)[-1]
+        memory = view.documents.ids.find(memory_id)
+        return store.projections.lifecycle.state(memory, seq).revision_count
+
+    return store.decide(attempt)
+
+
+def _revised(store: Store, view: View, memory_id: str, given: Mapping[str, object]) -> Revised:
+    """What these arguments change in a memory that can be revised, without its vector."""
+    require_visible(store, view, memory_id)
+    state = memo(store, view, memory_id).state
+    checked = changes(state, memory_id, given, now=store.clock())
+    return Revised(id=memory_id, **checked)  # type: ignore[arg-type]
+
+
+def access(
+    writer: Writer,
+    ids: str | Iterable[str],
+    session: str | None,
+    how: str,
+    *,
+    recall: str | None,
+    durable: bool,
+) -> int:
+    """Say that memories were read; the seq of the event."""
+    wanted = (ids,) if isinstance(ids, str) else validate.labels(ids, "ids")
+    if not wanted:
+        raise InvalidInput("access needs at least one memory id")
+    store = writer.store
+    fact = Accessed(
+        ids=tuple(dict.fromkeys(wanted)),
+        at=store.clock(),
+        session=validate.optional_identifier(session, "session"),
+        how=validate.access_kind(how),
+        recall=None if recall is None else recorded_recall(store, recall),
+    )
+    return writer.append_if(
+        lambda view: require_visible(store, view, *fact.ids),
+        fact,
+        durability="durable" if durable else "unsafe",
+    )
+
+
+def forget(writer: Writer, memory_id: str, reason: str) -> int:
+    """Soft delete; the seq of the event."""
+    fact = Forgotten(id=memory_id, reason=validate.text(reason, "reason"))
+    return writer.append_if(lambda view: require_visible(writer.store, view, memory_id), fact)
+
+
+def restore(writer: Writer, memory_id: str, reason: str) -> int:
+    """Bring back a hidden memory; the seq of the event."""
+    fact = Restored(id=memory_id, reason=validate.text(reason, "reason"))
+    return writer.append_if(lambda view: _require_hidden(writer.store, view, memory_id), fact)
+
+
+def _require_hidden(store: Store, view: View, memory_id: str) -> None:
+    found = memo(store, view, memory_id)
+    if found.visible:
+        raise InvalidInput(f"memory {memory_id!r} is not forgotten; there is nothing to restore")
+    if found.erased_at is not None:
+        raise InvalidInput(
+            f"memory {memory_id!r} was {found.hidden_because}: nothing brings it back; remember it anew"
+        )
+
+
+def recall_seq(recall: object) -> int:
+    """The seq in a recall id."""
+    digits = recall[1:] if isinstance(recall, str) and recall.startswith("r") else ""
+    if not digits.isdecimal():
+        raise InvalidInput(f"{recall!r} is not a recall id; they look like 'r12', as recall gives them")
+    return int(digits)
+
+
+def recorded_recall(store: Store, recall: str) -> int:
+    """The seq of a recall that the log holds."""
+    seq = recall_seq(recall)
+    fact = store.event(seq).fact if 0 < seq <= store.catch_up() else None
+    if not isinstance(fact, Recalled):
+        raise InvalidInput(f"{recall!r} is not the id of a recorded recall")
+    return seq

@@ -1,0 +1,136 @@
+"""The only way to write to an open store: texts get their vectors, the first vectors bring the adoption of their
+embedder along, facts are appended, and what was appended is taken in.
+
+A decision is taken at the very head that it is written to (`append_if`, `Store.decide`). Vectors are appended only if
+their embedder is the store's own at that moment: another process may have adopted one, or embedded all anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from recollect.engine.embedding.embedder import EmbedderMismatch
+from recollect.engine.embedding.store_embedder import Embedding, adoption_event_id
+from recollect.engine.memories import born, erasure_of
+from recollect.engine.store import Store
+from recollect.engine.torn_state import locked
+from recollect.engine.validate import identifier
+from recollect.events.envelope import EventId, type_name
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import AnyFact, EmbedderAdopted, Ingested, Revised
+from recollect.events.log import Durability
+from recollect.projections.view import View
+
+EMBEDDER_ADOPTED = type_name(EmbedderAdopted)
+
+
+class Writer:
+    """Writes to a store as one actor, with one embedder."""
+
+    def __init__(self, store: Store, embedding: Embedding, actor: str) -> None:
+        self.store = store
+        self.embedding = embedding
+        self.actor = actor
+
+    def embed(self, facts: Sequence[AnyFact], known: dict[str, bytes | None] | None = None) -> list[AnyFact]:
+        """The same facts, with the vectors of the texts that they bring; one that is `known` is not made again."""
+        vectors = {} if known is None else known
+        texts = [text for fact in facts if (text := text_of(fact)) is not None and text not in vectors]
+        if texts:
+            vectors.update(zip(texts, self.embedding.vectors(texts), strict=True))
+        return [self._with_vector(fact, vectors) for fact in facts]
+
+    def _with_vector(self, fact: AnyFact, vectors: Mapping[str, bytes | None]) -> AnyFact:
+        text = text_of(fact)
+        if text is None or not isinstance(fact, (Ingested, Revised)):
+            return fact
+        vector = vectors[text]
+        return msgspec.structs.replace(fact, vector=vector, embedder=self.embedding.name if vector else None)
+
+    def append(
+        self,
+        facts: Sequence[AnyFact],
+        ids: Sequence[EventId | None] | None = None,
+        *,
+        expect: int | None = None,
+        actor: str | None = None,
+        durability: Durability = "durable",
+    ) -> list[int]:
+        """Append one batch and take it in; its seqs, those of an adoption that came along first."""
+        if any(text_of(fact) is not None for fact in facts):
+            return self._append_embedded(facts, ids, expect, self.actor if actor is None else actor)
+        seqs = self.store.append(
+            facts,
+            ids=ids,
+            expect=expect,
+            actor=self.actor if actor is None else actor,
+            durability=durability,
+        )
+        self.store.catch_up()
+        return seqs
+
+    def _append_embedded(
+        self, facts: Sequence[AnyFact], ids: Sequence[EventId | None] | None, expect: int | None, actor: str
+    ) -> list[int]:
+        own = self.embedding.embedder
+        adoption = self.embedding.adoption() if own and self.embedding.adopted is None else None
+        event_ids = list(ids or [None] * len(facts))
+        while True:
+            view = self.store.view()
+            require_same_embedder(view, self.embedding)
+            batch, batch_ids = list(facts), event_ids
+            if adoption and view.adoptions.embedder(view.seq) is None:
+                batch, batch_ids = [adoption, *facts], [adoption_event_id(adoption), *event_ids]
+            with self.store.exclusive():
+                if self.store.log.positions(EMBEDDER_ADOPTED, view.seq):
+                    continue  # another process adopted one since
+                seqs = self.store.append(batch, actor=actor, ids=batch_ids, expect=expect)
+            head = self.store.catch_up()
+            if adoption:
+                self.embedding = Embedding(own, self.store.projections.adoptions.embedder(head))
+            return seqs
+
+    def append_if(
+        self, check: Callable[[View], object], fact: AnyFact, *, durability: Durability = "durable"
+    ) -> int:
+        """Append one fact if `check` raises nothing at the very head that it is appended to; its seq."""
+
+        def attempt() -> int:
+            view = self.store.view()
+            check(view)
+            return self.append([fact], expect=view.seq, durability=durability)[-1]
+
+        return self.store.decide(attempt)
+
+
+def text_of(fact: AnyFact) -> str | None:
+    """The new text that a fact brings."""
+    if isinstance(fact, (Ingested, Revised)) and isinstance(fact.content, str):
+        return fact.content
+    return None
+
+
+def require_same_embedder(view: View, embedding: Embedding) -> None:
+    """Refuse to go on with an embedder that the `reembed` of another process has replaced."""
+    adopted, own = view.adoptions.embedder(view.seq), embedding.embedder
+    if own is not None and adopted is not None and adopted.label != own.name:
+        raise EmbedderMismatch(store=adopted.label, given=own.name)
+
+
+@locked
+def require_visible(store: Store, view: View, *ids: str) -> None:
+    """Refuse ids of memories that are not there, or hidden."""
+    for memory_id in ids:
+        memory, row = born(store, view, identifier(memory_id))
+        if view.documents.alive(np.array([row]), view.seq)[0]:
+            continue
+        erased_at = erasure_of(store, view, row)
+        if erased_at is not None:
+            raise InvalidInput(
+                f"memory {memory_id!r} was erased at @{erased_at}; remember it anew under this id"
+            )
+        hidden = view.lifecycle.state(memory, view.seq).hidden
+        raise InvalidInput(f"memory {memory_id!r} is {hidden}; restore it first")
