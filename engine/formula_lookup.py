@@ -42,8 +42,14 @@ def formula_named(store: Store, given: str | Path | Formula, *, files: bool) -> 
     if isinstance(given, str) and given in formulas.names():
         return formulas.built_in(given)
     if isinstance(given, str) and "@" in given and not _is_path(given):
-        return _labelled(adoptions, given)
-    if files:
+        if found := _labelled(adoptions, given):
+            return found
+        if files:
+            labels = sorted(formulas.from_canonical(text).label for text in adoptions.formulas.values())
+            raise InvalidInput(
+                f"{given!r} is not one formula of this log; it holds {', '.join(labels) or 'none'}"
+            )
+    elif files:
         return formulas.load(given)
     why = ": it is a path, which this server does not read" if _is_path(given) else ""
     there = dict.fromkeys([*formulas.names(), *(one.label for one in _known(adoptions))])
@@ -61,14 +67,9 @@ def _known(adoptions: Adoptions) -> list[Formula]:
     return [*built_in, *(formulas.from_canonical(text) for text in adoptions.formulas.values())]
 
 
-def _labelled(adoptions: Adoptions, label: str) -> Formula:
-    """The formula that name@digest means; the digest may be cut short."""
+def _labelled(adoptions: Adoptions, label: str) -> Formula | None:
+    """The formula that name@digest means; the digest may be cut short, as long as it means one."""
     name, _, digest = label.rpartition("@")
     known = {one.digest: one for one in _known(adoptions)}
     found = [one for one in known.values() if one.name == name and one.digest.startswith(digest)]
-    if len(digest) < _DIGEST_MIN or len(found) != 1:
-        labels = ", ".join(
-            sorted(formulas.from_canonical(text).label for text in adoptions.formulas.values())
-        )
-        raise InvalidInput(f"{label!r} is not one formula of this log; it holds {labels or 'none'}")
-    return found[0]
+    return found[0] if len(digest) >= _DIGEST_MIN and len(found) == 1 else None

@@ -56,6 +56,7 @@ class RecallArguments(msgspec.Struct, frozen=True, kw_only=True):
     """What may be said beside the question where only texts and numbers can be."""
 
     k: K = K_DEFAULT
+    now: Annotated[str | None, Meta(description="The clock to rank with.")] = None
     formula: Annotated[
         str | None,
         Meta(description="The name of a ranking formula, or name@digest of one that is in the log."),
@@ -69,7 +70,6 @@ class RecallArguments(msgspec.Struct, frozen=True, kw_only=True):
     valid_at: Annotated[
         str | None, Meta(description="Only what held at this time (valid_from, valid_to).")
     ] = None
-    now: Annotated[str | None, Meta(description="The clock to rank with.")] = None
 
     @property
     def filters(self) -> dict[str, object]:

@@ -183,6 +183,7 @@ class AsyncMemory:
     memories = _twin("reads", Memory.memories)
     status = _twin("reads", Memory.status)
     warm = _twin("reads", Memory.warm)
+    load_model = _twin("reads", Memory.load_model)
     why = _twin("reads", Memory.why)
     why_not = _twin("reads", Memory.why_not)
     explain = _twin("reads", Memory.explain)

@@ -125,7 +125,8 @@ def _is_deeper(value: object, levels: int) -> bool:
 def _convert(given: dict[str, object], kind: type[T], path: str, *, strict: bool) -> T:
     unknown = sorted(set(given) - set(kind.__struct_fields__))
     if unknown:
-        known = ", ".join(kind.__struct_fields__) or "nothing"
+        fields = sorted(msgspec.structs.fields(kind), key=lambda field: not field.required)
+        known = ", ".join(field.name for field in fields) or "nothing"
         raise InvalidInput(f"{path} has no parameter {unknown[0]!r}; it takes {known}")
     try:
         return msgspec.convert(given, kind, strict=strict)

@@ -20,7 +20,7 @@ from recollect.engine.store import Store
 from recollect.events.facts import AnyFact, Question
 from recollect.events.segment_log import SegmentLog
 from recollect.interfaces.python.memory import Memory
-from recollect.projections.adoptions import Engine
+from recollect.projections.adoptions import Adoptions
 from recollect.projections.documents import Documents
 from recollect.projections.graph.graph import Graph
 from recollect.projections.lexical.index import Lexical
@@ -37,7 +37,7 @@ FOLDED_BEFORE = 4
 STEPS = [
     (Documents, "apply"), (Documents, "births"), (Lexical, "add"), (Lexical, "add_many"), (Vectors, "add"),
     (Vectors, "add_many"), (Vectors, "apply"), (Lifecycle, "apply"), (Lifecycle, "births"), (Graph, "apply"),
-    (Engine, "apply"), (Sessions, "apply"), (Conversations, "apply"), (Conversations, "born"),
+    (Adoptions, "apply"), (Sessions, "apply"), (Conversations, "apply"), (Conversations, "born"),
 ]  # fmt: skip
 
 
