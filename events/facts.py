@@ -12,18 +12,85 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-MemoryId = str
-Micros = int
-GridVector = bytes
+from recollect.events.dream_facts import (
+    Consolidated,
+    Downscaled,
+    DreamBegan,
+    DreamEnded,
+    PairDecision,
+    Pairing,
+    Placed,
+    Placement,
+    Promoted,
+    Promotion,
+    Pruned,
+    Pruning,
+    StabilityChange,
+    Stabilized,
+    Status,
+    StrengthChange,
+)
+from recollect.events.fact import Fact, GridVector, MemoryId, Micros
 
 AccessKind = Literal["returned", "injected", "used"]
 Verdict = Literal["helpful", "unhelpful", "outdated"]
-Status = Literal["staged", "consolidated", "archived"]
-PairDecision = Literal["keep_apart", "merge_candidate", "link"]
 
-
-class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
-    """Base of every payload."""
+__all__ = [
+    "AccessKind",
+    "Accessed",
+    "AnyFact",
+    "Attested",
+    "ClockCorrected",
+    "Cluster",
+    "Clustered",
+    "Consolidated",
+    "Context",
+    "Downscaled",
+    "DreamBegan",
+    "DreamEnded",
+    "Effects",
+    "EmbedderAdopted",
+    "Erased",
+    "Expansion",
+    "Fact",
+    "Filters",
+    "Forgotten",
+    "FormulaAdopted",
+    "GridVector",
+    "Ingested",
+    "Linked",
+    "MemoryId",
+    "Micros",
+    "PairDecision",
+    "Pairing",
+    "Placed",
+    "Placement",
+    "Previous",
+    "Promoted",
+    "Promotion",
+    "Pruned",
+    "Pruning",
+    "Question",
+    "Rated",
+    "Recalled",
+    "Recovered",
+    "Redacted",
+    "RedactedPayload",
+    "Reembedded",
+    "Reranked",
+    "Restored",
+    "Revised",
+    "ShardRetired",
+    "ShardSealed",
+    "StabilityChange",
+    "Stabilized",
+    "Status",
+    "StrengthChange",
+    "Superseded",
+    "Unknown",
+    "Unlinked",
+    "Verdict",
+]  # the whole vocabulary, wherever a part of it is written
 
 
 # --- memories and their versions ------------------------------------------------------------------
@@ -281,120 +348,6 @@ class Clustered(Fact, frozen=True, kw_only=True, tag="cluster.assigned"):
     method: str
     clusters: tuple[Cluster, ...]
     dream: str | None = None
-
-
-# --- dreams ----------------------------------------------------------------------------------------
-
-
-class DreamBegan(Fact, frozen=True, kw_only=True, tag="dream.began"):
-    """A dream read the view at `basis` with this clock and these settings (TOML)."""
-
-    dream: str
-    basis: int
-    now: Micros
-    settings: str = ""
-    undoes: str | None = None
-
-
-class StrengthChange(msgspec.Struct, frozen=True, kw_only=True):
-    id: MemoryId
-    before: float
-    after: float
-
-
-class Pairing(msgspec.Struct, frozen=True, kw_only=True):
-    """A new memory next to one of its closest old ones, and what was decided."""
-
-    new: MemoryId
-    old: MemoryId
-    similarity: float
-    decision: PairDecision
-
-
-class Consolidated(Fact, frozen=True, kw_only=True, tag="dream.consolidated"):
-    """Strengths that replay raised, and the interleaved pairs."""
-
-    dream: str
-    changes: tuple[StrengthChange, ...]
-    pairs: tuple[Pairing, ...] = ()
-
-
-class Downscaled(Fact, frozen=True, kw_only=True, tag="dream.downscaled"):
-    """Every strength was multiplied by `factor` (tagged memories by `tagged_factor`), not below `floor`.
-
-    `undoes` names the seq of an earlier Downscaled that no longer counts from here on.
-    """
-
-    dream: str
-    factor: float = 1.0
-    tagged_factor: float = 1.0
-    floor: float = 0.0
-    undoes: int | None = None
-
-
-class StabilityChange(msgspec.Struct, frozen=True, kw_only=True):
-    id: MemoryId
-    before: float
-    after: float
-
-
-class Stabilized(Fact, frozen=True, kw_only=True, tag="dream.stabilized"):
-    """Stabilities after spaced recalls and failures."""
-
-    dream: str
-    changes: tuple[StabilityChange, ...]
-
-
-class Pruning(msgspec.Struct, frozen=True, kw_only=True):
-    id: MemoryId
-    reason: str
-    numbers: dict[str, float] = {}
-
-
-class Pruned(Fact, frozen=True, kw_only=True, tag="dream.pruned"):
-    """Memories that the dream forgot softly, each with its reason and numbers."""
-
-    dream: str
-    items: tuple[Pruning, ...]
-
-
-class Placement(msgspec.Struct, frozen=True, kw_only=True):
-    id: MemoryId
-    status_before: Status
-    status: Status
-    depth_before: int
-    depth: int
-    restabilized: bool = False
-
-
-class Placed(Fact, frozen=True, kw_only=True, tag="dream.placed"):
-    """Status and depth by activity; what was recalled since the last dream is restabilised."""
-
-    dream: str
-    changes: tuple[Placement, ...]
-
-
-class Promotion(msgspec.Struct, frozen=True, kw_only=True):
-    id: MemoryId
-    layer_before: str
-    layer: str
-    depth_before: int
-    depth: int
-
-
-class Promoted(Fact, frozen=True, kw_only=True, tag="dream.promoted"):
-    """Memories that moved to another canonical layer."""
-
-    dream: str
-    changes: tuple[Promotion, ...]
-
-
-class DreamEnded(Fact, frozen=True, kw_only=True, tag="dream.ended"):
-    """The dream's own report: counts and what it did to recorded questions."""
-
-    dream: str
-    counts: dict[str, int] = {}
-    metrics: dict[str, float] = {}
 
 
 # --- the engine itself -----------------------------------------------------------------------------

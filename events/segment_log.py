@@ -46,7 +46,6 @@ from recollect.events.process_forks import renewed_in_children
 from recollect.events.recovery import QUARANTINE, find_damage, show_until_damage
 from recollect.events.segment_writer import SegmentWriter
 from recollect.events.segments import Segments, check_seq
-from recollect.events.upcasts import VERSIONS
 from recollect.events.verification import verify_segments
 from recollect.events.writer_lock import WriterLock
 
@@ -159,7 +158,7 @@ class SegmentLog:
             self._show(published)
             return
         stop = self._segments.follow()
-        synced = self._synced_last()
+        synced = self._segments.sync_last()
         self._writer.damage = find_damage(
             self._disk, self._path, self._segments, stop, witnessed=self._head.witnessed
         )  # fmt: skip
@@ -173,16 +172,6 @@ class SegmentLog:
             return self._lock.nobody_writes()
         except OSError:  # a disk that fails: as far as was published is safe to show
             return False
-
-    def _synced_last(self) -> bool:
-        """Sync what will be shown; a disk that refuses is read all the same."""
-        last = self._segments.last
-        try:
-            if last is not None:
-                last.sync()
-        except OSError:
-            return False
-        return True
 
     def _show(self, published: Position) -> None:
         tail = self._segments.tail
@@ -441,11 +430,7 @@ class SegmentLog:
         return findings
 
     def status(self) -> LogStatus:
-        unknown: dict[str, int] = {}
-        for segment in self._readable():
-            for (type_, version), count in segment.types().items():
-                if version > VERSIONS.get(type_, 0):
-                    unknown[type_] = unknown.get(type_, 0) + count
+        unknown = self._readable().unknown_types()
         return LogStatus(
             kind="segments",
             path=str(self._path),
@@ -453,7 +438,7 @@ class SegmentLog:
             durable=min(self.head, self._writer.durable),
             bytes=sum(segment.size() for segment in self._segments),
             segments=len(self._segments),
-            unsynced_bytes=self._unsynced_bytes(),
+            unsynced_bytes=self._segments.bytes_between(self._writer.durable, self.head),
             unknown_types=unknown,
             damage=None if self._writer.damage is None else str(self._writer.damage),
             recovered=tuple(self._disk.names(self._path / QUARANTINE)),
@@ -471,21 +456,6 @@ class SegmentLog:
         if self._writer.unpublished is not None:
             troubles.append(self._writer.unpublished)
         return tuple(troubles)
-
-    def _unsynced_bytes(self) -> int:
-        """What a power cut could still take: the frames after the last durable one."""
-        durable, head = self._writer.durable, self.head
-        if durable >= head:
-            return 0
-        first, last = self._segments.of(durable + 1), self._segments.of(head)
-        if first is last:
-            return last.extent(head)[1] - last.extent(durable + 1)[0]
-        between = [segment for segment in self._segments if first.last_seq < segment.last_seq < head]
-        return (
-            first.size() - first.extent(durable + 1)[0]
-            + sum(segment.size() for segment in between)
-            + last.extent(head)[1]
-        )  # fmt: skip
 
     # --- closing ---------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from recollect.events.frame import GENESIS, Frame
 from recollect.events.scan import Found
 from recollect.events.segment import Erasing, Segment
 from recollect.events.segment_format import HEADER_BYTES, SegmentHeader, SegmentName
+from recollect.events.upcasts import VERSIONS
 
 INDEX_CACHE = "active.index"
 
@@ -251,6 +252,38 @@ class Segments:
 
     def chain_at(self, seq: int) -> bytes:
         return GENESIS if seq == 0 else self.of(seq).header_of(seq).chain
+
+    def sync_last(self) -> bool:
+        """Sync what will be shown; a disk that refuses is read all the same."""
+        try:
+            if self.last is not None:
+                self.last.sync()
+        except OSError:
+            return False
+        return True
+
+    def bytes_between(self, after: int, upto: int) -> int:
+        """How many bytes the frames after the event `after` take, up to and with that of `upto`."""
+        if after >= upto:
+            return 0
+        first, last = self.of(after + 1), self.of(upto)
+        if first is last:
+            return last.extent(upto)[1] - last.extent(after + 1)[0]
+        between = [segment for segment in self if first.last_seq < segment.last_seq < upto]
+        return (
+            first.size() - first.extent(after + 1)[0]
+            + sum(segment.size() for segment in between)
+            + last.extent(upto)[1]
+        )  # fmt: skip
+
+    def unknown_types(self) -> dict[str, int]:
+        """How many events of each type have a type or version that this program does not know."""
+        unknown: dict[str, int] = {}
+        for segment in self:
+            for (type_, version), count in segment.types().items():
+                if version > VERSIONS.get(type_, 0):
+                    unknown[type_] = unknown.get(type_, 0) + count
+        return unknown
 
     def find(self, ids: Sequence[bytes]) -> dict[bytes, int]:
         """The seqs of those ids that the log holds."""
