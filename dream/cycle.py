@@ -1,6 +1,6 @@
 """One dream: the phases in order, each seeing what the ones before it did, on a future that is not written yet.
 
-The facts are DreamBegan, those of the phases, DreamEnded. Whoever asked for the dream appends them in one batch,
+The facts are DreamBegan, those of the phases, DreamEnded. The caller appends them in one batch,
 on the condition that the log still ends where the dream began; the dream's id is `d` and the seq that its first
 event gets. The same basis, settings and clock give the same facts.
 """

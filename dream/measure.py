@@ -1,6 +1,6 @@
 """What a dream does to the questions that were asked: each ranked before and after, and compared.
 
-Everything but the view stays as it was recorded: the words, the vector, the clock and the formula. Where somebody
+Everything but the view stays as it was recorded: the words, the vector, the clock and the formula. Where people
 said which hits were of use, the mean reciprocal rank says whether they moved up or down.
 """
 

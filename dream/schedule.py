@@ -1,4 +1,4 @@
-"""When to dream next: a pure decision from clocks and counts, for whoever runs all day.
+"""When to dream next: a pure decision from clocks and counts, for a process that runs all day.
 
 A dream is due once the interval has passed since the last one, or earlier when many new memories wait; never
 within the minimum gap, and never when nothing is new. Source: Reverie's triggers (every 4 h, more than 10 new

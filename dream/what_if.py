@@ -1,4 +1,4 @@
-"""A second future of the projections: what a view would be after facts that nobody has written yet.
+"""A second future of the projections: what a view would be after facts that are not written yet.
 
 The copy owns everything that facts of a dream can change in place. The vectors, the words and the built shards
 are shared with the original: they only ever grow at the end, and a grown array is an array of its own.
@@ -19,7 +19,7 @@ _SHARED = ("vectors|", "lexical:")
 
 
 class WhatIf:
-    """The projections at their position, and on from there. Make it while nobody folds into the original."""
+    """The projections at their position, and on from there. Do not fold into the original while it is made."""
 
     def __init__(self, projections: Projections, now: Micros) -> None:
         self._now = now

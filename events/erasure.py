@@ -1,8 +1,8 @@
 """Overwriting payloads in place, so that a power cut leaves them untouched or gone, never in between.
 
 The intent comes first: a file that names every overwrite with its bytes (zeros and the renewed CRC; see
-`frame`), written aside, synced and renamed. Then the overwrites, synced. Then the intent is removed. Whoever
-opens the log next finishes an intent that is still there before reading anything; a reader that meets a
+`frame`), written aside, synced and renamed. Then the overwrites, synced. Then the intent is removed. The
+next process to open the log finishes an intent that is still there before reading anything; a reader that meets a
 half-overwritten frame finds it named in the intent and shows it as redacted.
 
     erase.intent:  CRC-32 of the rest (4 bytes, little endian), then msgpack of a list of overwrites

@@ -305,7 +305,7 @@ class Recalled(Fact, frozen=True, kw_only=True, tag="recall.answered"):
 
 
 class Rated(Fact, frozen=True, kw_only=True, tag="memory.rated"):
-    """Somebody judged a memory, perhaps as part of one answer."""
+    """A memory was judged, perhaps as part of one answer."""
 
     id: MemoryId
     verdict: Verdict

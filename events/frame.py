@@ -26,7 +26,7 @@ All numbers are little endian. A frame begins and ends on a multiple of 8 bytes.
       last      4  frame CRC: CRC-32 of everything before it
 
 Both CRCs start from the segment's seed, a random number in its file name: bytes of another segment, or of a
-file that somebody stored as a memory, are not frames here.
+file that was stored as a memory, are not frames here.
 
 - The header has a CRC of its own, so that a flipped length is damage and not a short file.
 - A batch is one call of `append`; it is in the log when all of its frames are.

@@ -1,6 +1,6 @@
 """Locks in a forked child: the thread that held one in the parent does not exist there, and never lets go.
 
-Whoever owns locks says so with `renewed_in_children` and gets `renew_locks` called in every child, before anything else
+An owner of locks registers with `renewed_in_children` and gets `renew_locks` called in every child, before anything else
 runs there.
 """
 

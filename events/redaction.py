@@ -7,7 +7,7 @@
     Erased                         an earlier erasure without its reason, and without the remains that changed since
 
 Everything else names a memory by its id and holds none of its words: accesses, ratings, edges, dreams. A recall
-holds its question, which is the words of whoever asked.
+holds its question, which is the asker's words.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def opened(path: str | Path, *, follow: bool = False) -> Iterator[BinaryIO]:
 
 
 def read_whole(path: str | Path, *, bytes_max: int, follow: bool = False) -> bytes:
-    """The bytes of a regular file; OSError if it is none, or has more than `bytes_max`."""
+    """The bytes of a regular file; OSError if it is not one, or has more than `bytes_max`."""
     with opened(path, follow=follow) as file:
         data = file.read(bytes_max + 1)
     if len(data) > bytes_max:

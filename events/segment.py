@@ -166,7 +166,7 @@ class Segment:
     # --- writing ---------------------------------------------------------------------------------
 
     def write(self, batch: Batch, entries: Sequence[Entry], at: int) -> None:
-        """Add a batch at the end, in one write; synced by nobody yet."""
+        """Add a batch at the end, in one write, not synced yet."""
         self._add(batch, entries, [at] * len(entries))
 
     def _add(self, batch: Batch, entries: Sequence[Entry], times: Sequence[int]) -> None:

@@ -138,7 +138,7 @@ class SegmentWriter:
             self._take_over()
 
     def _take_over(self) -> None:
-        """Follow the files to their end; recover an unfinished tail; sync and publish what nobody published."""
+        """Follow the files to their end; recover an unfinished tail; sync and publish what was not published."""
         stop = self._segments.follow()
         self.damage = find_damage(
             self._disk, self._path, self._segments, stop, witnessed=self._head.witnessed
@@ -268,7 +268,7 @@ class SegmentWriter:
             raise
 
     def _take_back(self) -> None:
-        """After a failed sync cut the batches that nobody saw: a second sync might succeed without them on disk."""
+        """After a failed sync cut the batches that were never shown: a second sync might succeed without them on disk."""
         self.faulty = True  # before anything else: an interruption here must not leave in memory what is cut
         last = self._segments.last
         if last is not None and not last.sealed and self.durable <= self.visible < last.last_seq:
@@ -390,7 +390,7 @@ class SegmentWriter:
     def erase(self, seqs: Sequence[int]) -> None:
         """Overwrite payloads for good; what was set aside by recoveries goes before them.
 
-        In this order whoever finds the payloads gone after a power cut knows that the copies are gone too.
+        In this order, payloads that are gone after a power cut mean that the copies are gone too.
         """
         self._intent.finish()
         self.sync()

@@ -56,7 +56,7 @@ class WriterLock:
             self._mutex.release()
 
     def nobody_writes(self) -> bool:
-        """Whether the lock is free at this moment; a missing lock file means that nobody ever wrote."""
+        """Whether the lock is free at this moment; a missing lock file means that the log was never written."""
         try:
             descriptor = self._disk.open(self._path, write=False)
         except FileNotFoundError:

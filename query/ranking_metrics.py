@@ -2,7 +2,7 @@
 
 Between two rankings `a` (before) and `b` (after), every one says "no change" exactly (0.0 or 1.0) for equal
 lists: churn, Jaccard, rank-biased overlap, Kendall's tau-b and the mean change of rank. Against judgements:
-reciprocal rank, nDCG, recall, and the share of the answer that nobody judged; these agree with trec_eval.
+reciprocal rank, nDCG, recall, and the share of the answer without a judgement; these agree with trec_eval.
 
 A list holds an id once. The two lists may have different lengths: an id that a list does not hold stands, for
 tau-b and for the change of rank, just behind that list's last place, level with all others that it lacks.
@@ -133,6 +133,6 @@ def recall_at(ids: Ids, relevant: Collection[str], k: int) -> float:
 
 
 def unjudged_at(ids: Ids, judged: Collection[str], k: int) -> float:
-    """The share of the first k that nobody judged; 0 for an empty answer."""
+    """The share of the first k without a judgement; 0 for an empty answer."""
     top = ids[:k]
     return sum(id_ not in judged for id_ in top) / len(top) if top else 0.0

@@ -16,7 +16,7 @@ are gone, so this is judged by what remains: a memory that was hidden at the bas
 from before there was an embedder has no vector and is in no shard. A formula that reads anything else of the corpus
 (clusters, verdicts by kind, edges) may have been moved by any of them.
 
-The same holds for ranks of the past that nobody recorded (`bisect`, `ranks`, `why_changed`): those of an erased memory
+The same holds for ranks of the past that were not recorded (`bisect`, `ranks`, `why_changed`): those of an erased memory
 cannot be told, those of others are computed without it, and `redacted_within` is the line that says so.
 """
 

@@ -5,7 +5,7 @@ State      the vocabulary (terms 0, 1, 2, … by first appearance), the term num
 Invariant  rows only ever join at the end; a row that repeats another's text repeats its numbers
 
 Folding must be cheap, so numbers first gather in a plain list; `settle` moves them into the arrays, and
-whoever reads the arrays calls it before.
+readers of the arrays call it before.
 """
 
 from __future__ import annotations

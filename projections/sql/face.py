@@ -1,7 +1,7 @@
 """The SQL face: DuckDB in memory over the log and its projections, for reading (tables: `sql_schema`).
 
 It is derived and brought up to date on demand: an update reads the events since the last one and touches only
-rows of memories that they touched. What an `Erased` event names is removed here too. Nobody else writes:
+rows of memories that they touched. What an `Erased` event names is removed here too. Only this class writes:
 a query is one SELECT (or WITH, FROM, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN) in a read-only transaction of a
 database that can reach neither files nor network nor Python objects, and whose settings are locked.
 What does not fit into memory fails instead of spilling to a file, where no erasure would find it; time and the size
@@ -79,7 +79,7 @@ class SqlFace:
         self._clock = clock
         self._strengths = Strengths(projections)
         self._database = duckdb.connect(":memory:")
-        self.close = weakref.finalize(self, self._database.close)  # whoever forgets to, or at exit
+        self.close = weakref.finalize(self, self._database.close)  # where `close` was not called, and at exit
         self._database.create_function("strength_of", self._strengths.of, ["INTEGER", "BIGINT"], "DOUBLE")
         memory = f"SET memory_limit = '{memory_bytes or allowed_bytes()}B'"
         for statement in (*_SETTINGS, memory, *statements(), *(_LOCKS if locked else ())):

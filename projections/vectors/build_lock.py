@@ -44,7 +44,7 @@ def build_lock(
 
 
 def _locked(path: Path, *, wait: bool, stop: threading.Event | None) -> int:
-    """A descriptor of the file, locked; BlockingIOError if another has it and nobody waits (any more)."""
+    """A descriptor of the file, locked; BlockingIOError if another has it and this call does not wait (any more)."""
     pause = stop or threading.Event()
     make_private(path.parent)
     while True:

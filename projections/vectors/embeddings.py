@@ -4,7 +4,7 @@ Every embedder has a `Space` with a number; number 0 is for vectors from before 
 belongs to the embedder in force when its vector was given, a copied vector to that of its original. An embedder
 that is adopted again gets its old space back.
 
-Vectors wait in `_pending` until somebody reads, for it is some hundred at a time that they are cheap to store.
+Vectors wait in `_pending` until they are read: storing some hundred at a time is cheap.
 One lock guards the pending vectors, so that a sealing thread may read while the log is folded.
 """
 
@@ -209,7 +209,7 @@ class Space:
     Vectors stand in slots 0, 1, 2, …; `rows` names the row of each slot, ascending, `norms2` its squared norm.
     The matrix grows by whole chunks and is never copied; a matrix from a checkpoint becomes the first chunk as
     it is. Slots from `float_from` on (those that no shard covers yet) are kept a second time as float32, for they
-    are scanned by every search; other slots are widened block by block when somebody needs them.
+    are scanned by every search; other slots are widened block by block when they are needed.
     Everything here is append-only, so one thread may read slots that exist while another appends.
 
     The vectors of one embedder; `dimensions` 0 means not known before the first vector.

@@ -214,7 +214,7 @@ class Vectors:
     def block(self, first: int, end: int) -> tuple[int, int, int]:
         """Slots [first, end) of the embedder in force as (first_row, end_row, basis).
 
-        The basis is the seq at which the block's last row was born: whoever seals it finds the same.
+        The basis is the seq at which the block's last row was born, so every process that seals it finds the same.
         """
         rows = self._embeddings.space_at(self.seq).rows
         first_row, last_row = int(rows[first]), int(rows[end - 1])

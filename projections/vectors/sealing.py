@@ -84,13 +84,13 @@ def plan(sealed: Sequence[tuple[int, int]], slots: int, policy: SealPolicy) -> S
 
 
 def seal_event_id(fact: ShardSealed, *, retired: int = 0) -> EventId:
-    """The same 16 bytes for the same seal, whoever made it; `retired` is when its shard was last retired."""
+    """The same 16 bytes for the same seal, in every process; `retired` is when its shard was last retired."""
     again = retired.to_bytes(8, "little") if retired else b""
     return hashlib.sha256(encode(fact) + again).digest()[:16]
 
 
 def retirement_event_id(digest: str, sealed: int) -> EventId:
-    """The same 16 bytes for the retirement of the same seal, whoever found that it is bad."""
+    """The same 16 bytes for the retirement of the same seal, in every process."""
     return hashlib.sha256(b"retired " + digest.encode() + sealed.to_bytes(8, "little")).digest()[:16]
 
 

@@ -160,7 +160,7 @@ class ShardCache:
         except BuildStopped:
             raise
         except ShardElsewhere as error:
-            failed, until = error, time.monotonic() + _RETRY_SECONDS  # somebody may bring the file
+            failed, until = error, time.monotonic() + _RETRY_SECONDS  # the file may come back
         except ShardUnavailable as error:
             failed = error
         except (OSError, RuntimeError, MemoryError) as error:

@@ -91,7 +91,7 @@ class Shard:
 
     def save(self, path: Path) -> None:
         """Write the file. hnswlib does not look whether it could: `flaw` and `load_shard` do."""
-        assert not isinstance(self._index, GraphFile)  # whoever has one has its file
+        assert not isinstance(self._index, GraphFile)  # a graph file is a file already
         if self._index is None:
             path.touch()
         else:

@@ -70,7 +70,7 @@ def intent_recency(math: Elementary, /, age_hours: FloatArray, *, half_life_hour
 def idle_decay(
     math: Elementary, /, idle_days: FloatArray, stability: FloatArray, *, tau_days: Positive = 30.0
 ) -> FloatArray:
-    """What is left of a memory that nobody recalls: 1 when just touched, falling with idle time.
+    """What is left of a memory that is not recalled: 1 when just touched, falling with idle time.
 
     exp(−idle_days / (tau_days · stability))
 

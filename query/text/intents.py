@@ -135,7 +135,7 @@ def question_intent(text: str, analyzer: str = FIRST) -> str:
 
     recent       news of the present (the `high` of recency-intent)
     analytical   causes, comparisons and connections ("why", "compare", "what depends on")
-    preference   what somebody likes or should do ("prefer", "favourite")
+    preference   what a person likes or should do ("prefer", "favourite")
     factual      one fact ("who", "when", "how many")
     hybrid       anything else
 
@@ -196,5 +196,5 @@ def omega_intent(text: str, analyzer: str = FIRST) -> str:
 
 
 def omega_preference(text: str, analyzer: str = FIRST) -> str:
-    """`yes` if the question asks what somebody prefers, else `no`."""
+    """`yes` if the question asks for a preference, else `no`."""
     return "yes" if _OMEGA_PREFERENCES.found_in(text, analyzer) else "no"

@@ -4,7 +4,7 @@ The question is asked at positions of the log between `since` and `until`, each 
 embedder of that position, and with the clock of the end, so that what is found is an event and not the passing
 of time (unless told to let the clock run along). A binary search finds a position where the memory changes
 sides: 20 rankings for a million events. The events of a dream count one by one: the one that moved the memory is
-named, though nobody was ever answered in the middle of a dream.
+named, though no question was ever answered in the middle of a dream.
 
 A rank may go back and forth, and a binary search sees one crossing of many. So some positions are asked first:
 an even spread over the range, and before and after the memory's own events (see `turns`), which are what moves it

@@ -102,7 +102,7 @@ class ChangeEvents:
         return self._facts[seq]
 
     def _others(self, moved: bool) -> tuple[list[int], str]:
-        """Those that passed the memory or that it passed; if nothing happened to them, whoever else moved it."""
+        """Those that passed the memory or that it passed; if nothing happened to them, the others that moved it."""
         by, over = self._passings.passed_by, self._passings.passed
         seqs = self._within([seq for rival in (*by, *over)[:_RIVALS_MAX] for seq in self._history(rival)])
         passings = self._listed({"passed by": by, "passed": over})

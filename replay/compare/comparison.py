@@ -78,7 +78,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     mean_abs_rank_change         places that a memory moved, on average
     entered, left                memories that came into and fell out of the answers
     delta_*, win, tie, loss,     with judgements only: b minus a; questions won, tied and lost by nDCG; the
-    p_value, unjudged@k_a/_b     randomisation test of nDCG; share of the first k that nobody judged
+    p_value, unjudged@k_a/_b     randomisation test of nDCG; share of the first k without a judgement
 
     `redacted` counts the questions whose recorded answer cannot come out again because of what was erased since
     (`verify` says so too). Where a side quotes the record they are `left_out` of everything else; formulas rank what

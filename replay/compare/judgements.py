@@ -41,7 +41,7 @@ def from_events(events: Iterable[Recorded]) -> Judgements:
 
 
 def parse_qrels(text: str, *, origin: str) -> Judgements:
-    """Judgements from a file's text; a line that is none is refused with its number."""
+    """Judgements from a file's text; any other line is refused with its number."""
     found: Judgements = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):

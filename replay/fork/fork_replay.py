@@ -166,7 +166,7 @@ class ForkReplay:
             self._target.foretell(self._head, again)
 
     def _refuse_to_keep(self, held: AnyFact | None, left: AnyFact) -> None:
-        """The fork holds what the source has erased since. What it dreamt of that nobody can name."""
+        """The fork holds what the source has erased since. What it dreamt of that cannot be named."""
         if held is None or held == left:
             return
         if self._rules.dreaming:

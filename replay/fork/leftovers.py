@@ -68,7 +68,7 @@ def _remains(left: _Left) -> RedactedPayload:
 
 
 def left_of(fact: AnyFact | Unknown | Redacted) -> AnyFact | None:
-    """What can be told again of an event: the fact, or its remains; None if there are none."""
+    """What can be told again of an event: the fact, or what redaction left of it; None if nothing is left."""
     if isinstance(fact, Redacted):
         return fact.remains
     return None if isinstance(fact, Unknown) else fact

@@ -74,7 +74,7 @@ class ForkNote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_note(folder: Path) -> ForkNote | None:
-    """The note of a fork; None if the directory is none."""
+    """The note of a fork; None if the directory is not a fork."""
     path = folder / _NAME
     if not path.is_file():
         return None

@@ -16,7 +16,7 @@ def with_previous(log: Log, question: Question, view: View, formula: Formula, *,
     """The question with what its session was answered before, under the same formula, in this log.
 
     `same` says that the question was recorded under this formula: then it has a previous answer only if it had
-    one, for whoever asked it may not have looked.
+    one, whose asker may not have looked.
     """
     recorded = question.effects.previous
     seq = 0
