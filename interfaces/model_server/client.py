@@ -281,16 +281,13 @@ class _Conversation:
         self._connection.settimeout(_MODEL_S)
 
     def _greet(self, place: Place) -> Helper:
-        """Importing a model's libraries may hold all threads of a helper for seconds: one that loads gets more time."""
         self._connection.settimeout(PING_S)
-        deadline = time.monotonic() + _LOADING_S
         try:
             self._connection.connect(str(place.socket))
             if not same_user(self._connection):
                 raise NoPlace(f"another user answers on {place.socket}; remove it")
             self._connection.sendall(packed(Ping()))
-            while not self._readable() and _is_loading(place) and time.monotonic() < deadline:
-                pass
+            self._await_answer(place)
             greeting = self._receive()
         except (TimeoutError, BlockingIOError):  # no answer, or more waiting clients than fit
             pid, _ = place.holder() or (0, False)
@@ -327,12 +324,20 @@ class _Conversation:
         with self._connection.makefile("rb") as stream:
             return receive(stream)
 
-    def _readable(self) -> bool:
-        try:
-            self._connection.recv(1, socket.MSG_PEEK)
-        except TimeoutError:
-            return False
-        return True
+    def _await_answer(self, place: Place) -> None:
+        """TimeoutError unless the answer begins in time.
+
+        Importing a model's libraries may hold all threads of a helper for seconds: one that loads gets more time.
+        """
+        deadline = time.monotonic() + _LOADING_S
+        while True:
+            try:
+                self._connection.recv(1, socket.MSG_PEEK)
+            except TimeoutError:
+                if time.monotonic() > deadline or not _is_loading(place):
+                    raise
+            else:
+                return
 
 
 def _avoid(place: Place) -> None:

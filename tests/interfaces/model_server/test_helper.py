@@ -421,6 +421,21 @@ def test_a_helper_that_hangs_is_named_with_what_to_do_and_then_avoided_without_w
         hashing().embed(["a"])
 
 
+def test_a_helper_that_hangs_is_waited_for_once(stopped, monkeypatch):
+    waited: list[float | None] = []
+    receive = socket.socket.recv
+
+    class Noting(socket.socket):
+        def recv(self, *args: int) -> bytes:
+            waited.append(self.gettimeout())
+            return receive(self, *args)
+
+    monkeypatch.setattr(socket, "socket", Noting)
+    with pytest.raises(HelperHung):
+        hashing().embed(["a"])
+    assert waited == [client.PING_S]
+
+
 def test_a_program_that_would_start_none_passes_over_a_helper_that_hangs_and_says_so(stopped):
     told: list[str] = []
     warm = hashing(use="running", tell=told.append)
