@@ -112,9 +112,9 @@ def _problems(store: Store, embedding: Embedding, without_vector: int, now: int)
         )
     if ahead := store.log.clock_ahead(now):
         problems.append(str(ahead))
-    if embedding.embedder is None:
-        problems.append("vector: no embedder, ranked by words only; open the store with one")
-    elif (embedding.failure or embedding.loading) and (problem := embedding.problem):
+    if (embedding.embedder is None or embedding.failure or embedding.loading) and (
+        problem := embedding.problem
+    ):
         problems.append(problem)
     if without_vector and embedding.name is not None:
         problems.append(

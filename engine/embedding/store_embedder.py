@@ -14,17 +14,23 @@ from recollect.engine.embedding.embedder import (
     EmbedderMismatch,
     checked_rows,
 )
+from recollect.engine.embedding.minilm import INSTALL, is_installed
 from recollect.events.errors import RecollectError
 from recollect.events.facts import EmbedderAdopted
 from recollect.events.grid import cosine_of, from_bytes, quantize, to_bytes
 from recollect.projections.adoptions import Adoption
 
+WORDS_ONLY = "no embedder, ranked by words only"
+
 
 class Embedding:
-    """The embedder of an open store; None means words only."""
+    """The embedder of an open store; None means words only, and `words_only` says why and what to do about it."""
 
-    def __init__(self, embedder: Embedder | None, adopted: Adoption | None) -> None:
+    def __init__(
+        self, embedder: Embedder | None, adopted: Adoption | None, *, words_only: str = WORDS_ONLY
+    ) -> None:
         self.embedder = embedder
+        self._words_only = words_only
         self.adopted = adopted
         self._probed = False
         self._failure: str | None = None
@@ -52,7 +58,7 @@ class Embedding:
     def problem(self) -> str | None:
         """What to say in `degraded`, if meaning is not searched."""
         if self.embedder is None:
-            return "vector: no embedder, ranked by words only"
+            return f"vector: {self._words_only}"
         if self.embedder.ready:
             return None
         if failure := self.failure:
@@ -139,6 +145,13 @@ class Embedding:
             detail = f" whose vector of the probe text agrees with the stored one only to a cosine of {agreement:.4f}"
             raise EmbedderMismatch(store=self.adopted.label, given=embedder.name, detail=detail)
         self._probed = True
+
+
+def words_only_reason() -> str:
+    """Why a store that was opened with no embedder named has none, and the one command that gives it one."""
+    if is_installed():
+        return "this store has no embedder, ranked by words only; `recollect reembed` gives it MiniLM"
+    return f"no model is installed, ranked by words only; {INSTALL} adds meaning"
 
 
 def adoption_event_id(fact: EmbedderAdopted) -> bytes:

@@ -77,10 +77,9 @@ def common_options(function: Command) -> Command:
         click.option(
             "--embedder",
             envvar="RECOLLECT_EMBEDDER",
-            default="minilm",
-            show_default=True,
+            default="auto",
             shell_complete=completed_by("embedders"),
-            help="minilm, hash or none; unless told, a store keeps the one that it has.",
+            help="minilm, hash or none; unless told, a store keeps what it has, and a new one takes minilm if installed.",
         ),
         store_option,
     ):
@@ -163,7 +162,6 @@ def open_memory(
             embedder=embedder,
             progress=progress,
             ahead=asked is not None and embedder != "none",
-            yielding=not was_named("embedder"),
             helper=helper_use(),
             tell=say,
             **options,

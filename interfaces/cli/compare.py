@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from recollect.engine.embedding.names import AUTO
 from recollect.interfaces.cli.app import (
     clear_errors,
     embedder_named,
@@ -142,7 +143,12 @@ def fork(
 
 
 @main.command()
-@click.option("--embedder", required=True, shell_complete=completed_by("embedders"), help="minilm or hash.")
+@click.option(
+    "--embedder",
+    default=AUTO,
+    shell_complete=completed_by("embedders"),
+    help="minilm or hash; unless told, the store's own, or minilm where it has none.",
+)
 @no_daemon
 @store_option
 @json_option
@@ -154,7 +160,12 @@ def reembed(embedder: str, store: str, as_json: bool) -> None:
     Example:
       recollect compare --embedder minilm
       recollect reembed --embedder minilm
+      recollect reembed
     """
-    with open_memory(store) as memory, progress_bar("embedding") as progress:
-        result = memory.reembed(embedder_named(embedder) or embedder, progress=progress)
+    with (
+        open_memory(store, AUTO if embedder == AUTO else "none") as memory,
+        progress_bar("embedding") as progress,
+    ):
+        named = "minilm" if embedder == AUTO else embedder
+        result = memory.reembed(memory.embedder or embedder_named(named) or named, progress=progress)
     show(result, as_json, "compare.reembedding")

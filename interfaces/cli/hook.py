@@ -108,7 +108,7 @@ def hook(
             if (length := len(given.prompt)) > QUERY_CHARACTERS_MAX:
                 note = f"the first {QUERY_CHARACTERS_MAX:,} of the prompt's {length:,} characters were asked with"
                 click.echo(f"recollect hook: {note}", err=True)
-            opening = partial(_open, store, embedder, yielding=not was_named("embedder"), helper=helper_use())
+            opening = partial(_open, store, embedder, helper=helper_use())
             click.echo(prompt_hook.inject(opening, given, limits, project), nl=False)
     except prompt_hook.TooSlow as error:
         click.echo(f"recollect hook: {error}", err=True)
@@ -127,7 +127,7 @@ def _is_there(store: str) -> bool:
     return False
 
 
-def _open(store: str, embedder: str, *, yielding: bool, helper: HelperUse) -> Memory:
+def _open(store: str, embedder: str, *, helper: HelperUse) -> Memory:
     from recollect.interfaces.python.memory import Memory  # noqa: PLC0415
 
-    return Memory.open(store, embedder=embedder, actor="hook", yielding=yielding, helper=helper)
+    return Memory.open(store, embedder=embedder, actor="hook", helper=helper)

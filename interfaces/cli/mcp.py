@@ -9,7 +9,7 @@ import sys
 import click
 from click.core import ParameterSource
 
-from recollect.interfaces.cli.app import common_options, helper_use, main, was_named
+from recollect.interfaces.cli.app import common_options, helper_use, main
 from recollect.interfaces.mcp import http, stdio
 from recollect.interfaces.mcp.lazy_store import LazyStore, opener
 from recollect.interfaces.mcp.profiles import tools_of
@@ -75,9 +75,7 @@ def mcp(
 
         parse_interval(dream_every)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="recollect mcp: %(message)s")
-    lazy_store = LazyStore(
-        opener(store, embedder=embedder, helper=helper_use(), yielding=not was_named("embedder"))
-    )
+    lazy_store = LazyStore(opener(store, embedder=embedder, helper=helper_use()))
     scope = Scope(profile=profile, project=project, session=session, files=address is None)
     if address is None:
         stdio.run_and_leave(lazy_store, scope, dream_every)

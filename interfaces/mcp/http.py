@@ -64,7 +64,7 @@ def serve_http(
     profile: str = "default",
     project: str | None = None,
     session: str | None = None,
-    embedder: str = "minilm",
+    embedder: str = "auto",
     daemon: bool = True,
     dream_every: str | None = None,
 ) -> None:

@@ -36,7 +36,6 @@ def opener(
     embedder: str,
     helper: HelperUse | None = None,
     actor: str = "mcp",
-    yielding: bool = False,
 ) -> Opener:
     """How to open a store by its path; nothing is imported before it is called.
 
@@ -50,7 +49,7 @@ def opener(
     def open_() -> Memory:
         from recollect.interfaces.python.memory import Memory  # noqa: PLC0415 (that is the point)
 
-        return Memory.open(path, embedder=embedder, actor=actor, yielding=yielding, helper=helper, tell=_tell)
+        return Memory.open(path, embedder=embedder, actor=actor, helper=helper, tell=_tell)
 
     return open_
 

@@ -31,7 +31,7 @@ def serve_stdio(
     profile: str = "default",
     project: str | None = None,
     session: str | None = None,
-    embedder: str = "minilm",
+    embedder: str = "auto",
     daemon: bool = True,
     dream_every: str | None = None,
 ) -> None:

@@ -33,11 +33,13 @@ from recollect.engine.embedding.embedder import (
     PROBE_TEXT,
     Embedder,
     EmbedderAway,
+    EmbedderMismatch,
     Embeddings,
     EmbedFunction,
     choose,
 )
-from recollect.engine.embedding.minilm import MiniLm, ModelMissing
+from recollect.engine.embedding.minilm import MiniLm, ModelMissing, is_installed
+from recollect.engine.embedding.names import AUTO, is_built_in
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.private_files import open_private
 from recollect.interfaces.model_server.protocol import (
@@ -60,6 +62,7 @@ from recollect.interfaces.model_server.protocol import (
     same_user,
     version,
 )
+from recollect.projections.adoptions import Adoption
 
 PING_S = 2.0
 AVOIDED_S = 60.0
@@ -105,6 +108,17 @@ class FoundHelper(msgspec.Struct, frozen=True, kw_only=True):
     idle_minutes_max: float = 0.0
     memory_bytes: int = 0
     stopped: bool = False
+
+
+def embedder_of_store(
+    adopted: Adoption | None, *, empty: bool, helper: HelperUse | None = None, tell: Tell | None = None
+) -> Embedder | None:
+    """The embedder of a store that was opened with none named: its own; MiniLM, if installed, for an empty store."""
+    if adopted is None:
+        return choose_embedder("minilm", helper=helper, tell=tell) if empty and is_installed() else None
+    if not is_built_in(adopted.label):
+        raise EmbedderMismatch(store=adopted.label, given=AUTO, detail=", which cannot be found by its name")
+    return choose_embedder(adopted.label, helper=helper, tell=tell)
 
 
 def choose_embedder(

@@ -65,7 +65,6 @@ class Options(TypedDict, total=False):
     clock: Clock
     progress: Progress | None
     ahead: bool
-    yielding: bool
     helper: HelperUse | None
     tell: Tell | None
 

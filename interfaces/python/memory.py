@@ -15,9 +15,10 @@ from recollect.engine import memories as reading
 from recollect.engine import recall as recalling
 from recollect.engine import relations, remember
 from recollect.engine.answers import Answer, Happening, Memo, Status
-from recollect.engine.embedding.embedder import Embedder, EmbedFunction, choose, is_built_in
+from recollect.engine.embedding.embedder import Embedder, EmbedFunction, choose
+from recollect.engine.embedding.names import AUTO
 from recollect.engine.embedding.reranker import Reranker, RerankFunction, choose_reranker
-from recollect.engine.embedding.store_embedder import Embedding
+from recollect.engine.embedding.store_embedder import WORDS_ONLY, Embedding, words_only_reason
 from recollect.engine.formula_lookup import formula_in_force, formula_named
 from recollect.engine.lazy import LazyModule
 from recollect.engine.model_effects import Expander, Models
@@ -32,7 +33,7 @@ from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import Filters
 from recollect.events.log import Clock
-from recollect.interfaces.model_server.client import HelperUse, Tell, choose_embedder
+from recollect.interfaces.model_server.client import HelperUse, Tell, choose_embedder, embedder_of_store
 from recollect.projections.view import View
 from recollect.query.formula import Formula
 
@@ -103,10 +104,10 @@ class Memory:
 
     @classmethod
     def open(
-        cls, path: str | Path, *, embedder: str | Embedder | EmbedFunction | None = "minilm",
+        cls, path: str | Path, *, embedder: str | Embedder | EmbedFunction | None = AUTO,
         reranker: str | Path | Reranker | RerankFunction | None = None, expander: Expander | None = None,
         formula: str | Path | Formula | None = None, actor: str = "", clock: Clock = system_clock,
-        progress: Progress | None = None, ahead: bool = False, yielding: bool = False, helper: HelperUse | None = None,
+        progress: Progress | None = None, ahead: bool = False, helper: HelperUse | None = None,
         tell: Tell | None = None,
     ) -> Self:  # fmt: skip
         """Open the store in a directory, making it if it is not there.
@@ -115,13 +116,16 @@ class Memory:
         with the next recall that is recorded. `reranker` (a cross-encoder's path or name, or a callable from
         a question and texts to scores) and `expander` (a callable from a question to rewritings) are asked
         when a formula wants them; what they say is recorded with the recall. `ahead` says that a question comes
-        at once: its vector index is loaded meanwhile. `yielding` lets a store that has another of the built-in
-        embedders keep it; otherwise it is refused. MiniLM is asked through a model helper if one runs; `helper`
-        also starts one ("start"), or loads the model in this process ("never"). `tell` hears that it takes a while.
+        at once: its vector index is loaded meanwhile.
+
+        Without `embedder` a store keeps the one that it has, or goes on without one; an empty store takes MiniLM if
+        that is installed, and words only otherwise, which answers say in `degraded`. MiniLM is asked through a
+        model helper if one runs; `helper` also starts one ("start"), or loads the model in this process ("never").
+        `tell` hears that it takes a while.
         """
         if not str(path).strip():
             raise InvalidInput(f"{str(path)!r} names no directory for a store")
-        chosen = choose_embedder(embedder, helper=helper, tell=tell)
+        chosen = None if embedder == AUTO else choose_embedder(embedder, helper=helper, tell=tell)
         models = Models(choose_reranker(reranker), expander)
         store = Store.open(path, clock=clock, progress=progress, ahead=ahead)
         try:
@@ -133,10 +137,12 @@ class Memory:
             )
             store.require(recipe)
             adopted = adoptions.embedder(head)
-            kept = adopted is not None and yielding and is_built_in(adopted.label)
-            if kept and adopted and chosen and chosen.name != adopted.label:
-                chosen = choose_embedder(adopted.label, helper=helper, tell=tell)
-            return cls(store, Embedding(chosen, adopted), recipe, actor=actor, models=models)
+            if embedder == AUTO:
+                empty = not store.projections.documents.memories
+                chosen = embedder_of_store(adopted, empty=empty, helper=helper, tell=tell)
+            reason = words_only_reason() if embedder == AUTO and chosen is None else WORDS_ONLY
+            embedding = Embedding(chosen, adopted, words_only=reason)
+            return cls(store, embedding, recipe, actor=actor, models=models)
         except BaseException:
             store.close()
             raise

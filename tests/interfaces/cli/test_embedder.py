@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from recollect.engine.embedding import store_embedder
 from recollect.interfaces.cli.app import main
+from recollect.interfaces.model_server import client
 from recollect.interfaces.python.memory import Memory
 
 Run = Callable[..., Result]
@@ -98,3 +100,58 @@ def test_what_needs_a_vector_is_refused_there_and_words_are_still_asked(run: Run
     answer = json.loads(run("recall", "auth", "--embedder", "none", "--json").stdout)
     assert answer["hits"][0]["id"] == "auth"
     assert answer["degraded"] == ["vector: no embedder, ranked by words only"]
+
+
+# --- no embedder named -----------------------------------------------------------------------------
+
+LATER = "vector: this store has no embedder, ranked by words only; `recollect reembed` gives it MiniLM"
+MISSING = "vector: no model is installed, ranked by words only; `pip install 'recollect[local]'` adds meaning"
+
+
+@pytest.fixture
+def model_packages(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
+    """Say whether the packages of the model are there."""
+
+    def say(there: bool) -> None:
+        for module in (client, store_embedder):
+            monkeypatch.setattr(module, "is_installed", lambda: there)
+
+    return say
+
+
+def test_without_a_model_a_store_is_kept_and_asked_by_words_and_says_what_adds_meaning(
+    run: Run, model_packages
+):
+    model_packages(False)
+    assert run("remember", "auth sessions live in Postgres").exit_code == 0
+    answer = json.loads(run("recall", "auth", "--json").stdout)
+    assert (len(answer["hits"]), answer["degraded"]) == (1, [MISSING])
+    assert json.loads(run("status", "--json").stdout)["degraded"] == [MISSING]
+
+
+def test_a_store_without_an_embedder_stays_so_when_a_model_comes_and_says_how_to_use_it(
+    run: Run, model_packages
+):
+    model_packages(False)
+    run("remember", "auth sessions live in Postgres", "--id", "auth")
+    model_packages(True)
+    assert run("remember", "deploys happen on Tuesdays").exit_code == 0
+    assert json.loads(run("recall", "auth", "--json").stdout)["degraded"] == [LATER]
+    assert json.loads(run("status", "--json").stdout)["degraded"] == [LATER]
+    assert run("reembed", "--embedder", "hash").exit_code == 0
+    assert json.loads(run("recall", "auth", "--json").stdout)["degraded"] == []
+    assert json.loads(run("verify", "--json").stdout)["exact"]
+
+
+def test_an_empty_store_takes_the_model_that_is_installed(tmp_path: Path, model_packages):
+    model_packages(True)
+    with Memory.open(tmp_path) as memory:
+        assert memory.embedder is not None
+        assert memory.embedder.name == "minilm/all-MiniLM-L6-v2"
+
+
+def test_reembed_without_a_name_keeps_the_embedder_that_a_store_has(run: Run, hashed: None, tmp_path: Path):
+    with Memory.open(tmp_path, embedder=None) as memory:
+        memory.remember("told without a vector")
+    report = json.loads(run("reembed", "--json").stdout)
+    assert (report["embedder"], report["embedded"]) == ("hash/1", 1)

@@ -126,9 +126,9 @@ class Chosen(Exception):
 @pytest.mark.parametrize(
     ("arguments", "environment", "chosen"),
     [
-        ([], {}, ("minilm", "start")),
-        (["--no-daemon"], {}, ("minilm", "never")),
-        ([], {"RECOLLECT_NO_DAEMON": "1"}, ("minilm", "never")),
+        ([], {}, ("auto", "start")),
+        (["--no-daemon"], {}, ("auto", "never")),
+        ([], {"RECOLLECT_NO_DAEMON": "1"}, ("auto", "never")),
         (["--embedder", "hash"], {}, ("hash", "start")),
         (["--embedder", "none"], {}, ("none", "start")),
     ],

@@ -56,16 +56,16 @@ def test_recall_answers_by_words_remember_fails_and_status_tells_all_with_what_t
     store, remedy = tmp_path / "store", f"pid {hung}) does not answer; end it with `recollect helper stop`"
     with Memory.open(store, embedder=None) as memory:
         kept = memory.remember("Auth sessions live in Postgres")
-    answer = recollect("recall", "auth sessions", "--json", store=store)
+    answer = recollect("recall", "auth sessions", "--embedder", "minilm", "--json", store=store)
     found = json.loads(answer.stdout)
     assert [hit["id"] for hit in found["hits"]] == [kept]
     assert remedy in found["degraded"][0]
     assert found["degraded"][0].endswith("ranked by words only")
-    refused = recollect("remember", "Redis is a cache", store=store)
+    refused = recollect("remember", "Redis is a cache", "--embedder", "minilm", store=store)
     assert refused.returncode == 2
     assert remedy in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
-    status = json.loads(recollect("status", "--json", store=store).stdout)
+    status = json.loads(recollect("status", "--embedder", "minilm", "--json", store=store).stdout)
     assert status["memories"] == 1
     assert remedy in status["embedder"]["state"]
     assert any(remedy in problem for problem in status["degraded"])
