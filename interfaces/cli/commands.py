@@ -125,13 +125,13 @@ class Failure(click.ClickException):
 
 
 class Interrupted(Failure):
-    """Ctrl-C: the line says what was done and what stays."""
+    """Interrupted; the line says what was done and what stays."""
 
     exit_code = INTERRUPTED
 
 
 class AtOnce(SystemExit):
-    """The end of a command that left a thread at work: the process ends without waiting for it."""
+    """End the process without waiting for threads that are still at work."""
 
 
 class Commands(click.Group):

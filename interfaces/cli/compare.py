@@ -89,7 +89,7 @@ def compare(
 
 
 def _refuse_beside_question(**given: object) -> None:
-    """One question is explained, not measured: what only concerns a comparison would be ignored."""
+    """Refuse options of a comparison beside --question, which would ignore them."""
     for name, value in given.items():
         if value not in (None, ()):
             option = name.replace("_", "-")

@@ -51,7 +51,7 @@ def dream(
 
 
 def _stay(every: str, store: str, embedder: str, as_json: bool) -> None:
-    """Dream by the clock until interrupted, and tell from the log what was done: one may be written and not shown."""
+    """Dream by the clock until interrupted; say from the log what was written, since a report may not have been shown."""
     schedule = schedule_of(parse_interval(every))
     with open_memory(store, embedder) as memory:
         before = memory.status().last_dream

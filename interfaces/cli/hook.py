@@ -118,7 +118,7 @@ def hook(
 
 
 def _is_there(store: str) -> bool:
-    """Whether there is a store to ask. Where none was named, there is none before the first memory."""
+    """Whether there is a store to ask; the default one exists only after the first memory."""
     folder = Path(store).expanduser()
     if is_url(store) or folder.is_dir():
         return True

@@ -63,7 +63,7 @@ def _check_header(path: Path, header: list[str], mapping: Mapping[str, str]) -> 
 
 
 def _not_utf8(cells: list[str]) -> str | None:
-    """What is wrong with cells that hold bytes which are no UTF-8: those stand in them as lone surrogates."""
+    """Say which cells hold bytes that are not UTF-8 (lone surrogates)."""
     odd = next((c for cell in cells if not cell.isascii() for c in cell if "\udc80" <= c <= "\udcff"), None)
     return None if odd is None else f"not UTF-8 text (it holds the byte 0x{ord(odd) - 0xDC00:02X})"
 

@@ -117,7 +117,7 @@ class _Folder:
                     (self._root / folder).rmdir()
 
     def sync(self) -> None:
-        """Every page is on disk before the manifest speaks of it."""
+        """Sync every page before the manifest names it."""
         for folder in self._touched:
             if folder.is_dir():
                 sync_directory(folder)

@@ -97,7 +97,7 @@ class Plan:
         return fact
 
     def _changes(self, planned: Planned, memory: int) -> dict[str, object]:
-        """What the file says otherwise than at its last import, and otherwise than the memory is."""
+        """What the file changed since its last import and the memory does not have yet."""
         said, before = _said(planned), self._said_before(memory)
         if before and not _differing(said, before):
             return {}

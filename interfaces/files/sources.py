@@ -180,7 +180,7 @@ def _members(archive: zipfile.ZipFile, path: Path, progress: ByteProgress) -> It
 
 
 def _refuse_bombs(path: Path, members: list[zipfile.ZipInfo], total: int) -> None:
-    """What zipfile unpacks is at most what the directory of the archive says; that must be a believable size."""
+    """Refuse an archive whose directory states an unbelievable size; zipfile unpacks no more than it states."""
     packed = max(sum(member.compress_size for member in members), 1)
     if total > UNPACKED_BYTES_MAX or (total > _SMALL_MEMBER_BYTES and total > packed * _RATIO_MAX):
         raise InvalidInput(
@@ -235,7 +235,7 @@ def elements(stream: IO[bytes], name: str) -> Iterator[object]:
 
 
 class _Window:
-    """The part of a text that is looked at: grown at its end, cut at its beginning."""
+    """A buffer over a text: grown at its end, cut at its beginning."""
 
     def __init__(self, text: io.TextIOWrapper) -> None:
         self._text = text
@@ -243,7 +243,7 @@ class _Window:
         self.place = 0
 
     def grow(self) -> bool:
-        """Double what is ahead; says whether there was more."""
+        """Read as much again as is buffered; says whether there was more."""
         self.buffer = self.buffer[self.place :]
         self.place = 0
         more = self._text.read(max(CHUNK_CHARACTERS, len(self.buffer)))

@@ -79,5 +79,5 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 async def _unexpected(_: Request, error: Exception) -> Response:
-    """A fault of ours: the server's own output has the trace."""
+    """Unexpected error: answer 500; the server's output has the traceback."""
     return _answer({"error": f"the server failed: {type(error).__name__}; its output says more"}, 500)

@@ -15,7 +15,7 @@ Seq = Annotated[int, Meta(ge=1)]
 
 
 class Serving(msgspec.Struct, kw_only=True):
-    """What a server was told to be, and what went wrong beside its answers: the last scheduled dream."""
+    """How the server was started, and what failed in the background: the last scheduled dream."""
 
     read_only: bool = False
     dream_every: str | None = None

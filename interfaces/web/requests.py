@@ -47,15 +47,15 @@ _STATUS: tuple[tuple[type[RecollectError], int], ...] = (
 
 
 class NotFound(RecollectError):
-    """There is nothing of this name."""
+    """Not found: 404."""
 
 
 class NotAllowed(RecollectError):
-    """This server does not do that."""
+    """Not allowed on this server: 403."""
 
 
 class NotJson(RecollectError):
-    """The body is of another type."""
+    """The body is not JSON: 415."""
 
 
 _OWN_STATUS: dict[type[RecollectError], int] = {NotFound: 404, NotAllowed: 403, NotJson: 415}
@@ -110,7 +110,7 @@ async def json_object(request: Request) -> dict[str, object]:
 
 
 def _is_deeper(value: object, levels: int) -> bool:
-    """Whether containers stand in one another more often than that."""
+    """Whether containers are nested deeper than `levels`."""
     layer: list[object] = [value]
     for _ in range(levels + 1):
         layer = [
@@ -135,7 +135,7 @@ def _convert(given: dict[str, object], kind: type[T], path: str, *, strict: bool
 
 
 def _said(error: msgspec.ValidationError, given: dict[str, object], kind: type[msgspec.Struct]) -> str:
-    """What is wrong with which value; a parameter that is missing has none."""
+    """Name the missing parameter, or the value that is wrong and why."""
     missing = [
         field.name for field in msgspec.structs.fields(kind) if field.required and field.name not in given
     ]

@@ -111,7 +111,7 @@ def _application(
 
 
 def load_model(memory: Memory) -> None:
-    """Load the model behind the server; that it cannot be loaded is said with every answer."""
+    """Load the model in the background; every answer says if it could not be loaded."""
 
     def load() -> None:
         with suppress(Exception):  # whatever it is, the answers say so
@@ -171,7 +171,7 @@ async def _dreams(memory: AsyncMemory, serving: Serving, interval: int) -> Async
 
 
 class _Server(Server):
-    """Says when it answers, and ends at a signal without passing it on: the caller closes the store."""
+    """Calls `ready` once it answers; ends at a signal without raising it again, since the caller closes the store."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)

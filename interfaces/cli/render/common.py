@@ -40,7 +40,7 @@ def console() -> Console:
 
 
 def draws() -> bool:
-    """Whether anybody sees colours: on a terminal, or where they are asked for."""
+    """Whether to draw with colour: on a terminal, or with FORCE_COLOR."""
     return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
@@ -93,7 +93,7 @@ def answer(result: Answer) -> None:
 
 
 def _answer_without_colour(result: Answer) -> None:
-    """The same lines; a pipe has no colour, and does not wait for what draws it."""
+    """Print the same lines without importing rich, for a pipe."""
     head = f"{result.id}  " if result.id else ""
     click.echo(f"{head}basis @{result.basis}  formula {result.formula}  now {result.now}")
     for note in result.degraded:
@@ -118,13 +118,13 @@ def width_of(text: str) -> int:
 
 
 def room_beside(out: Console, *columns: Sequence[str]) -> int:
-    """The width that other columns leave to a text, which is cut so that they are not."""
+    """The width left for a text beside the other columns, which are never cut."""
     taken = sum(max(map(width_of, column), default=0) + _GAP for column in columns)
     return max(out.width - taken, _TEXT_WIDTH_MIN)
 
 
 def plain_table() -> Table:
-    """No lines: columns that can be read, copied and cut."""
+    """A table without lines: columns that can be read, copied and cut."""
     from rich.table import Table  # noqa: PLC0415
 
     return Table(box=None, pad_edge=False, header_style="dim")
@@ -304,7 +304,7 @@ def _pairs(pairs: Mapping[str, str], warnings: Mapping[str, Sequence[str]] = {})
 
 
 def _pairs_without_colour(pairs: Mapping[str, str], warnings: Mapping[str, Sequence[str]]) -> None:
-    """The same lines, however long; a pipe does not wait for what draws colour."""
+    """Print the same lines, however long, without importing rich."""
     notes = [(name, note) for name, found in warnings.items() for note in found or ("nothing",)]
     lines = [*pairs.items(), *notes]
     indent = max(len(name) for name, _ in lines) + 2

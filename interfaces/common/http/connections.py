@@ -104,7 +104,7 @@ class _Limited(H11Protocol):
     # --- the watchdog ----------------------------------------------------------------------------
 
     def standing(self) -> tuple[Phase, float, int]:
-        """Whom the connection waits for, the time, and how far what it waits for has come."""
+        """The phase of the connection, the time now, and the bytes of progress in that phase."""
         unsent = self.transport.get_write_buffer_size()
         cycle: RequestResponseCycle | None = self.cycle
         phase: Phase
@@ -118,7 +118,7 @@ class _Limited(H11Protocol):
         return phase, self.loop.time(), progress
 
     def _check(self) -> None:
-        """Begin a new window if the phase is another or went on far enough; close the connection if one has passed."""
+        """Start a new window if the phase changed or made enough progress; close the connection if its window has passed."""
         phase, now, progress = self.standing()
         another = phase != self.phase or self.cycle is not self.watched
         enough = phase in ("body", "answer") and (progress - self.mark >= BYTES_A_WINDOW or self.resumed)
@@ -152,7 +152,7 @@ class _Limited(H11Protocol):
     # --- room ------------------------------------------------------------------------------------
 
     def _make_room(self) -> bool:
-        """Whether there is room. What has waited longest, of the client that has the most, is closed for it."""
+        """Whether there is room; close the longest waiting connection of the client with the most to make some."""
         others = [one for one in self.connections if isinstance(one, _Limited) and one is not self]
         others = [one for one in others if not one.transport.is_closing()]
         if len(others) < self.limits.connections_max:
@@ -168,7 +168,7 @@ class _Limited(H11Protocol):
         return self.client[0] if self.client else ""
 
     def _refuse(self, status: int, error: str) -> None:
-        """An answer outside of any request, after which the connection is closed."""
+        """Answer outside of any request, then close the connection."""
         body = json.dumps({"error": error}).encode()
         reason = {408: "Request Timeout", 503: "Service Unavailable"}[status]
         head = [

@@ -25,7 +25,7 @@ class Refusal(NamedTuple):
 
 
 class Exchange:
-    """One request and its answer: the application is asked once the whole body is there and small enough."""
+    """One request and its answer: the application is called once the whole body has arrived and is small enough."""
 
     def __init__(self, receive: Receive, send: Send, body_bytes_max: int, allowed: Headers) -> None:
         self._receive = receive
@@ -51,7 +51,7 @@ class Exchange:
         await app(scope, self.receive, self.send)
 
     async def receive(self) -> Message:
-        """The body, once; then whatever comes, which can only be that the client has left."""
+        """Give the body once, then wait for the client's disconnect."""
         message, self._unread = self._unread, None
         return await self._receive() if message is None else message
 
@@ -74,7 +74,7 @@ async def refuse(send: Send, refusal: Refusal, allowed: Headers) -> None:
 
 
 def reading_headers(origin: str) -> Headers:
-    """What lets a page of a listed origin read the answer."""
+    """Headers that let a page of a listed origin read the answer."""
     return [
         (b"access-control-allow-origin", origin.encode("latin-1")),
         (b"access-control-expose-headers", _EXPOSED),
@@ -83,7 +83,7 @@ def reading_headers(origin: str) -> Headers:
 
 
 def preflight(headers: dict[bytes, str], allowed: Headers) -> Headers:
-    """What a browser asks before it lets a listed page call: it may, with what it asked for."""
+    """Headers of a preflight's answer: a listed page may send the headers it asked for."""
     wanted = headers.get(b"access-control-request-headers", "authorization, content-type")
     return [
         *allowed,

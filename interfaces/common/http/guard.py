@@ -93,7 +93,7 @@ def guarded(
 
 
 def _hosts(host: str, port: int, host_names: Iterable[str]) -> frozenset[str] | None:
-    """The Host headers that mean this server; None if any does."""
+    """The Host headers that name this server; None accepts any."""
     names = {name.lower() for name in host_names}
     if not is_loopback(host) and not names:
         return None
