@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from recollect.engine.embedding.embedder import Embedder, EmbedFunction, choose
+from recollect.engine.embedding.choice import choose
+from recollect.engine.embedding.embedder import Embedder, EmbedFunction
 from recollect.engine.embedding.past import embedding_at
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_named

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recollect.engine.embedding.embedder import PROBE_COSINE_MIN, Embedder, choose, is_built_in
+from recollect.engine.embedding.choice import choose
+from recollect.engine.embedding.embedder import PROBE_COSINE_MIN, Embedder, is_built_in
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.reembed import TextSource, still_newest
 from recollect.engine.store import Store

@@ -13,13 +13,12 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from recollect.engine.embedding.names import is_built_in, require_embedder
-from recollect.engine.validate import identifier
+from recollect.engine.embedding.names import is_built_in
 from recollect.events.errors import InvalidInput, RecollectError
 
 __all__ = [
     "DIMENSIONS_MAX", "PROBE_COSINE_MIN", "PROBE_TEXT", "AlwaysReady", "Elsewhere", "EmbedFunction", "Embedder",
-    "EmbedderAway", "EmbedderFailed", "EmbedderMismatch", "Embeddings", "FunctionEmbedder", "checked_rows", "choose",
+    "EmbedderAway", "EmbedderFailed", "EmbedderMismatch", "Embeddings", "FunctionEmbedder", "checked_rows",
     "is_built_in",
 ]  # fmt: skip
 
@@ -214,30 +213,3 @@ class Elsewhere:
 
     def embed(self, texts: Sequence[str]) -> Embeddings:  # noqa: ARG002 (the protocol's name)
         raise self._mismatch
-
-
-def choose(embedder: str | EmbeddingObject | EmbedFunction | None) -> Embedder | None:
-    """The embedder behind a name, a callable or an object."""
-    if embedder is None or embedder == "none":
-        return None
-    if isinstance(embedder, str):
-        return _named(embedder)
-    if isinstance(embedder, EmbeddingObject):
-        identifier(embedder.name, "the embedder's name")
-        return embedder if isinstance(embedder, Embedder) else ObjectEmbedder(embedder)
-    if callable(embedder):
-        return FunctionEmbedder(embedder)
-    raise InvalidInput(
-        f"embedder {embedder!r} is neither a name, nor None, nor a callable from texts to vectors"
-    )
-
-
-def _named(name: str) -> Embedder:
-    require_embedder(name)
-    if name.partition("/")[0] == "hash":
-        from recollect.engine.embedding.hash import HashEmbedder  # noqa: PLC0415 (each embedder loads only when asked for)
-
-        return HashEmbedder()
-    from recollect.engine.embedding.minilm import MiniLm  # noqa: PLC0415
-
-    return MiniLm()

@@ -3,7 +3,8 @@ by the embedder in force then, if this program has it, and otherwise asked by wo
 
 from __future__ import annotations
 
-from recollect.engine.embedding.embedder import EmbedderMismatch, choose
+from recollect.engine.embedding.choice import choose
+from recollect.engine.embedding.embedder import EmbedderMismatch
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.store import Store
 from recollect.events.errors import RecollectError

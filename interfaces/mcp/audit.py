@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.interfaces.mcp import audit_arguments as asked
+from recollect.interfaces.mcp import audit_arguments
 from recollect.interfaces.mcp import audit_text as text
 from recollect.interfaces.mcp.audit_arguments import (
     CauseResult,
@@ -34,11 +34,11 @@ _MOVERS_MAX = 10
 _DIFFERENCES_MAX = 20
 
 
-def why(memory: Memory, given: asked.Why, _: Call) -> WhyResult:
+def why(memory: Memory, given: audit_arguments.Why, _: Call) -> WhyResult:
     return explained(memory.why(given.recall, given.id))
 
 
-def why_not(memory: Memory, given: asked.Why, _: Call) -> WhyResult:
+def why_not(memory: Memory, given: audit_arguments.Why, _: Call) -> WhyResult:
     return explained(memory.why_not(given.recall, given.id))
 
 
@@ -65,7 +65,7 @@ def explained(found: Explanation) -> WhyResult:
     )  # fmt: skip
 
 
-def why_changed(memory: Memory, given: asked.WhyChanged, call: Call) -> WhyChangedResult:
+def why_changed(memory: Memory, given: audit_arguments.WhyChanged, call: Call) -> WhyChangedResult:
     found = memory.why_changed(
         given.query, given.id, given.since, given.until, formula=call.scope.formula(memory, given.formula)
     )
@@ -86,7 +86,7 @@ def why_changed(memory: Memory, given: asked.WhyChanged, call: Call) -> WhyChang
     )
 
 
-def history(memory: Memory, given: asked.History, _: Call) -> HistoryResult:
+def history(memory: Memory, given: audit_arguments.History, _: Call) -> HistoryResult:
     events = memory.history(given.id)
     shown = events[-given.last :]
     return HistoryResult(
@@ -98,7 +98,7 @@ def history(memory: Memory, given: asked.History, _: Call) -> HistoryResult:
     )
 
 
-def compare(memory: Memory, given: asked.Compare, call: Call) -> CompareResult:
+def compare(memory: Memory, given: audit_arguments.Compare, call: Call) -> CompareResult:
     before, after = (
         side if side == "recorded" else call.scope.formula(memory, side)
         for side in (given.against, given.formula)
@@ -118,7 +118,7 @@ def compare(memory: Memory, given: asked.Compare, call: Call) -> CompareResult:
     )
 
 
-def verify(memory: Memory, given: asked.Verify, call: Call) -> VerifyResult:
+def verify(memory: Memory, given: audit_arguments.Verify, call: Call) -> VerifyResult:
     found = memory.verify(independent=given.independent, progress=call.progress)
     return VerifyResult(
         verdict=found.verdict,
@@ -141,7 +141,7 @@ def verify(memory: Memory, given: asked.Verify, call: Call) -> VerifyResult:
     )
 
 
-def dream(memory: Memory, given: asked.Dream, _: Call) -> DreamResult:
+def dream(memory: Memory, given: audit_arguments.Dream, _: Call) -> DreamResult:
     found = memory.dream(dry_run=given.dry_run, max_churn=given.max_churn)
     return DreamResult(
         id=found.id,
@@ -152,14 +152,14 @@ def dream(memory: Memory, given: asked.Dream, _: Call) -> DreamResult:
     )
 
 
-def rate(memory: Memory, given: asked.Rate, call: Call) -> WriteResult:
+def rate(memory: Memory, given: audit_arguments.Rate, call: Call) -> WriteResult:
     session = call.scope.session_of(given.session)
     return WriteResult(
         id=given.id, seq=memory.rate(given.id, given.verdict, recall=given.recall, session=session)
     )
 
 
-def link(memory: Memory, given: asked.Link, _: Call) -> WriteResult:
+def link(memory: Memory, given: audit_arguments.Link, _: Call) -> WriteResult:
     return WriteResult(id=given.a, seq=memory.link(given.a, given.b, given.kind, given.weight))
 
 
@@ -168,38 +168,38 @@ TOOLS: tuple[AnyTool, ...] = (
         name="why",
         title="Why did it rank there",
         description="Why a memory ranked where it did in a recorded recall: replayed at that moment, not guessed.",
-        arguments=asked.Why, result=WhyResult, run=why, show=text.why, reads=True,
+        arguments=audit_arguments.Why, result=WhyResult, run=why, show=text.why, reads=True,
     ),
     Tool(
         name="why_not",
         title="Why was it not there",
         description="Why a memory was not in a recorded answer: where it was lost, and what it lacked.",
-        arguments=asked.Why, result=WhyResult, run=why_not, show=text.why, reads=True,
+        arguments=audit_arguments.Why, result=WhyResult, run=why_not, show=text.why, reads=True,
     ),
     Tool(
         name="why_changed",
         title="Why did its rank change",
         description="Why a memory's rank for a question differs between two moments, cause by cause.",
-        arguments=asked.WhyChanged, result=WhyChangedResult, run=why_changed, show=text.why_changed,
+        arguments=audit_arguments.WhyChanged, result=WhyChangedResult, run=why_changed, show=text.why_changed,
         reads=True, needs_model=lambda _: True,
     ),
     Tool(
         name="history",
         title="History of a memory",
         description="Every event that touched a memory, oldest first.",
-        arguments=asked.History, result=HistoryResult, run=history, show=text.history, reads=True,
+        arguments=audit_arguments.History, result=HistoryResult, run=history, show=text.history, reads=True,
     ),
     Tool(
         name="compare",
         title="Compare formulas",
         description="Every recorded question ranked under another formula: how much would change, and what.",
-        arguments=asked.Compare, result=CompareResult, run=compare, show=text.compare, lane="long", reads=True,
+        arguments=audit_arguments.Compare, result=CompareResult, run=compare, show=text.compare, lane="long", reads=True,
     ),
     Tool(
         name="verify",
         title="Verify",
         description="Rank every recorded recall again and compare it with what was recorded, bit for bit.",
-        arguments=asked.Verify, result=VerifyResult, run=verify, show=text.verify, lane="long", reads=True,
+        arguments=audit_arguments.Verify, result=VerifyResult, run=verify, show=text.verify, lane="long", reads=True,
     ),
     Tool(
         name="dream",
@@ -208,18 +208,18 @@ TOOLS: tuple[AnyTool, ...] = (
             "One cycle of sleep: memories are consolidated, weakened, pruned and promoted. It is written as one "
             "batch that `recollect undream` takes back. Try dry_run first."
         ),
-        arguments=asked.Dream, result=DreamResult, run=dream, show=text.dream, lane="long", replaces=True,
+        arguments=audit_arguments.Dream, result=DreamResult, run=dream, show=text.dream, lane="long", replaces=True,
     ),
     Tool(
         name="rate",
         title="Rate a memory",
         description="Say that a memory was helpful, unhelpful or outdated; later rankings take it into account.",
-        arguments=asked.Rate, result=WriteResult, run=rate, show=text.rated, lane="writes",
+        arguments=audit_arguments.Rate, result=WriteResult, run=rate, show=text.rated, lane="writes",
     ),
     Tool(
         name="link",
         title="Link two memories",
         description="A typed edge from one memory to another; the same edge again replaces its weight.",
-        arguments=asked.Link, result=WriteResult, run=link, show=text.linked, lane="writes", repeatable=True,
+        arguments=audit_arguments.Link, result=WriteResult, run=link, show=text.linked, lane="writes", repeatable=True,
     ),
 )  # fmt: skip

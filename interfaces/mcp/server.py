@@ -119,15 +119,15 @@ class McpHandlers:
     async def _call(
         self, tool: AnyTool, context: Context, given: Mapping[str, object] | None
     ) -> types.CallToolResult:
-        asked = arguments.parse(tool.arguments, given, tool=tool.name)
+        parsed = arguments.parse(tool.arguments, given, tool=tool.name)
         meter = Meter()
         async with reporting(meter, context.session.report_progress):
-            if tool.needs_model(asked):
+            if tool.needs_model(parsed):
                 meter.waiting_for = "the model to load"
                 await self._lazy_store.model()
                 meter.waiting_for = None
             result = await self._run(
-                lambda memory: tool.run(memory, asked, self._call_context(meter)), lane=tool.lane
+                lambda memory: tool.run(memory, parsed, self._call_context(meter)), lane=tool.lane
             )
         return types.CallToolResult(
             content=[types.TextContent(text=tool.show(result))],

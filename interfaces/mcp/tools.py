@@ -14,8 +14,7 @@ import msgspec
 from msgspec import UNSET
 
 from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
-from recollect.interfaces.mcp import text
-from recollect.interfaces.mcp import tool_arguments as asked
+from recollect.interfaces.mcp import text, tool_arguments
 from recollect.interfaces.mcp.budget import fit
 from recollect.interfaces.mcp.idempotency import known, require_the_same
 from recollect.interfaces.mcp.results import (
@@ -38,7 +37,7 @@ _LEFT_OUT_MAX = 20
 _ATTEMPTS = 50
 
 
-def remember(memory: Memory, given: asked.Remember, call: Call) -> RememberResult:
+def remember(memory: Memory, given: tool_arguments.Remember, call: Call) -> RememberResult:
     fields = msgspec.structs.asdict(given)
     fields["project"] = one_project(call.scope.project_of(given.project))
     fields["session"] = call.scope.session_of(given.session)
@@ -62,7 +61,7 @@ def one_project(name: str | None) -> str | None:
     return name
 
 
-def recall(memory: Memory, given: asked.Recall, call: Call) -> RecallResult:
+def recall(memory: Memory, given: tool_arguments.Recall, call: Call) -> RecallResult:
     """While the model loads, rank by words only and say so. Only what the budget shows counts as accessed."""
     session = call.scope.session_of(given.session)
     options = given.options() | {
@@ -91,7 +90,7 @@ def counted(result: RecallResult, count: Callable[[str, tuple[str, ...]], object
     return result
 
 
-def filters_of(given: asked.Recall, scope: Scope) -> dict[str, object]:
+def filters_of(given: tool_arguments.Recall, scope: Scope) -> dict[str, object]:
     """The project of the server, unless the call names one or asks for all."""
     project = scope.project_of(given.project)
     return msgspec.structs.replace(given, project=None if project == ALL_PROJECTS else project).filters
@@ -123,11 +122,11 @@ def compact(factors: dict[str, float]) -> dict[str, float]:
     return {name: float(f"{value:.{_DIGITS}g}") for name, value in factors.items()}
 
 
-def get(memory: Memory, given: asked.Get, _: Call) -> MemoryResult:
+def get(memory: Memory, given: tool_arguments.Get, _: Call) -> MemoryResult:
     return text.memory_result(memory.get(given.id, at=given.at))
 
 
-def revise(memory: Memory, given: asked.Revise, _: Call) -> ReviseResult:
+def revise(memory: Memory, given: tool_arguments.Revise, _: Call) -> ReviseResult:
     named = msgspec.structs.asdict(given).items()
     changes = {name: value for name, value in named if value is not None and name not in {"id", "clear"}}
     both = sorted(changes.keys() & set(given.clear))
@@ -139,14 +138,14 @@ def revise(memory: Memory, given: asked.Revise, _: Call) -> ReviseResult:
     return ReviseResult(id=given.id, revision=revision)
 
 
-def forget(memory: Memory, given: asked.Forget, _: Call) -> ForgetResult:
+def forget(memory: Memory, given: tool_arguments.Forget, _: Call) -> ForgetResult:
     """The same call again is not an error: what it asks for is so."""
     if memory.get(given.id).state.visibility == "forgotten":
         return ForgetResult(id=given.id, seq=None)
     return ForgetResult(id=given.id, seq=memory.forget(given.id, given.reason))
 
 
-def status(memory: Memory, _: asked.Status, call: Call) -> StatusResult:
+def status(memory: Memory, _: tool_arguments.Status, call: Call) -> StatusResult:
     now, scope = memory.status(), call.scope
     return StatusResult(
         store=now.store, head=now.head, memories=now.memories, visible=now.visible, recalls=now.recalls,
@@ -164,7 +163,7 @@ TOOLS: tuple[AnyTool, ...] = (
             "Keep one fact, decision or preference for later conversations. Recall first: if it is known "
             "already, revise that memory instead. Write it so that it is understood without this conversation."
         ),
-        arguments=asked.Remember, result=RememberResult, run=remember, show=text.remembered,
+        arguments=tool_arguments.Remember, result=RememberResult, run=remember, show=text.remembered,
         lane="writes", needs_model=lambda _: True,
     ),
     Tool(
@@ -174,13 +173,13 @@ TOOLS: tuple[AnyTool, ...] = (
             "Find the memories that answer a question, best first. The answer has an id (such as r12) under "
             "which its ranking can be explained later. It may be empty. `degraded` says if something was off."
         ),
-        arguments=asked.Recall, result=RecallResult, run=recall, show=text.recalled, lane="reads",
+        arguments=tool_arguments.Recall, result=RecallResult, run=recall, show=text.recalled, lane="reads",
     ),
     Tool(
         name="get",
         title="Get one memory",
         description="One memory in full with its state, now or as of a past moment.",
-        arguments=asked.Get, result=MemoryResult, run=get, show=text.one_memory, lane="reads", reads=True,
+        arguments=tool_arguments.Get, result=MemoryResult, run=get, show=text.one_memory, lane="reads", reads=True,
     ),
     Tool(
         name="revise",
@@ -189,20 +188,20 @@ TOOLS: tuple[AnyTool, ...] = (
             "Give a memory a new version when what it says has changed. The old version stays in the history "
             "and no longer answers."
         ),
-        arguments=asked.Revise, result=ReviseResult, run=revise, show=text.revised, lane="writes",
+        arguments=tool_arguments.Revise, result=ReviseResult, run=revise, show=text.revised, lane="writes",
         replaces=True, needs_model=lambda given: given.content is not None,
     ),
     Tool(
         name="forget",
         title="Forget a memory",
         description="A memory that is wrong or unwanted no longer answers. A person can restore it.",
-        arguments=asked.Forget, result=ForgetResult, run=forget, show=text.forgotten, lane="writes",
+        arguments=tool_arguments.Forget, result=ForgetResult, run=forget, show=text.forgotten, lane="writes",
         replaces=True, repeatable=True,
     ),
     Tool(
         name="status",
         title="Status",
         description="The store behind this server: how much it holds, and whether anything is degraded.",
-        arguments=asked.Status, result=StatusResult, run=status, show=text.status, lane="reads", reads=True,
+        arguments=tool_arguments.Status, result=StatusResult, run=status, show=text.status, lane="reads", reads=True,
     ),
 )  # fmt: skip

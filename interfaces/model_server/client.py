@@ -29,6 +29,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from recollect.engine.embedding.choice import choose
 from recollect.engine.embedding.embedder import (
     PROBE_TEXT,
     Embedder,
@@ -36,7 +37,6 @@ from recollect.engine.embedding.embedder import (
     EmbedderMismatch,
     Embeddings,
     EmbedFunction,
-    choose,
 )
 from recollect.engine.embedding.minilm import MiniLm, ModelMissing, is_installed
 from recollect.engine.embedding.names import AUTO, is_built_in

@@ -22,7 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from recollect.engine.embedding.embedder import PROBE_TEXT, Embedder, choose
+from recollect.engine.embedding.choice import choose
+from recollect.engine.embedding.embedder import PROBE_TEXT, Embedder
 from recollect.interfaces.model_server.protocol import (
     LENGTH,
     REQUESTS,

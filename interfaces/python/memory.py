@@ -15,7 +15,8 @@ from recollect.engine import memories as reading
 from recollect.engine import recall as recalling
 from recollect.engine import relations, remember
 from recollect.engine.answers import Answer, Happening, Memo, Status
-from recollect.engine.embedding.embedder import Embedder, EmbedFunction, choose
+from recollect.engine.embedding.choice import choose
+from recollect.engine.embedding.embedder import Embedder, EmbedFunction
 from recollect.engine.embedding.names import AUTO
 from recollect.engine.embedding.reranker import Reranker, RerankFunction, choose_reranker
 from recollect.engine.embedding.store_embedder import WORDS_ONLY, Embedding, words_only_reason

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from recollect.engine.answers import Answer
-from recollect.engine.embedding.embedder import choose
+from recollect.engine.embedding.choice import choose
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.validate import QUERY_CHARACTERS_MAX
 from recollect.events.errors import InvalidInput

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.mcp import audit_arguments as audit_asked
-from recollect.interfaces.mcp import tool_arguments as asked
+from recollect.interfaces.mcp import tool_arguments
 from recollect.interfaces.mcp.arguments import aliases, names, parse
 from recollect.interfaces.mcp.profiles import PROFILES
 
@@ -24,18 +24,18 @@ def refusal(kind: type, given: dict[str, object], tool: str) -> str:
 
 @pytest.mark.parametrize("guess", ["q", "text", "question", "search", "Q"])
 def test_the_question_is_understood_under_the_names_that_models_guess(guess: str):
-    assert parse(asked.Recall, {guess: "tea"}, tool="recall").query == "tea"
+    assert parse(tool_arguments.Recall, {guess: "tea"}, tool="recall").query == "tea"
 
 
 @pytest.mark.parametrize("guess", ["limit", "top_k", "topK", "top-k", "n", "max_results"])
 def test_how_many_is_understood_under_the_names_that_models_guess(guess: str):
-    assert parse(asked.Recall, {"query": "tea", guess: 3}, tool="recall").k == 3
+    assert parse(tool_arguments.Recall, {"query": "tea", guess: 3}, tool="recall").k == 3
 
 
 def test_the_same_word_means_what_its_tool_is_about():
-    assert parse(asked.Recall, {"text": "tea"}, tool="recall").query == "tea"
-    assert parse(asked.Remember, {"text": "tea"}, tool="remember").content == "tea"
-    assert parse(asked.Get, {"memory_id": "m1"}, tool="get").id == "m1"
+    assert parse(tool_arguments.Recall, {"text": "tea"}, tool="recall").query == "tea"
+    assert parse(tool_arguments.Remember, {"text": "tea"}, tool="remember").content == "tea"
+    assert parse(tool_arguments.Get, {"memory_id": "m1"}, tool="get").id == "m1"
     assert parse(audit_asked.Link, {"from": "x", "to": "y", "type": "supports"}, tool="link").b == "y"
     assert (
         parse(audit_asked.WhyChanged, {"q": "x", "id": "m", "from": "@1"}, tool="why_changed").since == "@1"
@@ -57,34 +57,38 @@ def test_an_alias_gives_what_the_argument_gives(tool: str, data: st.DataObject):
 
 
 def test_null_is_the_same_as_not_given():
-    assert parse(asked.Recall, {"query": "x", "k": None, "tags": None}, tool="recall") == asked.Recall(
-        query="x"
-    )
+    assert parse(
+        tool_arguments.Recall, {"query": "x", "k": None, "tags": None}, tool="recall"
+    ) == tool_arguments.Recall(query="x")
 
 
 def test_numbers_as_text_and_one_text_for_a_list_are_understood():
     got = parse(
-        asked.Recall, {"query": "x", "k": "3", "tags": "auth, login", "track": "false"}, tool="recall"
+        tool_arguments.Recall,
+        {"query": "x", "k": "3", "tags": "auth, login", "track": "false"},
+        tool="recall",
     )
     assert (got.k, got.tags, got.track) == (3, ("auth", "login"), False)
 
 
 def test_an_unknown_argument_is_refused_by_name_with_the_nearest_known_one():
-    said = refusal(asked.Recall, {"query": "x", "max_tokns": 9}, "recall")
+    said = refusal(tool_arguments.Recall, {"query": "x", "max_tokns": 9}, "recall")
     assert "no argument 'max_tokns'" in said
     assert "did you mean 'max_tokens'" in said
-    assert "it takes query, k" in refusal(asked.Recall, {"zzz": 1}, "recall")
-    assert "takes no arguments" in refusal(asked.Status, {"zzz": 1}, "status")
+    assert "it takes query, k" in refusal(tool_arguments.Recall, {"zzz": 1}, "recall")
+    assert "takes no arguments" in refusal(tool_arguments.Status, {"zzz": 1}, "status")
 
 
 def test_a_missing_argument_is_named():
-    assert "recall needs 'query'" in refusal(asked.Recall, {"k": 3}, "recall")
+    assert "recall needs 'query'" in refusal(tool_arguments.Recall, {"k": 3}, "recall")
     assert "link needs 'a'" in refusal(audit_asked.Link, {"b": "x", "kind": "y"}, "link")
 
 
 def test_the_same_argument_under_two_names_is_refused_unless_both_agree():
-    assert "twice, as 'query' and as 'q'" in refusal(asked.Recall, {"query": "x", "q": "y"}, "recall")
-    assert parse(asked.Recall, {"query": "x", "q": "x"}, tool="recall").query == "x"
+    assert "twice, as 'query' and as 'q'" in refusal(
+        tool_arguments.Recall, {"query": "x", "q": "y"}, "recall"
+    )
+    assert parse(tool_arguments.Recall, {"query": "x", "q": "x"}, tool="recall").query == "x"
 
 
 @pytest.mark.parametrize(
@@ -101,4 +105,4 @@ def test_the_same_argument_under_two_names_is_refused_unless_both_agree():
     ],
 )
 def test_a_wrong_value_is_shown_with_what_it_must_be(field: str, value: object, says: str):
-    assert says in refusal(asked.Recall, {"query": "x", field: value}, "recall")
+    assert says in refusal(tool_arguments.Recall, {"query": "x", field: value}, "recall")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.mcp import tool_arguments as asked
-from recollect.interfaces.mcp import tools
+from recollect.interfaces.mcp import tool_arguments, tools
 from recollect.interfaces.mcp.tool import Call, Scope
 
 CALL = Call(scope=Scope(project="shop", session="monday"))
@@ -18,7 +17,7 @@ WHOLE = {
 
 
 def remember(memory, **fields):
-    return tools.remember(memory, asked.Remember(**fields), CALL)
+    return tools.remember(memory, tool_arguments.Remember(**fields), CALL)
 
 
 def test_the_same_memory_told_again_is_a_success_that_writes_nothing(memory):

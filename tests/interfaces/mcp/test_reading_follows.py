@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from recollect.events.facts import Accessed, Recalled
-from recollect.interfaces.mcp import tool_arguments as asked
-from recollect.interfaces.mcp import tools
+from recollect.interfaces.mcp import tool_arguments, tools
 from recollect.interfaces.mcp.tool import Call
 
 
@@ -18,7 +17,7 @@ def test_accesses_name_their_recall_and_follow_it_into_a_fork(open_memory, tmp_p
         text = f"auth sessions {'postgres ' * (i % 4)} redis {i} " + "x " * (i * 3)
         memory.remember(text, id=f"m{i}", importance=(i % 10) / 10)
     for query in ("auth postgres", "redis sessions", "auth"):
-        tools.recall(memory, asked.Recall(query=query, k=3), Call())
+        tools.recall(memory, tool_arguments.Recall(query=query, k=3), Call())
     recalls = [seq for seq, _ in facts(memory, Recalled)]
     assert [fact.recall for _, fact in facts(memory, Accessed)] == recalls
     report = memory.fork(tmp_path / "fork", formula="mnemosyne", closed_loop=True)
