@@ -13,10 +13,8 @@ from recollect.engine.recall_options import parsed
 from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
 from recollect.events.errors import UnknownMemory
-from recollect.events.facts import Filters, Ingested, Redacted, Revised
+from recollect.events.facts import Filters, Redacted
 from recollect.projections.view import View
-
-REDACTED = "[erased]"
 
 
 @locked
@@ -43,7 +41,7 @@ def _memo(store: Store, view: View, memory: int, row: int) -> Memo:
     return Memo(
         id=view.documents.ids.values[memory],
         at=view.seq,
-        content=content_of_row(store, row),
+        content=store.content_of_row(row),
         state=state,
         visible=visible,
         hidden_because=None if visible else f"erased at @{erased_at}" if erased_at else state.hidden,
@@ -68,16 +66,6 @@ def memos(
     memories = documents.memory_of[rows]
     wanted = view.lifecycle.admissible(memories, seq=view.seq, now=now, filters=scope)
     return [_memo(store, view, int(documents.memory_of[row]), int(row)) for row in rows[wanted]]
-
-
-def content_of_row(store: Store, row: int) -> str:
-    """The text of a row, from the event that holds it."""
-    fact = store.event(store.projections.documents.source(row)).fact
-    if isinstance(fact, Redacted):
-        return REDACTED
-    assert isinstance(fact, (Ingested, Revised))
-    assert isinstance(fact.content, str)
-    return fact.content
 
 
 def happenings(store: Store, view: View, memory_id: str) -> list[Happening]:

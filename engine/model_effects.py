@@ -19,9 +19,7 @@ from recollect.engine import validate
 from recollect.engine.answers import Degraded, DegradedKind
 from recollect.engine.embedding.reranker import Reranker
 from recollect.engine.embedding.store_embedder import Embedding
-from recollect.engine.memories import content_of_row
 from recollect.engine.store import Store
-from recollect.engine.torn_state import locked
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.facts import Effects, Expansion, Question, Reranked
 from recollect.projections.view import View
@@ -59,12 +57,17 @@ class _Desk(NamedTuple):
     embedding: Embedding
 
 
+def wants_more(first: Consulted) -> bool:
+    """Whether a ranking would like something of a model, or did without a shard."""
+    sheet = first.ranking.sheet
+    return bool(sheet.expansions_wanted or len(sheet.wanted) or first.question.effects.scanned)
+
+
 def consult(
-    store: Store, question: Question, view: View, formula: Formula, *, models: Models, embedding: Embedding
+    first: Consulted, store: Store, view: View, formula: Formula, *, models: Models, embedding: Embedding
 ) -> Consulted:
-    """The question ranked at a view, with the help of the models if the formula wants it."""
+    """A ranking again, with what it wants of the models, and with a note on shards that it did without."""
     desk = _Desk(store, view, formula, models, embedding)
-    first = Consulted(*rank_at(store, question, view, formula), ())
     done = _reranked(desk, _expanded(desk, first))
     for digest in done.question.effects.scanned:
         done = _noting(done, "shard", _scanned(store, digest))
@@ -74,15 +77,11 @@ def consult(
 def rank_at(store: Store, question: Question, view: View, formula: Formula) -> tuple[Question, Ranking]:
     """The ranking, and the question with the shards that were done without."""
     check_weights(question.context.weights, formula)
-    return _rank(store, question, view, formula)
-
-
-@locked
-def _rank(store: Store, question: Question, view: View, formula: Formula) -> tuple[Question, Ranking]:
-    store.require(formula)
-    if not view.projections.lexicals.keys() >= set(formula.analyzers):  # an erasure made all projections anew
-        view = store.view(view.seq)
-    return rank_around(question, view, formula, prefetch=True)
+    with store.lock, store.whole:  # `@locked` would be one more level on the longest way
+        store.require(formula)
+        if not view.projections.lexicals.keys() >= set(formula.analyzers):  # an erasure made them all anew
+            view = store.view(view.seq)
+        return rank_around(question, view, formula, prefetch=True)
 
 
 def check_weights(weights: Mapping[str, float], formula: Formula) -> None:
@@ -180,7 +179,7 @@ def _reranked(desk: _Desk, before: Consulted) -> Consulted:
         note = "rerank: the formula expects a cross-encoder and none was given"
         return _noting(before, "rerank", note) if expected else before
     sheet = before.ranking.sheet
-    texts = [content_of_row(desk.store, int(sheet.rows[place])) for place in places]
+    texts = [desk.store.content_of_row(int(sheet.rows[place])) for place in places]
     try:
         scores = reranker.score(before.question.text, texts)
     except Exception as error:  # noqa: BLE001 (whatever a model throws, the answer stands without it)

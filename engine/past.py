@@ -13,7 +13,7 @@ from recollect.engine.formula_lookup import formula_in_force
 from recollect.engine.lazy import LazyModule
 from recollect.engine.model_effects import Models
 from recollect.engine.moments import When
-from recollect.engine.recall import Standpoint, recall
+from recollect.engine.recall import Standpoint, answer, rank_from
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.store import Store
 from recollect.events.facts import Filters
@@ -52,7 +52,7 @@ class PastView:
 
     def recall(self, query: str, **options: Unpack[RecallOptions]) -> Answer:
         """The answer that this question would have had then; takes the arguments of a live recall."""
-        return recall(self._here, query, options)
+        return answer(self._store, rank_from(self._here, query, options, words_instead=True))
 
     def explain(self, query: str, id: str, **options: Unpack[RecallOptions]) -> Explanation:  # noqa: A002
         """Why a memory would have ranked where it would have then; takes `recall`'s arguments."""

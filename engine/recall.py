@@ -17,13 +17,12 @@ import msgspec
 from recollect.engine.answers import Answer, Degraded, Hit
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_named
-from recollect.engine.memories import content_of_row
-from recollect.engine.model_effects import Models, consult, retire_bad_shards
+from recollect.engine.model_effects import Consulted, Models, consult, rank_at, retire_bad_shards, wants_more
 from recollect.engine.moments import iso
 from recollect.engine.recall_options import RecallOptions, question_of
 from recollect.engine.store import Store
 from recollect.engine.torn_state import Wholeness, locked
-from recollect.engine.writer import Writer, require_same_embedder
+from recollect.engine.writer import Writer
 from recollect.events.errors import LogDamaged, RecollectError
 from recollect.events.facts import Accessed, AnyFact, FormulaAdopted, Question, Recalled
 from recollect.projections.view import View
@@ -73,12 +72,13 @@ def rank_from(here: Standpoint, query: str, options: RecallOptions, *, words_ins
     )
     view = store.view(here.seq)
     if here.seq is None:
-        require_same_embedder(view, here.embedding)
-    question = _with_previous(store, question, view, formula)
-    question, ranking, notes = consult(
-        store, question, view, formula, models=here.models, embedding=here.embedding
-    )
-    return Ranked(question, ranking, view, formula, degraded + notes)
+        here.embedding.require_same(view.adoptions.embedder(view.seq))
+    if question.session is not None:
+        question = _with_previous(store, question, view, formula)
+    ranked = Consulted(*rank_at(store, question, view, formula), degraded)
+    if wants_more(ranked):
+        ranked = consult(ranked, store, view, formula, models=here.models, embedding=here.embedding)
+    return Ranked(ranked.question, ranked.ranking, view, formula, ranked.degraded)
 
 
 def embedded(
@@ -99,24 +99,25 @@ def _with_previous(store: Store, question: Question, view: View, formula: Formul
     return topic.with_previous(store.log, question, view, formula, same=False)
 
 
-def recall(here: Standpoint, query: str, options: RecallOptions, writer: Writer | None = None) -> Answer:
-    """Rank, record if there is a writer, and answer."""
-    ranked = rank_from(here, query, options, words_instead=True)
-    if writer is None or not options.get("record", True):
-        return answer(here.store, ranked)
+def record(writer: Writer, ranked: Ranked, options: RecallOptions) -> Answer:
+    """The answer, recorded if it is to be; one that cannot be recorded says so."""
+    store = writer.store
+    if not options.get("record", True):
+        return answer(store, ranked)
     try:
-        recall_id = _record(
+        recall_id = _append(
             writer, ranked, in_force=options.get("formula") is None, track=options.get("track", True)
         )
-        retire_bad_shards(here.store, ranked.question)
+        if ranked.question.effects.scanned:
+            retire_bad_shards(store, ranked.question)
     except (RecollectError, OSError) as error:
         why = "a damaged log takes no writes" if isinstance(error, LogDamaged) else error
         note = Degraded("unrecorded", f"this recall was not recorded: {why}")
-        return answer(here.store, ranked._replace(degraded=(*ranked.degraded, note)))
-    return answer(here.store, ranked, recall_id)
+        return answer(store, ranked._replace(degraded=(*ranked.degraded, note)))
+    return answer(store, ranked, recall_id)
 
 
-def _record(writer: Writer, ranked: Ranked, *, in_force: bool, track: bool) -> str:
+def _append(writer: Writer, ranked: Ranked, *, in_force: bool, track: bool) -> str:
     """Append what was returned, the formula if the log lacks it, and the accesses if they count."""
     store, recipe, question = writer.store, ranked.formula, ranked.question
     engine = store.projections.adoptions
@@ -148,7 +149,7 @@ def answer(store: Store, ranked: Ranked, recall_id: str | None = None) -> Answer
             id=id_,
             score=score,
             rank=position,
-            content=content_of_row(store, int(ranking.sheet.rows[place])),
+            content=store.content_of_row(int(ranking.sheet.rows[place])),
             factors=factors_of(ranking, place),
         )
         for position, (id_, score, place) in enumerate(places, 1)

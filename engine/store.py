@@ -49,7 +49,7 @@ from recollect.events.errors import (
     LogReadOnly,
     RecollectError,
 )
-from recollect.events.facts import AnyFact, ShardRetired, ShardSealed
+from recollect.events.facts import AnyFact, Ingested, Redacted, Revised, ShardRetired, ShardSealed
 from recollect.events.log import Clock, Durability
 from recollect.events.memory_log import MemoryLog
 from recollect.events.packs.urls import is_url, open_packs, refuse_mirror
@@ -66,6 +66,7 @@ from recollect.query.formula import Formula
 Progress = Callable[[int, int], None]
 Decided = TypeVar("Decided")
 
+REDACTED = "[erased]"
 _ATTEMPTS = 3
 _CHECKPOINT_EVERY = 2_000
 _PROGRESS_EVERY = 5_000
@@ -429,6 +430,15 @@ class Store:
 
     def event(self, seq: int) -> Recorded:
         return self.log.get(seq)
+
+    def content_of_row(self, row: int) -> str:
+        """The text of a row of the documents, from the event that holds it."""
+        fact = self.log.get(self.projections.documents.source(row)).fact
+        if isinstance(fact, Redacted):
+            return REDACTED
+        assert isinstance(fact, (Ingested, Revised))
+        assert isinstance(fact.content, str)
+        return fact.content
 
     # --- caches ----------------------------------------------------------------------------------
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from recollect.engine.embedding.embedder import EmbedderMismatch
 from recollect.engine.embedding.store_embedder import Embedding, adoption_event_id
 from recollect.engine.memories import born, erasure_of
 from recollect.engine.store import Store
@@ -80,7 +79,7 @@ class Writer:
         event_ids = list(ids or [None] * len(facts))
         while True:
             view = self.store.view()
-            require_same_embedder(view, self.embedding)
+            self.embedding.require_same(view.adoptions.embedder(view.seq))
             batch, batch_ids = list(facts), event_ids
             if adoption and view.adoptions.embedder(view.seq) is None:
                 batch, batch_ids = [adoption, *facts], [adoption_event_id(adoption), *event_ids]
@@ -111,13 +110,6 @@ def text_of(fact: AnyFact) -> str | None:
     if isinstance(fact, (Ingested, Revised)) and isinstance(fact.content, str):
         return fact.content
     return None
-
-
-def require_same_embedder(view: View, embedding: Embedding) -> None:
-    """Refuse to go on with an embedder that the `reembed` of another process has replaced."""
-    adopted, own = view.adoptions.embedder(view.seq), embedding.embedder
-    if own is not None and adopted is not None and adopted.label != own.name:
-        raise EmbedderMismatch(store=adopted.label, given=own.name)
 
 
 @locked

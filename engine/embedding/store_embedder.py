@@ -35,8 +35,12 @@ class Embedding:
         self._probed = False
         self._failure: str | None = None
         self._loading = False
-        if embedder and adopted and adopted.label != embedder.name:
-            raise EmbedderMismatch(store=adopted.label, given=embedder.name)
+        self.require_same(adopted)
+
+    def require_same(self, adopted: Adoption | None) -> None:
+        """Refuse to go on with an embedder that the `reembed` of another process has replaced by this one."""
+        if self.embedder is not None and adopted is not None and adopted.label != self.embedder.name:
+            raise EmbedderMismatch(store=adopted.label, given=self.embedder.name)
 
     @property
     def name(self) -> str | None:

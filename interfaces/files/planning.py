@@ -10,7 +10,6 @@ from collections import Counter
 
 import msgspec
 
-from recollect.engine.memories import content_of_row
 from recollect.engine.moments import iso
 from recollect.engine.store import Store
 from recollect.events.facts import AnyFact, Forgotten, Ingested, Revised
@@ -108,7 +107,7 @@ class Plan:
         state = self.view.lifecycle.state(memory, self.view.seq)
         row = self.view.documents.newest_row(memory, self.view.seq)
         names = (*_ALWAYS[1:], *_WHEN_NAMED)
-        return {"content": content_of_row(self._store, row), **{name: getattr(state, name) for name in names}}
+        return {"content": self._store.content_of_row(row), **{name: getattr(state, name) for name in names}}
 
     def _said_before(self, memory: int) -> dict[str, object]:
         """What imports said of a memory, the last word on each."""

@@ -13,7 +13,6 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from recollect.engine.memories import content_of_row
 from recollect.engine.store import Store
 from recollect.interfaces.common.file_uris import parse_source, prefix_of
 from recollect.interfaces.folders.chunk import Print, body_of, digest, fingerprint
@@ -136,7 +135,7 @@ class Manifest:
             )
 
     def _text(self, view: View, number: int) -> str:
-        return content_of_row(self._store, view.documents.newest_row(number, view.seq))
+        return self._store.content_of_row(view.documents.newest_row(number, view.seq))
 
     # --- reading ---------------------------------------------------------------------------------
 

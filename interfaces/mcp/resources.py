@@ -46,8 +46,6 @@ def listed(memory: Memory, cursor: str | None) -> tuple[list[Listed], str | None
     """A page of the memories that answer, newest first, and the cursor of the next page."""
     import numpy as np  # noqa: PLC0415 (resources are listed after the engine was loaded, not before)
 
-    from recollect.engine.memories import content_of_row  # noqa: PLC0415
-
     if cursor is not None and not (cursor.isascii() and cursor.isdecimal()):
         raise InvalidInput(f"cursor {cursor!r} is not one that this server gave; start without one")
     store = memory.store
@@ -61,7 +59,7 @@ def listed(memory: Memory, cursor: str | None) -> tuple[list[Listed], str | None
         found = [
             Listed(
                 uri_of(documents.ids.values[int(documents.memory_of[row])]),
-                title_of(content_of_row(store, row)),
+                title_of(store.content_of_row(row)),
             )
             for row in page
         ]

@@ -302,7 +302,8 @@ class Memory:
         mappings, `now` the clock. `track` counts the hits as accessed; `record=False` writes nothing at all;
         `wait=False` answers by words alone, and says so, while a model is still loading.
         """
-        return recalling.recall(self._here, query, options, self._writer)
+        ranked = recalling.rank_from(self._here, query, options, words_instead=True)
+        return recalling.record(self._writer, ranked, options)
 
     def get(self, id: str, at: When | None = None) -> Memo:  # noqa: A002
         """A memory's content and whole state, now or as of a moment."""
