@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 K_DEFAULT = 10
 _ENTRIES_MAX = 10_000
+_FILTERS = ("project", "tags", "kinds", "since", "until", "valid_at")
 _TIME_FIELDS = {"since", "until", "valid_at"}
 _LIST_FIELDS = {"kinds", "tags", "entities", "sources", "exclude", "files"}
 
@@ -73,9 +74,8 @@ class RecallArguments(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def filters(self) -> dict[str, object]:
-        """The filters that were given."""
-        named = ((name, getattr(self, name)) for name in RecallArguments.__struct_fields__)
-        return {name: value for name, value in named if value and name in Filters.__struct_fields__}
+        """The filters that were given; `session` is who asks, and filters nothing."""
+        return {name: value for name in _FILTERS if (value := getattr(self, name))}
 
     def options(self) -> RecallOptions:
         """The same for Python."""
