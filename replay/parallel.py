@@ -1,20 +1,21 @@
 """Many rankings at once: read-only work spread over forked processes.
 
-A child shares the parent's memory as it stands, reads it, sends its results through a pipe and ends. Work is only
-spread where that is safe and worth it: on a system with fork, with more than one core, from a process with a
-single thread (a lock that another thread holds would stay locked in a child for ever), and for many items. What
-a child did not deliver, the parent does itself, so an error appears as it would without any of this.
+A worker shares the parent's memory as it stands when it is forked, and sends its results back. Work is only spread
+where that is safe and worth it: on a system with fork, with more than one core, from a process with a single thread
+(a lock that another thread holds would stay locked in a child for ever), and for many items. What a worker did not
+deliver, the parent does itself, so an error appears as it would without any of this. Each worker has a pipe of its
+own: `concurrent.futures` shares one among all, and waits for ever when a worker is killed while it writes.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
-import selectors
 import signal
-import struct
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection, wait
 from typing import TypeVar
 
 import msgspec
@@ -24,8 +25,6 @@ Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
 
 WORTHWHILE = 100
-_HEAD = struct.Struct("<II")
-_CHUNK = 1 << 16
 
 
 def _nothing() -> None:
@@ -40,7 +39,7 @@ def each(
     progress: Progress | None = None,
     beside: Callable[[], None] = _nothing,
 ) -> list[Result]:
-    """`work` of every item, in order; `decoder` reads a result that came through a pipe.
+    """`work` of every item, in order; `decoder` reads a result of another process.
 
     The first item is done here, which also warms what the others share. `beside` is done once, in this process,
     while others do the items.
@@ -73,67 +72,44 @@ def _spread(
     progress: Progress | None,
     beside: Callable[[], None],
 ) -> None:
-    processes = os.cpu_count() or 1
-    children: list[tuple[int, int]] = []
-    with ThreadPoolExecutor(1) as pool, selectors.DefaultSelector() as selector:
+    context, processes = multiprocessing.get_context("fork"), os.cpu_count() or 1
+    workers, pipes = [], []
+    with ThreadPoolExecutor(1) as pool:
         try:
             for n in range(processes):
-                children.append(_start(items, work, range(1 + n, len(items), processes)))
-                selector.register(children[-1][1], selectors.EVENT_READ, bytearray())
+                incoming, outgoing = context.Pipe(duplex=False)
+                places = range(1 + n, len(items), processes)
+                workers.append(context.Process(target=_do, args=(items, work, places, outgoing), daemon=True))
+                workers[-1].start()
+                outgoing.close()  # the worker has the only one: when it ends, its pipe ends
+                pipes.append(incoming)
             other = pool.submit(beside)
-            while selector.get_map():
-                for key, _ in selector.select():
-                    data = os.read(key.fd, _CHUNK)
-                    if not data:
-                        selector.unregister(key.fd)
-                    key.data.extend(data)
-                    for place, encoded in _whole(key.data):
+            while pipes:
+                for pipe in wait(pipes):
+                    assert isinstance(pipe, Connection)
+                    try:
+                        place, encoded = pipe.recv()
                         results[place] = decoder.decode(encoded)
+                    except EOFError:
+                        pipes.remove(pipe)
+                        pipe.close()
                 if progress:
                     progress(len(results), len(items))
         finally:
-            _end(children)
+            for pipe in pipes:
+                pipe.close()
+            for worker in workers:  # one that is still at work, because this process gave up, is killed
+                worker.kill()
+                worker.join()
+                worker.close()
     other.result()
 
 
-def _end(children: Sequence[tuple[int, int]]) -> None:
-    """Close the pipes and wait for the children; one that is still at work, because this process gave up, is killed."""
-    for child, pipe in children:
-        os.close(pipe)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-
-
-def _start(items: Sequence[Item], work: Callable[[Item], Result], places: range) -> tuple[int, int]:
-    """A child that does these places; returns its process id and the pipe to read from."""
-    incoming, outgoing = os.pipe()
-    child = os.fork()
-    if child:
-        os.close(outgoing)
-        return child, incoming
+def _do(items: Sequence[Item], work: Callable[[Item], Result], places: range, outgoing: Connection) -> None:
+    """In a worker: send the results of these places; at the first that fails, end and leave the rest to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted too, and kills this process
     try:
         for place in places:
-            encoded = msgspec.msgpack.encode(work(items[place]))
-            _write(outgoing, _HEAD.pack(place, len(encoded)) + encoded)
+            outgoing.send((place, msgspec.msgpack.encode(work(items[place]))))
     finally:
         os._exit(0)  # neither flush nor close what belongs to the parent
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
-def _whole(buffer: bytearray) -> list[tuple[int, bytes]]:
-    """The messages that have arrived in full; they are taken out of the buffer."""
-    found, start = [], 0
-    while len(buffer) - start >= _HEAD.size:
-        place, size = _HEAD.unpack_from(buffer, start)
-        end = start + _HEAD.size + size
-        if end > len(buffer):
-            break
-        found.append((place, bytes(buffer[start + _HEAD.size : end])))
-        start = end
-    del buffer[:start]
-    return found
