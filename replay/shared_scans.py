@@ -8,9 +8,8 @@ What is found is what `Vectors` finds, bit for bit.
 from __future__ import annotations
 
 from recollect.events.grid import GridArray
-from recollect.projections.lexical.index import Admit
 from recollect.projections.vectors.index import Vectors
-from recollect.projections.vectors.nearest import Search, Walks
+from recollect.projections.vectors.nearest import Walks
 
 
 class SharedVectors(Vectors):
@@ -20,8 +19,5 @@ class SharedVectors(Vectors):
         vars(self).update(vars(base))
         self._walks: dict[bytes, Walks] = {}
 
-    def _begin(
-        self, query: GridArray, at: int, top: int, admit: Admit | None, walks: Walks | None = None
-    ) -> Search | None:
-        shared = self._walks.setdefault(query.tobytes(), Walks()) if walks is None else walks
-        return super()._begin(query, at, top, admit, shared)
+    def _walks_for(self, query: GridArray) -> Walks:
+        return self._walks.setdefault(query.tobytes(), Walks())

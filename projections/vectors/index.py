@@ -292,14 +292,13 @@ class Vectors:
         at: int,
         top: int,
         admit: Admit | None = None,
-        walks: Walks | None = None,
         without: Collection[str] = (),
     ) -> VectorHits:
-        """The `top` nearest rows alive at `at` that `admit` lets through; searches of one query may share `walks`.
+        """The `top` nearest rows alive at `at` that `admit` lets through.
 
         Rows of shards that are named in `without` are scanned. Raises ShardUnavailable for one that is not to be had.
         """
-        search = self._begin(query, at, top, admit, walks)
+        search = self._begin(query, at, top, admit)
         if search is None:
             return NO_HITS
         in_use = [sealed for sealed in self._in_use(at) if sealed.fact.digest not in without]
@@ -329,14 +328,17 @@ class Vectors:
         search = self._begin(query, at, top, admit)
         return NO_HITS if search is None else search.merge([search.scan_whole()])
 
-    def _begin(
-        self, query: GridArray, at: int, top: int, admit: Admit | None, walks: Walks | None = None
-    ) -> Search | None:
+    def _begin(self, query: GridArray, at: int, top: int, admit: Admit | None) -> Search | None:
         self._embeddings.flush()
         space = self._embeddings.space_at(at)
         if len(space) == 0 or top <= 0:
             return None
+        walks = self._walks_for(query)
         return Search(space, self._documents, query, at=at, top=top, admit=admit, walks=walks)
+
+    def _walks_for(self, query: GridArray) -> Walks:  # noqa: ARG002 (for those who share them)
+        """What searches with this vector share: nothing here."""
+        return Walks()
 
     # --- single vectors ----------------------------------------------------------------------------
 

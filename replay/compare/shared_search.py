@@ -18,8 +18,9 @@ from recollect.projections.columns import BoolArray, FloatArray, Int32Array
 from recollect.projections.lexical.bm25 import Bm25
 from recollect.projections.lexical.index import Admit, LexicalHits
 from recollect.projections.vectors.index import Vectors
-from recollect.projections.vectors.nearest import VectorHits, Walks
+from recollect.projections.vectors.nearest import VectorHits
 from recollect.projections.view import Projections, View
+from recollect.replay.shared_scans import SharedVectors
 
 
 class SharedSearch(View):
@@ -71,11 +72,10 @@ class _Lexical:
         return self._channel.holding(rows, groups)
 
 
-class _Vectors:
+class _Vectors(SharedVectors):
     def __init__(self, vectors: Vectors) -> None:
-        self._channel = vectors
+        super().__init__(vectors)
         self._found: dict[tuple[bytes, int, int, object, frozenset[str]], VectorHits] = {}
-        self._walks: dict[bytes, Walks] = {}
 
     def search(
         self,
@@ -86,23 +86,10 @@ class _Vectors:
         admit: Admit | None = None,
         without: Collection[str] = (),
     ) -> VectorHits:
-        asked = query.tobytes()
-        key = (asked, at, top, _function(admit), frozenset(without))
+        key = (query.tobytes(), at, top, _function(admit), frozenset(without))
         if key not in self._found:
-            walks = self._walks.setdefault(asked, Walks())
-            self._found[key] = self._channel.search(
-                query, at=at, top=top, admit=admit, walks=walks, without=without
-            )
+            self._found[key] = super().search(query, at=at, top=top, admit=admit, without=without)
         return self._found[key]
-
-    def cosines(self, query: GridArray, rows: Int32Array, *, at: int) -> FloatArray:
-        return self._channel.cosines(query, rows, at=at)
-
-    def comparable(self, rows: Int32Array, *, at: int) -> BoolArray:
-        return self._channel.comparable(rows, at=at)
-
-    def similarity(self, row_a: int, row_b: int) -> float | None:
-        return self._channel.similarity(row_a, row_b)
 
 
 def _function(admit: Admit | None) -> object:
