@@ -16,7 +16,7 @@ from recollect.interfaces.cli.app import (
     progress_bar,
     show,
 )
-from recollect.interfaces.files.detecting import LOG, format_of
+from recollect.interfaces.files.format_detection import LOG, format_of
 
 _EXPORTS = ("jsonl", "parquet", "markdown")
 _IMPORTING = {"log": "importing", "mem0": "importing rows"}

@@ -98,7 +98,7 @@ def hook(
     del as_json  # the output is JSON either way
     try:
         given = (
-            prompt_hook.Prompted(prompt=prompt)
+            prompt_hook.HookInput(prompt=prompt)
             if prompt is not None
             else prompt_hook.read(sys.stdin.buffer.read())
         )

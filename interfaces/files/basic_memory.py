@@ -17,18 +17,18 @@ from typing import NamedTuple
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.common import front_matter
 from recollect.interfaces.files.foreign_times import moment
+from recollect.interfaces.files.input_streams import files_under, modified_at, page_text, size_of
 from recollect.interfaces.files.records import (
     ByteProgress,
     Choices,
     Item,
     Link,
+    Notice,
     Problem,
     Record,
     Skipped,
-    Told,
     digest,
 )
-from recollect.interfaces.files.sources import files_under, modified_at, page_text, size_of
 
 PATTERNS = ("*.md", "*.markdown")
 
@@ -110,7 +110,7 @@ def _note(file: Path, root: Path, page: front_matter.Page, index: dict[str, str]
     """The note, its observations, and its links to notes of the same folder."""
     name = file.relative_to(root).as_posix()
     if page.broken:
-        yield Told(note=f"{name}: its front matter {page.broken} and stays in the text")
+        yield Notice(note=f"{name}: its front matter {page.broken} and stays in the text")
     try:
         at = moment(page.fields.get("created") or page.fields.get("date")) or modified_at(file)
     except ValueError as error:

@@ -10,8 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from recollect.interfaces.files.foreign_times import moment
+from recollect.interfaces.files.input_streams import (
+    CONVERSATIONS,
+    conversation_streams,
+    elements,
+    files_under,
+)
 from recollect.interfaces.files.records import ByteProgress, Item, Problem, Record
-from recollect.interfaces.files.sources import CONVERSATIONS, conversation_streams, elements, files_under
 
 SOURCE_CHARACTERS_MAX = 200
 

@@ -16,8 +16,8 @@ import msgspec
 
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.files.chats import text_at, turn
+from recollect.interfaces.files.input_streams import files_under, lines, modified_at, size_of
 from recollect.interfaces.files.records import ByteProgress, Choices, Item, Problem, Record, Skipped
-from recollect.interfaces.files.sources import files_under, lines, modified_at, size_of
 
 INCLUDABLE = ("thinking", "tools", "sidechains")
 _SAID = ("user", "assistant")

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from recollect.events.errors import InvalidInput
+from recollect.interfaces.files.input_streams import counted, reading, size_of
 from recollect.interfaces.files.records import ByteProgress, Choices, Item, Problem
 from recollect.interfaces.files.rows import complete, record_of
-from recollect.interfaces.files.sources import counted, reading, size_of
 
 FIELD_CHARACTERS_MAX = 1 << 24
 LINE_CHARACTERS_MAX = 1 << 25

@@ -36,7 +36,7 @@ from recollect.events.errors import InvalidInput
 from recollect.events.facts import Filters
 from recollect.events.private_files import make_private, open_private, sync_directory
 from recollect.interfaces.common.file_uris import prefix_of, shown, unescape
-from recollect.interfaces.files import pages
+from recollect.interfaces.files import markdown_pages
 from recollect.projections.lifecycle.condition import VISIBLE
 from recollect.projections.view import View
 
@@ -75,7 +75,7 @@ class _Folder:
         self._overwrite = overwrite
         self._touched = {root}
         self.at = at
-        self.pages: dict[str, str] = {}
+        self.markdown_pages: dict[str, str] = {}
         self.written = self.unchanged = self.removed = self._not_written = 0
         self.kept: list[str] = []
 
@@ -86,7 +86,7 @@ class _Folder:
             self.kept.append(name)
             self._not_written += 1
             return
-        self.pages[name] = digest
+        self.markdown_pages[name] = digest
         if present == digest:
             self.unchanged += 1
             return
@@ -103,7 +103,7 @@ class _Folder:
 
     def sweep(self) -> None:
         """Remove our pages whose memories are gone, and the folders that are empty then."""
-        for name in sorted(self._ours.keys() - self.pages.keys() - set(self.kept)):
+        for name in sorted(self._ours.keys() - self.markdown_pages.keys() - set(self.kept)):
             path = self._root / name
             if not path.is_file():
                 continue
@@ -124,11 +124,11 @@ class _Folder:
 
     @property
     def memories(self) -> int:
-        return len(self.pages) + self._not_written
+        return len(self.markdown_pages) + self._not_written
 
     def manifest(self) -> str:
         """Every page of ours that is there; of a page that was kept, what we wrote of it last."""
-        lines = dict(self.pages)
+        lines = dict(self.markdown_pages)
         lines |= {name: self._ours[name][-1] for name in self.kept if name in self._ours}
         return "".join(f"{digest}  {name}\n" for name, digest in sorted(lines.items()))
 
@@ -270,8 +270,8 @@ def _pages(store: Store, view: View, ids: list[str]) -> Iterator[tuple[str, byte
     known = set(ids)
     for memory_id in ids:
         memo = reading.memo(store, view, memory_id)
-        folders = [pages.name_of(name) for name in (memo.state.project, memo.state.session) if name]
-        yield "/".join([*folders, f"{pages.name_of(memory_id)}.md"]), _page(store, view, memo, known)
+        folders = [markdown_pages.name_of(name) for name in (memo.state.project, memo.state.session) if name]
+        yield "/".join([*folders, f"{markdown_pages.name_of(memory_id)}.md"]), _page(store, view, memo, known)
 
 
 def _page(store: Store, view: View, memo: Memo, known: set[str]) -> bytes:
@@ -298,4 +298,4 @@ def _page(store: Store, view: View, memo: Memo, known: set[str]) -> bytes:
         "importance_tag": state.importance_tag,
         "key": state.key,
     }
-    return pages.write(fields, memo.content, [pages.PageLink(*link) for link in links])
+    return markdown_pages.write(fields, memo.content, [markdown_pages.PageLink(*link) for link in links])

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
+from recollect.interfaces.files.input_streams import lines, no_progress
 from recollect.interfaces.files.records import ByteProgress, Choices, Item, Problem
 from recollect.interfaces.files.rows import complete, record_of
-from recollect.interfaces.files.sources import lines, nothing
 
 _SAMPLE_LINES = 200
 
@@ -30,7 +30,7 @@ def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]
 def _columns(path: Path) -> list[str]:
     """The names in the first lines, in order of appearance."""
     names: dict[str, None] = {}
-    for _, line in islice(lines(path, nothing), _SAMPLE_LINES):
+    for _, line in islice(lines(path, no_progress), _SAMPLE_LINES):
         row = _object(line)
         if not isinstance(row, str):
             names.update(dict.fromkeys(row))

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.common import front_matter
-from recollect.interfaces.files import pages
+from recollect.interfaces.files import markdown_pages
 from recollect.interfaces.files.foreign_times import moment
+from recollect.interfaces.files.input_streams import files_under, page_text, size_of
 from recollect.interfaces.files.records import ByteProgress, Choices, Item, Link, Problem, Record, Skipped
-from recollect.interfaces.files.sources import files_under, page_text, size_of
 
 _TEXTS = ("importance_tag", "key")
 _TIMES = ("valid_from", "valid_to", "expires_at")
@@ -36,7 +36,7 @@ def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]
 def _when(file: Path, named: Path) -> tuple[int, str]:
     """The time of a page's memory, as far as it can be read; what cannot be read is told later."""
     try:
-        found = pages.read(page_text(file, follow=file == named))
+        found = markdown_pages.read(page_text(file, follow=file == named))
         return (found and moment(found[0].get("at"))) or 0, file.as_posix()
     except (ValueError, InvalidInput):
         return 0, file.as_posix()
@@ -48,7 +48,7 @@ def _page(file: Path, named: Path, where: str) -> Iterator[Item]:
     except InvalidInput as error:
         yield Problem(where=where, reason=str(error))
         return
-    found = pages.read(text)
+    found = markdown_pages.read(text)
     if found is None and (broken := front_matter.parse(text).broken):
         yield Problem(where=where, reason=f"its front matter {broken}")
         return

@@ -74,13 +74,13 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class Notice(msgspec.Struct, frozen=True, kw_only=True):
     """Something to tell the user once: a guess that was made, what was ignored."""
 
     note: str
 
 
-Item = Record | Link | Skipped | Problem | Told
+Item = Record | Link | Skipped | Problem | Notice
 
 
 class Choices(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from recollect.engine import validate
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.files.foreign_times import moment
-from recollect.interfaces.files.records import Problem, Record, Told, digest
+from recollect.interfaces.files.records import Notice, Problem, Record, digest
 
 GUESSES: dict[str, tuple[str, ...]] = {
     "content": ("content", "text", "body", "memory", "message", "note"),
@@ -53,7 +53,7 @@ def parse_mapping(text: str) -> dict[str, str]:
     return found
 
 
-def complete(mapping: Mapping[str, str], columns: Iterable[str]) -> tuple[dict[str, str], list[Told]]:
+def complete(mapping: Mapping[str, str], columns: Iterable[str]) -> tuple[dict[str, str], list[Notice]]:
     """The mapping with guesses for what it leaves out, and what to tell about them."""
     present = {name.lower(): name for name in columns}
     taken = {path.split(".")[0] for path in mapping.values()} | set(mapping.values())
@@ -71,15 +71,15 @@ def complete(mapping: Mapping[str, str], columns: Iterable[str]) -> tuple[dict[s
         )
     guessed = {field: path for field, path in whole.items() if field not in mapping}
     notes = (
-        [Told(note="columns taken as " + ", ".join(f"{f}={p}" for f, p in guessed.items()))]
+        [Notice(note="columns taken as " + ", ".join(f"{f}={p}" for f, p in guessed.items()))]
         if guessed
         else []
     )
     ignored = sorted(name for name in present.values() if name not in taken)
     if ignored:
-        notes.append(Told(note="columns ignored: " + ", ".join(ignored)))
+        notes.append(Notice(note="columns ignored: " + ", ".join(ignored)))
     if "id" not in whole:
-        notes.append(Told(note="no id column: a row is known by its text, speaker, session and time"))
+        notes.append(Notice(note="no id column: a row is known by its text, speaker, session and time"))
     return whole, notes
 
 

@@ -40,7 +40,7 @@ _HEADER = (
 )
 
 
-class Prompted(msgspec.Struct, frozen=True, kw_only=True):
+class HookInput(msgspec.Struct, frozen=True, kw_only=True):
     """What Claude Code sends; fields that it adds are none of ours."""
 
     prompt: str = ""
@@ -60,10 +60,10 @@ class TooSlow(Exception):
     """The time limit passed; nothing is injected."""
 
 
-def read(raw: bytes) -> Prompted:
+def read(raw: bytes) -> HookInput:
     """The hook's input; InvalidInput if this is not one."""
     try:
-        given = msgspec.json.decode(raw, type=Prompted)
+        given = msgspec.json.decode(raw, type=HookInput)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(
             f"standard input is not the JSON of a Claude Code hook ({error}); see docs/agents.md, or use --prompt"
@@ -78,24 +78,24 @@ def is_question(prompt: str) -> bool:
     return bool(prompt.strip()) and _COMMAND.match(prompt) is None
 
 
-def inject(opening: Callable[[], Memory], given: Prompted, limits: Limits, project: str | None) -> str:
+def inject(opening: Callable[[], Memory], given: HookInput, limits: Limits, project: str | None) -> str:
     """What to print for a prompt, once it is recorded as injected; empty if there is nothing to inject."""
 
     def work() -> tuple[Memory, RecallResult]:
         memory = opening()
         return memory, recall(memory, given, limits, project)
 
-    from recollect.interfaces.mcp.tools import counted  # noqa: PLC0415 (a prompt without words needs none of it)
+    from recollect.interfaces.mcp.tools import count_accesses  # noqa: PLC0415 (a prompt without words needs none of it)
 
-    memory, result = within(limits.seconds_max, work)
+    memory, result = run_within(limits.seconds_max, work)
     with memory:
-        result = counted(
+        result = count_accesses(
             result, lambda recall, ids: memory.access(ids, given.session_id, "injected", recall=recall)
         )
     return output(result)
 
 
-def within(seconds_max: float, work: Callable[[], T]) -> T:
+def run_within(seconds_max: float, work: Callable[[], T]) -> T:
     """The work's outcome, or TooSlow. The thread of work that was given up dies with the process."""
     outcome: list[T] = []
     failure: list[Exception] = []
@@ -116,9 +116,9 @@ def within(seconds_max: float, work: Callable[[], T]) -> T:
     return outcome[0]
 
 
-def recall(memory: Memory, given: Prompted, limits: Limits, project: str | None) -> RecallResult:
+def recall(memory: Memory, given: HookInput, limits: Limits, project: str | None) -> RecallResult:
     """The memories for a prompt, by words alone if the model is not there in half of the time."""
-    from recollect.interfaces.mcp.tools import shown  # noqa: PLC0415 (a prompt without words needs none of it)
+    from recollect.interfaces.mcp.tools import within_budget  # noqa: PLC0415 (a prompt without words needs none of it)
 
     _wait_for_model(memory, limits.seconds_max / 2)
     asked = given.prompt[:QUERY_CHARACTERS_MAX]  # a pasted log is no reason to go without memories
@@ -133,10 +133,10 @@ def recall(memory: Memory, given: Prompted, limits: Limits, project: str | None)
     if asked != given.prompt:
         note = f"query: the first {len(asked):,} of the prompt's {len(given.prompt):,} characters were asked with"
         answer = msgspec.structs.replace(answer, degraded=(*answer.degraded, note))
-    return shown(bearing(answer, limits.share_min), tokens_max=limits.tokens_max)
+    return within_budget(relevant(answer, limits.share_min), tokens_max=limits.tokens_max)
 
 
-def bearing(answer: Answer, share_min: float) -> Answer:
+def relevant(answer: Answer, share_min: float) -> Answer:
     """The hits whose score is at least this share of the best one's; all, where no score is above 0."""
     best = max((hit.score for hit in answer.hits), default=0.0)
     if best <= 0.0:

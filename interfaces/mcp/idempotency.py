@@ -23,7 +23,7 @@ _TRAITS = (
 _LATER_MICROS = 86_400_000_000
 
 
-def known(memory: Memory, memory_id: str | None) -> Memo | None:
+def existing_memory(memory: Memory, memory_id: str | None) -> Memo | None:
     """What an id stands for, visible or not; None if it is free."""
     if memory_id is None:
         return None
@@ -34,7 +34,7 @@ def known(memory: Memory, memory_id: str | None) -> Memo | None:
     return None if memo.erased_at is not None else memo
 
 
-def require_the_same(memory: Memory, memo: Memo, fields: Mapping[str, object]) -> None:
+def require_same_memory(memory: Memory, memo: Memo, fields: Mapping[str, object]) -> None:
     """InvalidInput unless the memory answers and says what `fields` say."""
     if not memo.visible:
         raise InvalidInput(

@@ -15,7 +15,7 @@ from recollect.interfaces.mcp import text
 from recollect.interfaces.mcp.results import RecallResult
 from recollect.interfaces.mcp.tool import Call
 from recollect.interfaces.mcp.tool_arguments import TOKENS_DEFAULT
-from recollect.interfaces.mcp.tools import counted, shown
+from recollect.interfaces.mcp.tools import count_accesses, within_budget
 
 if TYPE_CHECKING:
     from recollect.interfaces.python.memory import Memory
@@ -100,7 +100,7 @@ def inject(
     scope, asking = call.scope, session or call.scope.session
     filters = None if scope.project is None else {"project": scope.project}
     answer = memory.recall(query, k=k, session=asking, filters=filters, track=False, wait=False)
-    result = shown(answer, tokens_max=tokens_max)
-    return counted(
+    result = within_budget(answer, tokens_max=tokens_max)
+    return count_accesses(
         result, lambda recall, ids: memory.access(ids, asking, how="injected", recall=recall)
     )  # fmt: skip

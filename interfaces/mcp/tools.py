@@ -16,7 +16,7 @@ from msgspec import UNSET
 from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
 from recollect.interfaces.mcp import text, tool_arguments
 from recollect.interfaces.mcp.budget import fit
-from recollect.interfaces.mcp.idempotency import known, require_the_same
+from recollect.interfaces.mcp.idempotency import existing_memory, require_same_memory
 from recollect.interfaces.mcp.results import (
     ForgetResult,
     MemoryResult,
@@ -43,9 +43,9 @@ def remember(memory: Memory, given: tool_arguments.Remember, call: Call) -> Reme
     fields["session"] = call.scope.session_of(given.session)
     for _ in range(_ATTEMPTS):
         head = memory.store.catch_up()
-        before = known(memory, given.id)
+        before = existing_memory(memory, given.id)
         if before is not None:
-            require_the_same(memory, before, fields)
+            require_same_memory(memory, before, fields)
             return RememberResult(id=before.id, revision=before.state.revision_count, unchanged=True)
         with suppress(HeadMoved):  # another server may just have taken the id
             memory_id = memory.remember_many([fields], expect=None if given.id is None else head)[0]
@@ -70,15 +70,15 @@ def recall(memory: Memory, given: tool_arguments.Recall, call: Call) -> RecallRe
     }  # fmt: skip
     source = memory.at(given.at) if given.at is not None else memory
     answer = source.recall(given.query, **options)
-    result = shown(answer, tokens_max=given.max_tokens)
+    result = within_budget(answer, tokens_max=given.max_tokens)
     if not given.track:
         return result
-    return counted(
+    return count_accesses(
         result, lambda recall, ids: memory.access(ids, session, "returned", recall=recall, durable=False)
     )
 
 
-def counted(result: RecallResult, count: Callable[[str, tuple[str, ...]], object]) -> RecallResult:
+def count_accesses(result: RecallResult, count: Callable[[str, tuple[str, ...]], object]) -> RecallResult:
     """Count the hits of a recorded recall as accessed; where that cannot be written the answer says so."""
     if result.recall is None or not result.hits:
         return result
@@ -96,7 +96,7 @@ def filters_of(given: tool_arguments.Recall, scope: Scope) -> dict[str, object]:
     return msgspec.structs.replace(given, project=None if project == ALL_PROJECTS else project).filters
 
 
-def shown(answer: Answer, *, tokens_max: int) -> RecallResult:
+def within_budget(answer: Answer, *, tokens_max: int) -> RecallResult:
     """As much of an answer as the budget holds."""
     hits = tuple(
         RecalledHit(

@@ -14,7 +14,7 @@ from recollect.engine.transfer import Transfer
 from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.files import markdown_export
-from recollect.interfaces.files.importing import Wishes, import_file
+from recollect.interfaces.files.import_file import ImportOptions, import_file
 from recollect.interfaces.files.markdown_export import MarkdownExport
 from recollect.interfaces.files.report import ImportReport
 
@@ -46,7 +46,7 @@ def import_into(
     include: Iterable[str], strict: bool, dry_run: bool, progress: Progress | None,
 ) -> ImportReport:  # fmt: skip
     """A file or folder of another program, or an exported log, whose embedder the writer then has."""
-    wishes = Wishes.of(
+    wishes = ImportOptions.of(
         format_=format_, mapping=mapping, namespace=namespace, include=include, strict=strict, dry_run=dry_run
     )
     done = import_file(writer, Path(path).expanduser(), wishes, progress=progress)

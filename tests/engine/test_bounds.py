@@ -167,11 +167,11 @@ def test_hostile_dream_settings_are_one_line(tmp_path: Path, text: str, said: st
 
 
 def test_a_hook_asks_with_the_beginning_of_a_long_prompt_and_says_so(tmp_path: Path):
-    from recollect.interfaces.mcp.hook import Limits, Prompted, recall
+    from recollect.interfaces.mcp.hook import HookInput, Limits, recall
 
     with Memory.open(tmp_path / "s", embedder="hash") as memory:
         memory.remember("tea leaf")
-        given = Prompted(prompt="tea " * 5_000)
+        given = HookInput(prompt="tea " * 5_000)
         result = recall(memory, given, Limits(k=3, tokens_max=500, seconds_max=5.0), None)
     assert [hit.content for hit in result.hits] == ["tea leaf"]
     assert result.degraded == ("query: the first 10,000 of the prompt's 20,000 characters were asked with",)

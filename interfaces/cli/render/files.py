@@ -10,7 +10,7 @@ from recollect.engine.replicate import Replication
 from recollect.engine.safe_text import drawing
 from recollect.engine.transfer import Transfer
 from recollect.interfaces.cli.render.common import console, escaped
-from recollect.interfaces.files.detecting import LOG
+from recollect.interfaces.files.format_detection import LOG
 from recollect.interfaces.files.markdown_export import MarkdownExport
 from recollect.interfaces.files.report import ImportReport
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from recollect.engine.store import system_clock
 from recollect.events.errors import HeadMoved
-from recollect.interfaces.files import applying
+from recollect.interfaces.files import import_writer
 from recollect.interfaces.python.memory import Memory
 
 Open = Callable[..., Memory]
@@ -219,7 +219,7 @@ def test_ctrl_c_says_what_was_done_and_running_again_completes(open_memory: Open
     memory, clean = open_memory(), open_memory("clean")
 
     def stop(done: int, total: int) -> None:
-        if memory.store.log.head > applying.BATCH:
+        if memory.store.log.head > import_writer.BATCH:
             raise KeyboardInterrupt
 
     with pytest.raises(
@@ -228,7 +228,7 @@ def test_ctrl_c_says_what_was_done_and_running_again_completes(open_memory: Open
         memory.import_(path, progress=stop)
     have = len(memory.memories())
     assert 0 < have < 700
-    assert have % applying.BATCH == 0
+    assert have % import_writer.BATCH == 0
     done = memory.import_(path)
     assert (done.unchanged, done.remembered) == (have, 700 - have)
     clean.import_(path)
@@ -242,7 +242,7 @@ import os, signal
 from recollect.interfaces.python.memory import Memory
 memory = Memory.open({str(tmp_path / "store")!r}, embedder="hash")
 def die(done, total):
-    if memory.store.log.head > {applying.BATCH}:
+    if memory.store.log.head > {import_writer.BATCH}:
         os.kill(os.getpid(), signal.SIGKILL)
 memory.import_({str(path)!r}, progress=die)
 """

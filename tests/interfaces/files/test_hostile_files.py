@@ -15,7 +15,7 @@ import pytest
 from recollect.events import regular_files
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.common.yaml_block import Refused, load_yaml
-from recollect.interfaces.files import csv_rows, sources
+from recollect.interfaces.files import csv_rows, input_streams
 from recollect.interfaces.python.memory import Memory
 
 BOMB = "\n".join(
@@ -75,7 +75,7 @@ def test_a_file_that_is_replaced_before_it_is_opened_is_not_waited_for(
 ):
     for name in ("a", "b", "c"):
         (tmp_path / f"{name}.md").write_text(f"---\ntitle: {name}\n---\ntext of {name}", "utf-8")
-    found, victim = sources.files_under(tmp_path, "*.md"), tmp_path / "b.md"
+    found, victim = input_streams.files_under(tmp_path, "*.md"), tmp_path / "b.md"
     victim.unlink()
     if swap == "pipe":
         os.mkfifo(victim)
@@ -133,7 +133,7 @@ def test_a_long_line_is_read_in_the_time_of_its_length(memory: Memory, tmp_path:
 def test_a_page_that_is_too_large_is_named_and_the_rest_goes_on(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(sources, "PAGE_BYTES_MAX", 100)
+    monkeypatch.setattr(input_streams, "PAGE_BYTES_MAX", 100)
     (tmp_path / "large.md").write_text("---\ntitle: A\n---\n" + "x" * 100, "utf-8")
     (tmp_path / "small.md").write_text("---\ntitle: B\n---\nsmall", "utf-8")
     done = memory.import_(tmp_path, format="basic-memory")
@@ -164,7 +164,7 @@ def test_deep_json_is_one_line_of_the_report(memory: Memory, tmp_path: Path):
 def test_a_line_without_an_end_is_cut_and_reported(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(sources, "LINE_BYTES_MAX", 1_000)
+    monkeypatch.setattr(input_streams, "LINE_BYTES_MAX", 1_000)
     file = tmp_path / "rows.jsonl"
     file.write_text('{"content": "' + "x" * 5_000 + '"}\n{"content": "fine"}\n', "utf-8")
     done = memory.import_(file, format="jsonl")
@@ -180,7 +180,7 @@ def test_a_line_without_an_end_is_cut_and_reported(
 def test_an_archive_that_unpacks_to_far_more_than_its_size_is_refused(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(sources, "_SMALL_MEMBER_BYTES", 1_000)
+    monkeypatch.setattr(input_streams, "_SMALL_MEMBER_BYTES", 1_000)
     path = tmp_path / "export.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("conversations.json", "[" + " " * 1_000_000 + "]")

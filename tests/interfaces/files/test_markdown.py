@@ -11,14 +11,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.files import markdown_export, pages
+from recollect.interfaces.files import markdown_export, markdown_pages
 from recollect.interfaces.python.memory import Memory
 
 Open = Callable[..., Memory]
 
 words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20).map(str.strip).filter(bool)
 contents = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
-MARKER = pages.LINKS
+MARKER = markdown_pages.LINKS
 
 
 def filled(memory: Memory) -> Memory:
@@ -58,10 +58,10 @@ def kept_of(memory: Memory) -> list[tuple[object, ...]]:
 def test_a_page_gives_back_what_was_written_on_it(
     content: str, id_: str, tags: list[str], kind: str, other: str
 ):
-    links = [pages.PageLink(kind, other, 0.5), pages.PageLink("links_to", id_, 1e-9)]
+    links = [markdown_pages.PageLink(kind, other, 0.5), markdown_pages.PageLink("links_to", id_, 1e-9)]
     for some in ([], links):
         fields = {"id": id_, "kind": kind, "importance": 0.1 + 0.2, "tags": tuple(tags), "project": None}
-        read = pages.read(pages.write(fields, content, some).decode())
+        read = markdown_pages.read(markdown_pages.write(fields, content, some).decode())
         assert read is not None
         found, text, found_links = read
         assert (text, found_links) == (content, some)
@@ -75,12 +75,12 @@ def test_a_page_gives_back_what_was_written_on_it(
 @example(a="CON", b="con")
 @example(a="a/../b", b="a-b")
 def test_file_names_are_safe_and_never_shared_by_two_ids(a: str, b: str):
-    for name in (pages.name_of(a), pages.name_of(b)):
+    for name in (markdown_pages.name_of(a), markdown_pages.name_of(b)):
         assert name == name.lower()
         assert not set(name) & set('/\\:*?"<>| .')
         assert 0 < len(name) <= 100
         assert name not in ("con", "nul", "aux")
-    assert (pages.name_of(a) == pages.name_of(b)) == (a == b)
+    assert (markdown_pages.name_of(a) == markdown_pages.name_of(b)) == (a == b)
 
 
 def test_memories_come_back_with_ids_fields_and_links(open_memory: Open, tmp_path: Path):

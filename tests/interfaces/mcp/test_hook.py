@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from recollect.engine.answers import Answer, Hit
 from recollect.interfaces.cli.app import main
-from recollect.interfaces.mcp.hook import TooSlow, bearing, within
+from recollect.interfaces.mcp.hook import TooSlow, relevant, run_within
 from recollect.interfaces.python.memory import Memory
 
 
@@ -137,10 +137,10 @@ def test_a_share_is_of_a_score_above_nothing():
         )
         return Answer(id="r1", basis=0, formula="", query="", now="", hits=hits)
 
-    kept = [hit.score for hit in bearing(scored(0.9, 0.9 * 0.5, 0.9 * 0.1), 0.3).hits]
+    kept = [hit.score for hit in relevant(scored(0.9, 0.9 * 0.5, 0.9 * 0.1), 0.3).hits]
     assert kept == [0.9, 0.9 * 0.5]
-    assert bearing(scored(-1.0, -3.0), 0.3) == scored(-1.0, -3.0)
-    assert bearing(scored(), 0.3) == scored()
+    assert relevant(scored(-1.0, -3.0), 0.3) == scored(-1.0, -3.0)
+    assert relevant(scored(), 0.3) == scored()
 
 
 def test_a_prompt_is_not_held_up_beyond_the_limit(store):
@@ -169,8 +169,8 @@ def test_a_mistyped_option_is_told_and_does_not_block_the_prompt(store, options)
 
 
 def test_work_within_the_limit_gives_its_outcome_or_its_failure():
-    assert within(60.0, lambda: 7) == 7
+    assert run_within(60.0, lambda: 7) == 7
     with pytest.raises(ZeroDivisionError):
-        within(60.0, lambda: 1 // 0)
+        run_within(60.0, lambda: 1 // 0)
     with pytest.raises(TooSlow):
-        within(0.001, lambda: time.sleep(1.0))
+        run_within(0.001, lambda: time.sleep(1.0))

@@ -70,15 +70,15 @@ def test_the_id_of_what_was_erased_is_free(memory):
 
 @pytest.mark.parametrize(("theirs", "unchanged"), [("The door code is 4711", True), ("Another text", False)])
 def test_an_id_that_another_server_takes_meanwhile_is_looked_at_again(memory, monkeypatch, theirs, unchanged):
-    look = tools.known
+    look = tools.existing_memory
 
     def overtaken(memory, memory_id):
         found = look(memory, memory_id)
-        monkeypatch.setattr(tools, "known", look)
+        monkeypatch.setattr(tools, "existing_memory", look)
         memory.remember(theirs, id="code", project="shop", session="monday")
         return found
 
-    monkeypatch.setattr(tools, "known", overtaken)
+    monkeypatch.setattr(tools, "existing_memory", overtaken)
     if unchanged:
         assert remember(memory, content="The door code is 4711", id="code").unchanged
     else:

@@ -18,23 +18,23 @@ from recollect.interfaces.files import (
     claude_ai,
     claude_code,
     csv_rows,
+    markdown_pages,
     mem0,
-    pages,
     plain_jsonl,
     recollect_markdown,
 )
-from recollect.interfaces.files.records import Reader
-from recollect.interfaces.files.rows import GUESSES
-from recollect.interfaces.files.sources import (
+from recollect.interfaces.files.input_streams import (
     CONVERSATIONS,
     PAGE_BYTES_MAX,
     conversation_streams,
     elements,
     files_under,
     lines,
-    nothing,
+    no_progress,
     reading,
 )
+from recollect.interfaces.files.records import Reader
+from recollect.interfaces.files.rows import GUESSES
 
 LOG = "log"
 READERS: dict[str, Reader] = {
@@ -109,7 +109,7 @@ def _of_file(path: Path) -> str | None:
 def _of_markdown(path: Path) -> str:
     with reading(path) as file:
         text = file.read(PAGE_BYTES_MAX).decode("utf-8", "replace")
-    return "basic-memory" if pages.read(text) is None else "recollect-markdown"
+    return "basic-memory" if markdown_pages.read(text) is None else "recollect-markdown"
 
 
 def _of_database(path: Path) -> str | None:
@@ -120,7 +120,7 @@ def _of_database(path: Path) -> str | None:
 def _of_conversations(path: Path) -> str | None:
     """By the first conversation that has messages, whichever program's."""
     try:
-        with conversation_streams(path, nothing) as streams:
+        with conversation_streams(path, no_progress) as streams:
             for name, stream in streams:
                 for element in islice(elements(stream, name), _LINES_LOOKED_AT):
                     if isinstance(element, dict) and "chat_messages" in element:
@@ -135,7 +135,7 @@ def _of_conversations(path: Path) -> str | None:
 def _of_lines(path: Path) -> str | None:
     """By the first lines that are JSON objects."""
     plain = False
-    for _, line in islice(lines(path, nothing), _LINES_LOOKED_AT):
+    for _, line in islice(lines(path, no_progress), _LINES_LOOKED_AT):
         try:
             row = msgspec.json.decode(line, type=dict[str, object])
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -18,8 +18,8 @@ from recollect.engine.moments import to_datetime
 from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import AnyFact, Ingested, Linked
-from recollect.interfaces.files.planning import Plan, Planned
-from recollect.interfaces.files.records import Item, Link, Problem, Record, Skipped, Told, memory_id
+from recollect.interfaces.files.import_plan import Plan, Planned
+from recollect.interfaces.files.records import Item, Link, Notice, Problem, Record, Skipped, memory_id
 from recollect.interfaces.files.report import Tally
 from recollect.projections.view import View
 
@@ -58,7 +58,7 @@ class Importer:
                 case Problem():
                     self.tally.read += 1
                     self._problem(item)
-                case Told(note=note):
+                case Notice(note=note):
                     self.tally.notes.append(note)
             if len(batch) >= BATCH:
                 self._write(batch)

@@ -63,7 +63,7 @@ def counted(stream: IO[bytes], total: int, progress: ByteProgress, before: int =
     return io.BufferedReader(Counted(stream, total, progress, before), 1 << 16)
 
 
-def nothing(done: int, total: int) -> None:
+def no_progress(done: int, total: int) -> None:
     """Progress that is not shown."""
 
 

@@ -14,20 +14,20 @@ from recollect.engine.store import Progress, Store
 from recollect.engine.transfer import import_log
 from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.files.applying import Importer
 from recollect.interfaces.files.claude_code import INCLUDABLE
-from recollect.interfaces.files.detecting import LOG, READERS, format_of
-from recollect.interfaces.files.planning import ACTOR
+from recollect.interfaces.files.format_detection import LOG, READERS, format_of
+from recollect.interfaces.files.import_plan import ACTOR
+from recollect.interfaces.files.import_writer import Importer
+from recollect.interfaces.files.input_streams import no_progress
 from recollect.interfaces.files.records import Choices
 from recollect.interfaces.files.report import ImportReport, Tally
 from recollect.interfaces.files.rows import GUESSES, parse_mapping
-from recollect.interfaces.files.sources import nothing
 
 _TABLES = ("jsonl", "csv")
 _NOT_A_WORD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-class Wishes(msgspec.Struct, frozen=True, kw_only=True):
+class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What a caller may say about an import, checked."""
 
     format_: str | None
@@ -56,7 +56,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def import_file(
-    writer: Writer, path: Path, wishes: Wishes, *, progress: Progress | None = None
+    writer: Writer, path: Path, wishes: ImportOptions, *, progress: Progress | None = None
 ) -> ImportReport:
     """Whatever the path holds, into the store."""
     store, kind = writer.store, format_of(path, wishes.format_)
@@ -68,7 +68,7 @@ def import_file(
         namespace=wishes.namespace or _namespace(path, kind), dry_run=wishes.dry_run, strict=wishes.strict,
     )  # fmt: skip
     try:
-        importer.run(READERS[kind](path, wishes.choices, progress or nothing))
+        importer.run(READERS[kind](path, wishes.choices, progress or no_progress))
     except KeyboardInterrupt as stop:
         raise KeyboardInterrupt(importer.tally.sentence(), *stop.args) from None
     except RecursionError:
@@ -81,7 +81,7 @@ def import_file(
     return _report(importer.tally, store, path, kind, dry_run=wishes.dry_run)
 
 
-def _refuse_what_means_nothing(wishes: Wishes, kind: str) -> None:
+def _refuse_what_means_nothing(wishes: ImportOptions, kind: str) -> None:
     if wishes.choices.mapping and kind not in _TABLES:
         raise InvalidInput(f"a mapping is for {' and '.join(_TABLES)}; {kind} has fields of its own")
     if wishes.choices.include and kind != "claude-code":
