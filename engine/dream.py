@@ -28,6 +28,7 @@ from recollect.engine import memories as reading
 from recollect.engine import validate
 from recollect.engine.dream_schedule import DreamOvertaken
 from recollect.engine.moments import parse_time
+from recollect.engine.retain import retain_as_set
 from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
 from recollect.engine.writer import Writer
@@ -72,7 +73,11 @@ def dream(writer: Writer, options: DreamOptions) -> DreamReport:
             return msgspec.structs.replace(dreamt.report, dry_run=options.dry_run, refused=refused)
         return _commit(writer, dreamt.facts, dreamt.report)
 
-    return attempt() if options.dry_run else store.decide(attempt, attempts=_FREE_ATTEMPTS)
+    if options.dry_run:
+        return attempt()
+    report = store.decide(attempt, attempts=_FREE_ATTEMPTS)
+    retain_as_set(store, writer.actor)
+    return report
 
 
 def undream(writer: Writer, dream_id: str) -> DreamReport:

@@ -78,7 +78,7 @@ def summarize(fact: AnyFact | Unknown | Redacted) -> str:  # noqa: PLR0911, PLR0
         case Superseded(old=old, new=new):
             return f"{new} superseded {old}"
         case Erased(id=id_, seqs=seqs):
-            return f"erased {id_} ({len(seqs)} payloads)"
+            return f"erased {id_ or 'recorded recalls'} ({len(seqs)} payloads)"
         case Accessed(ids=ids, how=how, session=session):
             return f"{how}: {', '.join(ids)}" + (f" in session {session}" if session else "")
         case Recalled(question=question, ids=ids, basis=basis):

@@ -459,8 +459,7 @@ class Store:
             if found and found.seq <= self.log.head and self.log.chain_at(found.seq) == found.chain:
                 self.projections.load(found.state, position=found.seq)
                 self._analyzers = list(dict.fromkeys([*self._analyzers, *self.projections.lexicals]))
-                erasures = self.projections.documents.erasures
-                self.log.resume(sorted({erasure.seq for erasure in erasures}), found.seq)
+                self.log.resume(self.projections.documents.erased_at, found.seq)
                 self._checkpoint_seq = found.seq
                 return
 

@@ -186,7 +186,10 @@ class RedactedPayload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Erased(Fact, frozen=True, kw_only=True, tag="memory.erased"):
-    """The payloads at these positions were overwritten for good; `remains` take their places (see `remains`)."""
+    """The payloads at these positions were overwritten for good; `remains` take their places (see `redaction`).
+
+    They held something of the memory `id`; an empty one means that they are recorded recalls.
+    """
 
     id: MemoryId
     seqs: tuple[int, ...]
@@ -469,9 +472,9 @@ class Redacted(msgspec.Struct, frozen=True, kw_only=True):
     """An event whose payload was erased; its place in the log and the chain remain.
 
     Where the `Erased` event is known (see `redacted_log`), `erased_at` is its seq, and `remains` is what is left
-    of a version of a memory: its id and its numbers.
+    of a version of a memory: its id and its numbers; or of a recall: that there was one.
     """
 
     type: str
     erased_at: int | None = None
-    remains: Ingested | Revised | None = None
+    remains: Ingested | Revised | Recalled | None = None

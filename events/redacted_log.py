@@ -5,7 +5,7 @@ log from the start meets an erased event first and has to know how it continues,
 up before anything is read. From the moment an `Erased` event is in the log, the events that it names read as
 erased, whether or not their payloads are overwritten yet: an interrupted erasure never shows a text again.
 
-An erased version of a memory reads as `Redacted` with its remains; of other events the remains are whole facts and
+An erased version of a memory, or recall, reads as `Redacted` with its remains; of other events the remains are whole facts and
 read as such. Of two remains of one event the later counts. All else is the log's own.
 
 Another process may erase at any time. Its `Erased` event is in the log before it overwrites anything, so a payload
@@ -23,7 +23,16 @@ from contextlib import AbstractContextManager
 from recollect.events.clock import ClockAhead
 from recollect.events.envelope import Draft, Recorded, decode, type_name
 from recollect.events.errors import LogDamaged, RecollectError
-from recollect.events.facts import AnyFact, Erased, Ingested, Redacted, RedactedPayload, Revised, Unknown
+from recollect.events.facts import (
+    AnyFact,
+    Erased,
+    Ingested,
+    Recalled,
+    Redacted,
+    RedactedPayload,
+    Revised,
+    Unknown,
+)
 from recollect.events.frame import Frame
 from recollect.events.log import Durability, Finding, LogStatus
 from recollect.events.process_forks import renewed_in_children
@@ -145,7 +154,7 @@ class RedactedLog:
         fact = decode(recorded.type, left.version, left.payload)
         whole: AnyFact | Unknown | Redacted = fact
         payload = left.payload
-        if isinstance(fact, Ingested | Revised):
+        if isinstance(fact, Ingested | Revised | Recalled):
             whole, payload = Redacted(type=recorded.type, erased_at=erasure, remains=fact), b""
         return Recorded(
             recorded.seq, recorded.at, recorded.id, recorded.actor, recorded.type, left.version, payload, whole

@@ -46,7 +46,7 @@ def memories_of(fact: AnyFact | Unknown | Redacted) -> tuple[MemoryId, ...]:  # 
         case Ingested(id=id_) | Revised(id=id_) | Forgotten(id=id_) | Restored(id=id_):
             return (id_,)
         case Erased(id=id_) | Rated(id=id_):
-            return (id_,)
+            return (id_,) if id_ else ()
         case Superseded(old=one, new=other) | Linked(a=one, b=other) | Unlinked(a=one, b=other):
             return tuple(dict.fromkeys((one, other)))
         case Accessed(ids=ids) | Recalled(ids=ids):

@@ -89,7 +89,7 @@ class Erasure(NamedTuple):
 
 class Documents:
     name = "documents"
-    version = 3
+    version = 4
     reads: ClassVar[frozenset[type]] = frozenset(
         {Ingested, Revised, Reembedded, Restored, Forgotten, Superseded, Erased, Pruned, Redacted}
     )
@@ -100,6 +100,7 @@ class Documents:
         self._erased: set[int] = set()
         self._redacted: dict[int, bool] = {}
         self.erasures: list[Erasure] = []
+        self.erased_at: list[int] = []
         self._died: Column[np.int64] = Column(np.int64)
         self._death_seqs: Column[np.int64] = Column(np.int64)
         self._death_rows: Column[np.int32] = Column(np.int32)
@@ -128,6 +129,7 @@ class Documents:
             case Forgotten(id=id_) | Superseded(old=id_):
                 self._hide(self.ids.find(id_), seq)
             case Erased(id=id_, remains=remains):
+                self.erased_at.append(seq)
                 self._erase(self.ids.find(id_), seq, min((one.seq for one in remains), default=seq))
             case Pruned(items=items):
                 for item in items:
@@ -323,6 +325,7 @@ class Documents:
             "erased": np.array(sorted(self._erased), dtype=np.int64),
             "redacted": np.array(sorted(self._redacted.items()), dtype=np.int64).reshape(-1, 2),
             "erasures": np.array(self.erasures, dtype=np.int64).reshape(-1, 3),
+            "erased_at": np.array(self.erased_at, dtype=np.int64),
             "died": self._died.array,
             "death_seqs": self._death_seqs.array,
             "death_rows": self._death_rows.array,
@@ -334,6 +337,7 @@ class Documents:
         self._erased = set(state_array(state, "erased").tolist())
         self._redacted = {memory: bool(shown) for memory, shown in state_array(state, "redacted").tolist()}
         self.erasures = [Erasure(*one) for one in state_array(state, "erasures").tolist()]
+        self.erased_at = state_array(state, "erased_at").tolist()
         self._rows.load("rows", state)
         for name, column in (
             ("died", self._died),

@@ -81,6 +81,12 @@ class Sessions:
                 return int(recalled_at)
         return 0
 
+    def goes_on(self, session: str, *, after: int) -> bool:
+        """Whether there is a recall of this session after a seq."""
+        self._catch_up()
+        listed = self._of.get(self._names.find(session), array("i"))
+        return bool(listed) and int(self._recalls.row(listed[-1])[0]) > after
+
     def _recalls_of(self, session: str, seq: int) -> array[int]:
         self._catch_up()
         listed = self._of.get(self._names.find(session), array("i"))

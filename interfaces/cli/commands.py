@@ -75,6 +75,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Copy a store to another place, with the same chain; again brings over what is new.",
     ),
     "restore": ("tell", "Bring a forgotten memory back."),
+    "retain": (
+        "erase",
+        "Erase the questions and answers of old recalls for good; they are verified and attested first.",
+    ),
     "revise": ("tell", "Give a memory a new version."),
     "serve": ("serve", "A page and a JSON API over the store, until interrupted."),
     "sql": ("time_travel", "Ask the store in SQL (DuckDB, read only)."),

@@ -1,4 +1,4 @@
-"""The command that erases memories for good: erase."""
+"""The commands that erase for good: erase, retain."""
 
 from __future__ import annotations
 
@@ -61,6 +61,28 @@ def erase(
         show(report, as_json, "erase.erasure")
     if not report.ids:
         raise click.exceptions.Exit(1)
+
+
+@main.command()
+@click.option(
+    "--recalls", metavar="AGE", help="Recalls older than this, such as 180d (or RECOLLECT_RETAIN_RECALLS)."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be erased; write nothing.")
+@common_options
+def retain(recalls: str | None, dry_run: bool, store: str, embedder: str, as_json: bool) -> None:
+    """Erase the questions and answers of old recalls for good; they are verified and attested first.
+
+    What later rankings read stays: accesses, and what a session that goes on has been told. With
+    RECOLLECT_RETAIN_RECALLS in the environment every dream does the same.
+
+    \b
+    Example:
+      recollect retain --recalls 180d --dry-run
+      recollect retain --recalls 180d
+    """
+    del embedder
+    with open_memory(store, "none") as memory, progress_bar("verifying old recalls") as progress:
+        show(memory.retain(recalls=recalls, dry_run=dry_run, progress=progress), as_json, "erase.retention")
 
 
 def _filter(conditions: tuple[str, ...]) -> dict[str, object]:

@@ -160,6 +160,7 @@ class AsyncMemory:
     unlink = _twin("writes", Memory.unlink)
     supersede = _twin("writes", Memory.supersede)
     erase = _twin("writes", Memory.erase)
+    retain = _twin("writes", Memory.retain)
     import_ = _twin("writes", Memory.import_)
     reembed = _twin("writes", Memory.reembed)
     dream = _twin("long", Memory.dream)

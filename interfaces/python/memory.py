@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -49,12 +49,14 @@ if TYPE_CHECKING:
     from recollect.engine import fork as forking
     from recollect.engine import log_stream, time_travel, witnesses
     from recollect.engine import reembed as reembedding
+    from recollect.engine import retain as retaining
     from recollect.engine import verify as verifying
     from recollect.engine.compare_inputs import AnyEmbedder, DreamSettings, Queries, Recipe
     from recollect.engine.doctor import Diagnosis
     from recollect.engine.dream import Summariser
     from recollect.engine.erase import ErasureReport
     from recollect.engine.reembed import ReembedReport
+    from recollect.engine.retain import Retention
     from recollect.engine.transfer import Transfer
     from recollect.events.checkpoint_note import LogCheckpoint
     from recollect.interfaces.common import compare_html
@@ -75,9 +77,9 @@ if TYPE_CHECKING:
     from recollect.replay.fork.fork import ForkReport
     from recollect.replay.verify import VerifyReport
 else:
-    comparing, doctoring, dreaming, erasing, explaining, forking, log_stream, reembedding, time_travel, verifying, witnesses = (
+    comparing, doctoring, dreaming, erasing, explaining, forking, log_stream, reembedding, retaining, time_travel, verifying, witnesses = (
         LazyModule(f"recollect.engine.{name}")
-        for name in ("compare", "doctor", "dream", "erase", "explain", "fork", "log_stream", "reembed", "time_travel", "verify", "witnesses")
+        for name in ("compare", "doctor", "dream", "erase", "explain", "fork", "log_stream", "reembed", "retain", "time_travel", "verify", "witnesses")
     )  # fmt: skip
     compare_html, files, watching = (
         LazyModule(f"recollect.interfaces.{name}") for name in ("common.compare_html", "python.files", "python.watching")
@@ -264,6 +266,22 @@ class Memory:
         """
         return erasing.erase(
             self._writer, id, reason=reason, dry_run=dry_run, unattested=unattested, progress=progress
+        )
+
+    def retain(
+        self,
+        *,
+        recalls: str | timedelta | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> Retention:
+        """Erase the questions and answers of recorded recalls older than this (`180d`); they are attested first.
+
+        Without a limit the one in RECOLLECT_RETAIN_RECALLS holds, which every dream also keeps to.
+        """
+        limit = retaining.limit_of(recalls)
+        return retaining.retain(
+            self._store, limit, dry_run=dry_run, actor=self._writer.actor, progress=progress
         )
 
     def dream(

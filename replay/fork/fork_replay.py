@@ -122,7 +122,7 @@ class ForkReplay:
         fact = left_of(event.fact)
         if event.seq == self._rules.since + 1 and self._rules.embedder:
             self._put(self._rules.embedder.adoption, event, derived_id(event.id, "embedder", 0))
-        if event.seq > self._rules.since and isinstance(fact, Recalled):
+        if event.seq > self._rules.since and isinstance(event.fact, Recalled):
             self._adopt_formula(event)
         if fact is None:
             self.counts["skipped"] += 1
@@ -190,7 +190,7 @@ class ForkReplay:
             yield told
             return
         match told:
-            case Recalled() if isinstance(fact, Recalled):
+            case Recalled() if isinstance(fact, Recalled) and whole:
                 yield self._recall(event.seq, fact, told)
             case Accessed() if isinstance(fact, Accessed):
                 yield from self._access(event.seq, fact, told)

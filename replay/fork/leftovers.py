@@ -14,7 +14,16 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.events.envelope import Recorded, encode, type_name
-from recollect.events.facts import AnyFact, Erased, Ingested, Redacted, RedactedPayload, Revised, Unknown
+from recollect.events.facts import (
+    AnyFact,
+    Erased,
+    Ingested,
+    Recalled,
+    Redacted,
+    RedactedPayload,
+    Revised,
+    Unknown,
+)
 from recollect.events.log import Log
 from recollect.events.redacted_log import ERASED, RedactedLog
 from recollect.events.transfer import TransferableLog
@@ -101,5 +110,9 @@ class Foretold(RedactedLog):
         left = self._foretold.get(recorded.seq)
         if left is None:
             return recorded
-        whole = Redacted(type=recorded.type, remains=left) if isinstance(left, Ingested | Revised) else left
+        whole = (
+            Redacted(type=recorded.type, remains=left)
+            if isinstance(left, Ingested | Revised | Recalled)
+            else left
+        )
         return msgspec.structs.replace(recorded, payload=b"", fact=whole)

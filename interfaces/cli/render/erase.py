@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
+from recollect.engine.copies import Copy
 from recollect.engine.doctor import Diagnosis
 from recollect.engine.doctor_caches import Problem
 from recollect.engine.erase import ErasureReport
+from recollect.engine.retain import Retention
 from recollect.engine.safe_text import drawing
 from recollect.interfaces.cli.render.common import console, escaped
 
@@ -36,13 +38,35 @@ def erasure(report: ErasureReport) -> None:
             f"  named in {_count(report.recalls, 'recall')}, which keep the id: {_some(report.recalls)}"
         )
     _attested(out, report)
-    if report.copies:
-        out.print(
-            Text(f"  {_count(report.copies, 'copy')} may hold it and must be erased in or deleted:", "yellow")
-        )
-    for copy in report.copies:
+    _copies(out, report.copies)
+
+
+def _copies(out: Console, copies: Sequence[Copy]) -> None:
+    if copies:
+        out.print(Text(f"  {_count(copies, 'copy')} may hold it and must be erased in or deleted:", "yellow"))
+    for copy in copies:
         how_far = f"up to @{copy.upto}" if copy.finished else "not finished"
         out.print(Text(f"    {copy.path} ({copy.kind} of {copy.at[:19]}Z, {how_far})"))
+
+
+@drawing
+def retention(report: Retention) -> None:
+    out = console()
+    what = (
+        "[yellow]would erase[/]"
+        if report.dry_run
+        else "[red]erased[/]" + (f" @{report.at}" if report.at else "")
+    )
+    out.print(f"{what}  {_number(report.recalls)} from before {report.before}: {report.bytes:,} bytes")
+    if report.attested:
+        out.print(f"  {_number(report.attested)} verified and attested before")
+    if report.different:
+        out.print(Text(f"  not as recorded: {', '.join(report.different[:_SHOWN])}", "red"))
+    if report.unattested:
+        out.print(
+            Text(f"  {_number(report.unattested)} could not be verified any more, not attested", "yellow")
+        )
+    _copies(out, report.copies)
 
 
 def _attested(out: Console, report: ErasureReport) -> None:

@@ -1,0 +1,144 @@
+"""Retention: recorded recalls older than a limit are attested, and their questions and answers are erased for good.
+
+What later rankings read of a recall stays: that there was one, and, while a younger recall of its session is kept, which
+memories that session had been told, without their order, and under which formula. Accesses are events of their own and
+stay. The bytes are overwritten in place as every erasure does it (`erase`), so the log does not get shorter.
+
+`RECOLLECT_RETAIN_RECALLS` (such as `180d`) is the limit where none is given, and then every dream ends with it.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+
+import msgspec
+
+from recollect.dream.schedule import parse_interval
+from recollect.engine.batches import portions
+from recollect.engine.copies import Copy, copies_holding
+from recollect.engine.moments import iso
+from recollect.engine.store import Progress, Store
+from recollect.engine.verify import Pending
+from recollect.events.envelope import encode, type_name
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import AnyFact, Erased, Question, Recalled, RedactedPayload
+from recollect.events.upcasts import VERSIONS
+
+SETTING = "RECOLLECT_RETAIN_RECALLS"
+_REMAINS_BYTES_MAX = 32 * 1024 * 1024
+_VERSION = VERSIONS[type_name(Recalled)]
+
+
+class Retention(msgspec.Struct, frozen=True, kw_only=True):
+    """What was erased, or with `dry_run` would be: `recalls` recorded `before` a time, holding so many `bytes`.
+
+    `attested` of them were ranked again first, and `different` did not come out as recorded; `unattested` could not be
+    ranked again any more. `at` is the seq of the last event that was written; `copies` are the copies of the store that
+    may hold what went.
+    """
+
+    before: str
+    recalls: int
+    bytes: int
+    attested: int = 0
+    different: tuple[str, ...] = ()
+    unattested: int = 0
+    at: int | None = None
+    dry_run: bool = False
+    copies: tuple[Copy, ...] = ()
+
+
+def limit_of(given: str | timedelta | None) -> int:
+    """The age of a recall that is kept at most, in µs."""
+    if isinstance(given, timedelta):
+        given = f"{given.total_seconds()}s"
+    told = given or os.environ.get(SETTING, "")
+    if not told:
+        raise InvalidInput(f"say how long recalls are kept, such as 180d (or set {SETTING})")
+    return parse_interval(told)
+
+
+def retain(
+    store: Store, limit: int, *, dry_run: bool = False, actor: str = "", progress: Progress | None = None
+) -> Retention:
+    """Attest and erase the recorded recalls that are older than this."""
+    pending, erasures = Pending(), -1
+
+    def attempt() -> Retention:
+        nonlocal pending, erasures
+        with store.lock, store.whole:
+            view = store.view()
+            if erasures != len(store.log.erasures):  # what was ranked again before may be another corpus now
+                pending, erasures = Pending(), len(store.log.erasures)
+            before = store.clock() - limit
+            old = _recalls_until(store, store.log.seq_at(before))
+            report = Retention(
+                before=iso(before), recalls=len(old), bytes=_bytes(store, old), dry_run=dry_run
+            )
+            pending.look(store, (), old)
+            attested = None if dry_run or not old else pending.attestation(store, view.seq, progress)
+            facts: list[AnyFact] = [] if attested is None else [attested]
+            facts += _erased(store, old)
+        if dry_run or not old:
+            return msgspec.structs.replace(report, copies=copies_holding(store.folder, tuple(old)))
+        count = 0 if attested is None else attested.recalls
+        different = () if attested is None else tuple(f"r{seq}" for seq in attested.different)
+        at = store.append(facts, actor=actor, expect=view.seq)[-1]
+        _finish(store)
+        return msgspec.structs.replace(
+            report, attested=count, different=different, unattested=len(pending.seqs) - count, at=at,
+            copies=copies_holding(store.folder, tuple(old), before=at),
+        )  # fmt: skip
+
+    return attempt() if dry_run else store.decide(attempt)
+
+
+def retain_as_set(store: Store, actor: str) -> None:
+    """Do what the setting says, if there is one."""
+    if os.environ.get(SETTING):
+        retain(store, limit_of(None), actor=actor)
+
+
+def _finish(store: Store) -> None:
+    store.catch_up()
+    if store.unfinished_erasure is not None:
+        raise store.unfinished_erasure
+
+
+def _recalls_until(store: Store, seq: int) -> list[int]:
+    """The recalls up to here whose questions are still there."""
+    recalls = store.projections.adoptions.recalls
+    old = recalls[: int(recalls.searchsorted(seq, side="right"))].tolist()
+    return [one for one in old if isinstance(store.event(one).fact, Recalled)]
+
+
+def _bytes(store: Store, seqs: list[int]) -> int:
+    return sum(len(store.event(seq).payload) for seq in seqs)
+
+
+def _erased(store: Store, seqs: list[int]) -> list[Erased]:
+    """One `Erased` event, or more where what remains is very large."""
+    last = seqs[-1] if seqs else 0
+    remains = (
+        RedactedPayload(seq=seq, payload=encode(_bare(store, seq, last)), version=_VERSION) for seq in seqs
+    )
+    return [
+        Erased(id="", seqs=tuple(one.seq for one in group), reason="retention", remains=tuple(group))
+        for group in portions(remains, lambda one: len(one.payload), full=_REMAINS_BYTES_MAX)
+    ]
+
+
+def _bare(store: Store, seq: int, last: int) -> Recalled:
+    """What remains of a recall; more of it while its session has recalls after `last`."""
+    fact = store.event(seq).fact
+    assert isinstance(fact, Recalled)
+    session = fact.question.session
+    lives_on = session is not None and store.projections.sessions.goes_on(session, after=last)
+    return Recalled(
+        question=Question(text="", now=0, session=session if lives_on else None),
+        basis=fact.basis,
+        formula=fact.formula if lives_on else "",
+        ids=tuple(sorted(fact.ids)) if lives_on else (),
+        scores=(),
+    )
