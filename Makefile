@@ -9,7 +9,7 @@ PEERS = $(VENV)/.peers
 .DEFAULT_GOAL := help
 CONSOLE_DOCS = docs/commands.md docs/time-travel.md docs/sql.md docs/files.md docs/erasure.md docs/web.md docs/agents.md docs/folders.md docs/scale.md
 
-.PHONY: help demo test fuzz torture lint types bench bench-quick eval docs clean
+.PHONY: help demo test fuzz torture portability lint types bench bench-quick eval docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -49,6 +49,9 @@ fuzz: install ## the tests of laws, with examples that no run has seen
 
 torture: install ## 10,000 simulated runs of several processes, a fault at every file operation of every command, and a cluster killed while 100,000 events are appended
 	$(BIN)/python -m tests.torture $(if $(SEEDS),--seeds $(SEEDS))
+
+portability: install ## golden stores on other Pythons, on arm64 (qemu) and on LLVM's C++ library; writes docs/exactness.md
+	$(BIN)/python -m tests.portability --write
 
 lint: install ## ruff, and the layers
 	$(BIN)/ruff check .

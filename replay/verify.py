@@ -143,6 +143,7 @@ def verified(
         found = _independently(log, projections, seqs, attestations, progress)
         check_chain()
     else:
+        _build_missing(log, projections, seqs)
         check = partial(_check, log, projections, attestations)
         found = each(seqs, check, _OUTCOME, progress=progress, beside=check_chain)
     report = _report(log, projections, found, damage)
@@ -227,7 +228,22 @@ def replayed(
     """What becomes of the recalls at these seqs."""
     _prepare_all(log, projections)
     attestations = Attestations(log, projections.adoptions.recalls.tolist())
+    _build_missing(log, projections, seqs)
     return each(seqs, partial(_check, log, projections, attestations), _OUTCOME, progress=progress)
+
+
+def _build_missing(log: Log, projections: Projections, seqs: Sequence[int]) -> None:
+    """Build the shards that these recalls need and that have no file, before the work is spread over processes."""
+    vectors = projections.vectors
+    if all(vectors.shards.has(one.digest) for one in vectors.every_seal() if one.count):
+        return
+    bases: set[int] = set()
+    for seq in seqs:
+        with suppress(LogDamaged):  # counted when it is checked
+            fact = log.get(seq).fact
+            if isinstance(fact, Recalled) and fact.question.vector is not None:
+                bases.add(fact.basis)
+    vectors.build_missing(sorted(bases))
 
 
 def _with_unicode(difference: Difference, unicode: UnicodeReasons) -> Difference:

@@ -15,7 +15,7 @@ import hashlib
 import threading
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -282,6 +282,16 @@ class Vectors:
         for sealed in self._in_use(self.seq):
             with suppress(ShardUnavailable):
                 self.shard(sealed.fact, stop)
+
+    def build_missing(self, seqs: Iterable[int]) -> None:
+        """Build the shards that searches at these seqs may walk through and that have no file here, each once.
+
+        For many processes that are about to search: where no file can be written each would build its own.
+        """
+        for sealed in {one.fact.digest: one for seq in seqs for one in self._in_use(seq)}.values():
+            if not self.shards.has(sealed.fact.digest):
+                with suppress(ShardUnavailable):  # the search itself says so
+                    self.shard(sealed.fact)
 
     # --- searching ---------------------------------------------------------------------------------
 

@@ -283,6 +283,7 @@ class ShardCache:
                 self._write(shard, expected=sealed)
             except OSError:
                 _checked(shard, sealed)
+            if not self.has(sealed.digest):
                 self._unwritten.add(sealed.digest)
             return shard
 
@@ -300,9 +301,10 @@ class ShardCache:
         return path if path is not None and _has_digest(path, digest) else None
 
     def has(self, digest: str) -> bool:
-        """Whether the shard is loaded or its file is there."""
+        """Whether the shard is loaded, or there is a file of its name."""
         with self._lock:
-            return digest in self._loaded or self.file_of(digest) is not None
+            named = self._directory is not None and (self._directory / f"{digest}.hnsw").is_file()
+            return named or digest in self._loaded
 
     def take(self, file: Path) -> bool:
         """Copy in a shard's file that was brought from elsewhere; False if it is there already or not what its name says."""

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
+if sys.platform == "win32":
+    raise ImportError("Recollect does not run on Windows: its log needs POSIX file locks; use it in WSL")
+
 from recollect.interfaces.common.version import __version__
 
 TYPE_CHECKING = False  # checkers take it for that of `typing`, which takes 5 ms to import

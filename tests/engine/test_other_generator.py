@@ -274,8 +274,9 @@ def test_shards_go_with_the_log_alone(open_memory: Open, tmp_path: Path):
 # --- built once --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("writable", [True, False])
 def test_the_processes_of_verify_build_a_missing_shard_once(
-    open_memory: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_memory: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writable: bool
 ):
     memory = filled(open_memory())
     words = [memory.recall("tea", formula="mnemosyne") for _ in range(3)]
@@ -291,7 +292,12 @@ def test_the_processes_of_verify_build_a_missing_shard_once(
             file.write(f"{os.getpid()}\n")
         return build(source, builder, **options)
 
+    def full(*_: object, **__: object) -> str:
+        raise OSError("no space left on device")
+
     monkeypatch.setattr(shard_cache, "build_shard", counted)
+    if not writable:
+        monkeypatch.setattr(shard_cache.ShardCache, "_write", full)
     monkeypatch.setattr(parallel, "WORTHWHILE", 2)
     monkeypatch.setattr(parallel, "_spreadable", lambda items: True)
     monkeypatch.setattr(os, "cpu_count", lambda: 4)

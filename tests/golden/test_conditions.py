@@ -75,3 +75,27 @@ def test_every_recall_replays_on_another_python(version: str):
     if not python.exists():
         pytest.skip(f"no Python {version} with our packages here; `make portability` sets one up")
     require_same(replayed([str(python)]))
+
+
+def test_on_windows_the_import_says_in_one_line_that_it_does_not_run_there():
+    code = "import sys; sys.platform = 'win32'; import recollect"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    last = run.stderr.strip().splitlines()[-1]
+    assert (
+        last
+        == "ImportError: Recollect does not run on Windows: its log needs POSIX file locks; use it in WSL"
+    )
+
+
+def test_the_page_and_the_readme_say_what_was_seen():
+    page = (ROOT / "docs" / "exactness.md").read_text("utf-8")
+    lines = page.partition("<!-- table -->\n")[2].partition("<!-- end of table -->")[0].splitlines()[2:]
+    seen = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in lines if "not tried" not in line
+    ]
+    assert len(seen) >= 15
+    assert {differences for _, _, differences, *_ in seen} == {"0"}
+    recalls = f"{sum(RECALLS.values())} recalls"
+    assert all(trials.startswith(recalls) or "not verifiable here" in trials for _, trials, *_ in seen)
+    assert recalls in (ROOT / "README.md").read_text("utf-8")
