@@ -148,6 +148,11 @@ class Versions:
     def dump(self, prefix: str) -> State:
         return {f"{prefix}.table": self.table.array, f"{prefix}.latest": self._latest.array}
 
+    def adopt(self, table: npt.NDArray[Any], latest: Int32Array) -> None:
+        """Take over records and the newest version of each owner."""
+        self.table.load(table)
+        self._latest.load(latest)
+
     def load(self, prefix: str, state: State) -> None:
         self.table.load(state_array(state, f"{prefix}.table"))
         self._latest.load(state_array(state, f"{prefix}.latest"))

@@ -81,7 +81,7 @@ Change = TypeVar("Change", StrengthChange, StabilityChange, Placement, Promotion
 
 class Lifecycle:
     name = "lifecycle"
-    version = 2
+    version = 3
     reads: ClassVar[frozenset[type]] = frozenset(
         {
             Accessed,

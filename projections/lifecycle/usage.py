@@ -10,6 +10,7 @@ import numpy as np
 
 from recollect.events.facts import Accessed, Verdict
 from recollect.projections.columns import Column, State, state_array
+from recollect.projections.compact_versions import dump_compact, load_compact
 from recollect.projections.lifecycle.popularity import Popularity
 from recollect.projections.versions import Versions
 
@@ -17,6 +18,7 @@ NEVER_ACCESSED = -(2**63)
 NO_RECALL = -1
 
 _SESSION_BITS = 32
+_COUNTERS = frozenset({"accesses", "used", "injected", "sessions"})
 
 
 class Usage:
@@ -75,13 +77,13 @@ class Usage:
         return {
             "born_in": self.born_in.array,
             "seen": np.array(sorted(self._seen), dtype=np.int64),
-            **self.history.dump("usage"),
+            **dump_compact(self.history, "usage", _COUNTERS),
         }
 
     def load(self, state: State) -> None:
         self.born_in.load(state_array(state, "born_in"))
         self._seen = set(state_array(state, "seen").tolist())
-        self.history.load("usage", state)
+        load_compact(self.history, "usage", state, _COUNTERS)
         self.popularity = Popularity(self.history)
 
 
