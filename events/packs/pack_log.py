@@ -12,9 +12,9 @@ who was behind is told, catches up, and decides again: known event ids, expected
 nothing**: when no acknowledgement comes, only another pack at that very position proves that this one did not land.
 Until one is seen, the same pack is offered again for the same position, and can land only once.
 
-Threads and processes of one machine share a mirror and take turns by its lock. Among machines `exclusive` first goes
-without a lock: an append inside that finds the log moved is refused with `HeadMoved`. After such a refusal the next one
-claims the log with an empty pack that names its holder, and the others wait for it, `CLAIM_S` at most.
+Threads and processes of one machine share a mirror and take turns by its lock. Among machines `exclusive` goes without
+one as long as no other writes: an append inside that finds the log moved is refused with `HeadMoved`. Where others have
+written lately it claims the log with an empty pack that names its holder, and they wait for it, `CLAIM_S` at most.
 """
 
 from __future__ import annotations
@@ -360,6 +360,7 @@ class PackLog:
             packs.append(pack)
         self._fetch_keys([pack for pack in packs if pack.frames])
         self._add(packs)
+        self._crowded_until = time.monotonic() + CLAIM_S
 
     def _add(self, packs: Sequence[Pack]) -> None:
         """To the mirror first: what is missing in the index is looked up and compared again."""
