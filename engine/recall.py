@@ -18,12 +18,12 @@ from recollect.engine.answers import Answer, Degraded, Hit
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_named
 from recollect.engine.model_effects import Consulted, Models, consult, rank_at, retire_bad_shards, wants_more
-from recollect.engine.moments import iso
+from recollect.engine.moments import iso, parse_seq
 from recollect.engine.recall_options import RecallOptions, question_of
 from recollect.engine.store import Store
 from recollect.engine.torn_state import Wholeness, locked
 from recollect.engine.writer import Writer
-from recollect.events.errors import LogDamaged, RecollectError
+from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
 from recollect.events.facts import Accessed, AnyFact, FormulaAdopted, Question, Recalled
 from recollect.projections.view import View
 from recollect.query.formula import Formula
@@ -70,6 +70,7 @@ def rank_from(here: Standpoint, query: str, options: RecallOptions, *, words_ins
         wait=options.get("wait", True),
         words_instead=words_instead,
     )
+    _require_basis(here, options.get("basis"))
     view = store.view(here.seq)
     if here.seq is None:
         here.embedding.require_same(view.adoptions.embedder(view.seq))
@@ -79,6 +80,18 @@ def rank_from(here: Standpoint, query: str, options: RecallOptions, *, words_ins
     if wants_more(ranked):
         ranked = consult(ranked, store, view, formula, models=here.models, embedding=here.embedding)
     return Ranked(ranked.question, ranked.ranking, view, formula, ranked.degraded)
+
+
+def _require_basis(here: Standpoint, basis: int | str | None) -> None:
+    """Read your writes: the view must reach the event at this seq."""
+    if basis is None:
+        return
+    seq = parse_seq(basis)
+    if seq is None:
+        raise InvalidInput(f"basis is a seq, as in @120, not {basis!r}")
+    if here.seq is not None and here.seq < seq:
+        raise InvalidInput(f"the view as of @{here.seq} does not know of @{seq}; ask as of a later moment")
+    here.store.await_seq(seq)
 
 
 def embedded(

@@ -38,7 +38,8 @@ Record = Annotated[bool, Meta(description="False writes nothing at all; the answ
 class RecallOptions(TypedDict, total=False):
     """What may be said beside the question.
 
-    `track` counts the hits as accessed; `record=False` writes nothing at all; `wait=False` answers by words alone, and
+    `basis` is a seq that the answer must know of: a replica that is behind waits for it, and refuses rather than answer
+    older. `track` counts the hits as accessed; `record=False` writes nothing at all; `wait=False` answers by words alone, and
     says so, while a model is still loading. Where nothing is recorded, `track` and `record` mean nothing.
     """
 
@@ -48,6 +49,7 @@ class RecallOptions(TypedDict, total=False):
     context: Context | Mapping[str, object] | None
     filters: Filters | Mapping[str, object] | None
     now: str | datetime | float | None
+    basis: int | str | None
     track: bool
     record: bool
     wait: bool
@@ -63,6 +65,10 @@ class RecallArguments(msgspec.Struct, frozen=True, kw_only=True):
         Meta(description="The name of a ranking formula, or name@digest of one that is in the log."),
     ] = None
     session: Annotated[str | None, Meta(description="The conversation that asks.")] = None
+    basis: Annotated[
+        str | None,
+        Meta(description="Answer only with the event at this seq (@120) known; wait for it if need be."),
+    ] = None
     project: Annotated[str | None, Meta(description="Only memories of this project.")] = None
     tags: Annotated[tuple[str, ...], Meta(description="Only memories with one of these tags.")] = ()
     kinds: Annotated[tuple[str, ...], Meta(description="Only memories of these kinds.")] = ()
@@ -81,6 +87,7 @@ class RecallArguments(msgspec.Struct, frozen=True, kw_only=True):
         """The same for Python."""
         return {
             "k": self.k, "formula": self.formula or None, "session": self.session, "filters": self.filters, "now": self.now,
+            "basis": self.basis,
         }  # fmt: skip
 
 

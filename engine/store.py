@@ -48,6 +48,7 @@ from recollect.events.errors import (
     LogFailed,
     LogReadOnly,
     RecollectError,
+    StillBehind,
 )
 from recollect.events.facts import AnyFact, Ingested, Redacted, Revised, ShardRetired, ShardSealed
 from recollect.events.log import Clock, Durability
@@ -67,6 +68,8 @@ Progress = Callable[[int, int], None]
 Decided = TypeVar("Decided")
 
 REDACTED = "[erased]"
+BASIS_S = 10.0
+_LOOK_AGAIN_S = 0.02
 _ATTEMPTS = 3
 _CHECKPOINT_EVERY = 2_000
 _PROGRESS_EVERY = 5_000
@@ -409,6 +412,15 @@ class Store:
             except ErasedMeanwhile:
                 self._start_anew()
                 self.catch_up()
+
+    def await_seq(self, seq: int, timeout_s: float = BASIS_S) -> None:
+        """Return when the event at this seq is folded; `StillBehind` if that takes too long."""
+        deadline = time.monotonic() + timeout_s
+        while (head := self.catch_up()) < seq:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                raise StillBehind(wanted=seq, head=head, waited_s=timeout_s)
+            time.sleep(min(left_s, _LOOK_AGAIN_S))
 
     def view(self, at: int | None = None) -> View:
         """The view at a seq (default: the head after catching up); in the middle of a dream, the one before it."""

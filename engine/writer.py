@@ -18,7 +18,7 @@ from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
 from recollect.engine.validate import identifier
 from recollect.events.envelope import EventId, type_name
-from recollect.events.errors import InvalidInput
+from recollect.events.errors import HeadMoved, InvalidInput
 from recollect.events.facts import AnyFact, EmbedderAdopted, Ingested, Revised
 from recollect.events.log import Durability
 from recollect.projections.view import View
@@ -86,7 +86,12 @@ class Writer:
             with self.store.exclusive():
                 if self.store.log.positions(EMBEDDER_ADOPTED, view.seq):
                     continue  # another process adopted one since
-                seqs = self.store.append(batch, actor=actor, ids=batch_ids, expect=expect)
+                try:
+                    seqs = self.store.append(batch, actor=actor, ids=batch_ids, expect=expect)
+                except HeadMoved:
+                    if expect is not None:
+                        raise
+                    continue  # another machine wrote since; this one claims the log now
             head = self.store.catch_up()
             if adoption:
                 self.embedding = Embedding(own, self.store.projections.adoptions.embedder(head))

@@ -37,6 +37,17 @@ class HeadMoved(RecollectError):
         )
 
 
+class StillBehind(RecollectError):
+    """This replica has not folded the event that the answer must know of; nothing older was answered."""
+
+    def __init__(self, *, wanted: int, head: int, waited_s: float) -> None:
+        self.wanted = wanted
+        self.head = head
+        super().__init__(
+            f"@{wanted} is not here yet: this replica is at @{head} after {waited_s:g} s; ask again, or ask another one"
+        )
+
+
 class EventIdReused(RecollectError):
     """An event id that the log already holds came back with other content."""
 

@@ -307,20 +307,6 @@ class PackLog:
             self._unfollowed = str(error)
         return self.head
 
-    def wait_for(self, seq: int, timeout_s: float) -> bool:
-        """Whether this replica came to hold the event in time."""
-        deadline = time.monotonic() + timeout_s
-        while self.refresh() < seq:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return False
-            if self._unfollowed is None:
-                self.store.wait(self._index.position + 1, left)
-                self._asked = -1e9
-            else:
-                time.sleep(min(left, _PAUSE_S_MAX))
-        return True
-
     def _reload(self) -> None:
         """See what other processes of this machine took over."""
         self._index.reload(self._mirror.head)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from recollect.events.errors import InvalidInput
+from recollect.events.errors import InvalidInput, StillBehind
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.python.memory import Memory
 
@@ -80,3 +81,33 @@ def test_a_mirror_is_not_opened_as_a_store_of_its_own(shared: str, tmp_path: Pat
     for store in (str(tmp_path / "a"), f"{shared}/a"):
         refused = CliRunner().invoke(main, ["doctor", "--store", store])
         assert refused.exit_code == 2, refused.output
+
+
+def test_an_answer_knows_what_it_was_told_to_know_or_is_refused(
+    shared: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open(f"{shared}/a", embedder="hash") as a, Memory.open(f"{shared}/b", embedder="hash") as b:
+        a.remember("tea", id="t")
+        head = a.store.log.head
+        waiting = threading.Timer(0.2, a.remember, ("lemon tea",), {"id": "l"})
+        waiting.start()
+        answer = b.recall("lemon", basis=head + 1, record=False)
+        waiting.join()
+        assert (answer.basis, answer.hits[0].id) == (head + 1, "l")
+        monkeypatch.setattr("recollect.engine.store.Store.await_seq.__defaults__", (0.1,))
+        with pytest.raises(StillBehind, match=f"@{head + 9} is not here yet: this replica is at @{head + 1}"):
+            b.recall("lemon", basis=f"@{head + 9}")
+        with pytest.raises(InvalidInput, match="does not know of"):
+            b.at(head).recall("lemon", basis=head + 1)
+        with pytest.raises(InvalidInput, match="basis is a seq"):
+            b.recall("lemon", basis="yesterday")
+
+
+def test_the_command_line_refuses_to_answer_older(shared: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.engine.store.Store.await_seq.__defaults__", (0.1,))
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hash")
+    monkeypatch.setenv("RECOLLECT_STORE", f"{shared}/a")
+    assert CliRunner().invoke(main, ["remember", "tea"]).exit_code == 0
+    assert CliRunner().invoke(main, ["recall", "tea", "--basis", "@2"]).exit_code == 0
+    late = CliRunner().invoke(main, ["recall", "tea", "--basis", "@99"])
+    assert (late.exit_code, "@99 is not here yet" in late.output) == (2, True)

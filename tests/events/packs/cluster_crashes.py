@@ -178,9 +178,16 @@ def _compared(fresh: PackLog, writers: list[Writer]) -> dict[str, int]:
 
 def _others(fresh: PackLog, logs: list[PackLog]) -> int:
     return sum(
-        not (log.wait_for(fresh.head, 60) and log.chain_at(fresh.head) == fresh.chain_at(fresh.head))
+        not (_reaches(log, fresh.head) and log.chain_at(fresh.head) == fresh.chain_at(fresh.head))
         for log in logs
     )
+
+
+def _reaches(log: PackLog, head: int) -> bool:
+    deadline = time.monotonic() + 60
+    while log.refresh() < head and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return log.head >= head
 
 
 def main() -> int:
