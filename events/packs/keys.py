@@ -16,15 +16,16 @@ alone is noise, too:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from recollect.events.frame import BadFrame, Frame, is_erased
+from recollect.events.frame import BadFrame, Frame
 from recollect.events.private_files import make_private
 
 KEY_BYTES = 32
@@ -39,21 +40,30 @@ Keys = list[bytes]
 """Of each event its key and tag, or `ERASED`."""
 
 
-def seal(frames: Sequence[Frame]) -> tuple[list[Frame], Keys]:
-    """The frames with encrypted bodies, and a new key for each; an erased body stays as it is."""
-    secrets = os.urandom(KEY_BYTES * len(frames))
-    sealed: list[Frame] = []
+class Sealed(NamedTuple):
+    """Bodies on their way into a pack, as they are and encrypted, with their keys; `id` names their box."""
+
+    id: bytes
+    bodies: list[bytes]
+    encrypted: list[bytes]
+    keys: Keys
+
+
+def seal(bodies: list[bytes]) -> Sealed:
+    """A new key for each body; an erased one, which is all zeros, stays as it is."""
+    secrets = os.urandom(KEY_BYTES * len(bodies))
+    encrypted: list[bytes] = []
     keys: Keys = []
-    for place, frame in enumerate(frames):
-        if is_erased(frame.body, frame.header.digest):
-            sealed.append(frame)
+    for place, body in enumerate(bodies):
+        if not any(body):
+            encrypted.append(body)
             keys.append(ERASED)
             continue
         key = secrets[place * KEY_BYTES : (place + 1) * KEY_BYTES]
-        body = AESGCM(key).encrypt(_NONCE, frame.body, None)
-        sealed.append(frame._replace(body=body[:-TAG_BYTES]))
-        keys.append(key + body[-TAG_BYTES:])
-    return sealed, keys
+        made = AESGCM(key).encrypt(_NONCE, body, None)
+        encrypted.append(made[:-TAG_BYTES])
+        keys.append(key + made[-TAG_BYTES:])
+    return Sealed(os.urandom(16), bodies, encrypted, keys)
 
 
 def unseal(frame: Frame, key: bytes) -> Frame:

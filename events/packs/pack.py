@@ -22,7 +22,6 @@ A pack without events says who may write next, or that anybody may again.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from struct import Struct, error
@@ -32,7 +31,6 @@ from zlib import crc32
 from recollect.events.errors import NewerFormat
 from recollect.events.frame import (
     EVENT,
-    SALT_BYTES,
     BadFrame,
     Entry,
     Frame,
@@ -77,25 +75,22 @@ class Pack(NamedTuple):
 
 
 def packed(
-    frames: Sequence[Frame],
-    *,
-    first_seq: int,
-    before: bytes,
-    holder: bytes = NOBODY,
-    id_: bytes | None = None,
+    frames: Sequence[Frame], id_: bytes, *, first_seq: int, before: bytes, holder: bytes = NOBODY
 ) -> Pack:
     after = frames[-1].header.chain if frames else before
-    return Pack(id_ or os.urandom(16), holder, first_seq, before, after, tuple(frames))
+    return Pack(id_, holder, first_seq, before, after, tuple(frames))
 
 
-def chained(entries: Sequence[Entry], *, first_seq: int, at: int, chain: bytes) -> list[Frame]:
-    """One batch behind `chain`; everything before it is durable, or it could not land."""
+def chained(
+    entries: Sequence[Entry], bodies: Sequence[bytes], *, first_seq: int, at: int, chain: bytes
+) -> list[Frame]:
+    """One batch with these bodies behind `chain`; everything before it is durable, or it could not land."""
     frames = []
-    for place, entry in enumerate(entries):
+    for place, (entry, body) in enumerate(zip(entries, bodies, strict=True)):
         frame = Frame.build(
             kind=EVENT, flags=0, version=entry.version, seq=first_seq + place, durable_seq=first_seq - 1, at=at,
             id_=entry.id, position=place, batch=len(entries), digest=None,
-            meta=encode_meta(entry.type, entry.actor), body=os.urandom(SALT_BYTES) + entry.payload, chain=chain,
+            meta=encode_meta(entry.type, entry.actor), body=body, chain=chain,
         )  # fmt: skip
         chain = frame.header.chain
         frames.append(frame)

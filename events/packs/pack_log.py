@@ -42,7 +42,7 @@ from recollect.events.frame import (
     refuse_other_event,
 )
 from recollect.events.log import Clock, Durability, Finding, LogStatus
-from recollect.events.packs.keys import ERASED, KeyFile, decode_box, encode_box, seal, unseal
+from recollect.events.packs.keys import ERASED, KeyFile, Sealed, decode_box, encode_box, seal, unseal
 from recollect.events.packs.pack import NOBODY, BadPack, Pack, chained, encode, packed
 from recollect.events.packs.pack import decode as decode_pack
 from recollect.events.packs.pack_index import PackIndex, Place
@@ -138,10 +138,14 @@ class PackLog:
         entries = prepare(drafts)
         if not entries:
             return []
+        sealed: Sealed | None = None
         with self._writing():
             while True:
                 known = self._known(entries)
                 fresh = [entry for entry in entries if entry.id not in known]
+                if sealed is not None and len(sealed.bodies) != len(fresh):
+                    self.store.delete_box(sealed.id.hex())  # others told some of it: these keys open nothing
+                    sealed = None
                 if not fresh:
                     return [known[entry.id] for entry in entries]
                 if expect is not None and expect != self.head:
@@ -152,14 +156,26 @@ class PackLog:
                 if self._exclusive and self.head != self._floor:
                     raise self._moved(self._floor)
                 self._await_turn()
-                self._offer(self._frames_of(fresh))
+                sealed = sealed or self._sealed([os.urandom(SALT_BYTES) + entry.payload for entry in fresh])
+                if self._offer(self._frames_of(fresh, sealed.bodies), sealed):
+                    sealed = None
 
     def append_frames(self, frames: Sequence[Frame]) -> None:
         """Whole batches behind the head, as they are (`transfer`); they must continue its chain."""
         first = frames[0].header.seq
         with self._writing():
-            if first != self.head + 1 or not self._offer(frames):
+            if first != self.head + 1:
                 raise self._moved(first - 1)
+            sealed = self._sealed([frame.body for frame in frames])
+            if not self._offer(frames, sealed):
+                self.store.delete_box(sealed.id.hex())
+                raise self._moved(first - 1)
+
+    def _sealed(self, bodies: list[bytes]) -> Sealed:
+        """Encrypt, and put the keys away before anything that needs them is written."""
+        sealed = seal(bodies)
+        self.store.put_box(sealed.id.hex(), encode_box(sealed.keys), 0)
+        return sealed
 
     def _moved(self, expected: int) -> HeadMoved:
         self._crowded_until = time.monotonic() + CLAIM_S
@@ -172,26 +188,29 @@ class PackLog:
                 refuse_other_event(entry, self.get(found[entry.id]))
         return found
 
-    def _frames_of(self, entries: Sequence[Entry]) -> list[Frame]:
+    def _frames_of(self, entries: Sequence[Entry], bodies: Sequence[bytes]) -> list[Frame]:
         head = self.head
         at = stamp(
             (entry.type for entry in entries), seq=head, at=self._mirror.time_of(head), now=self._clock(), ahead_max=self._ahead_max
         )  # fmt: skip
-        return chained(entries, first_seq=head + 1, at=at, chain=self._mirror.chain_at(head))
+        return chained(entries, bodies, first_seq=head + 1, at=at, chain=self._mirror.chain_at(head))
 
-    def _offer(self, frames: Sequence[Frame]) -> bool:
-        """Put these events behind the last pack; False if another one came to stand there, which is taken over."""
-        sealed, keys = seal(frames)
+    def _offer(self, frames: Sequence[Frame], sealed: Sealed) -> bool:
+        """Put these events behind the last pack; False if another one came to stand there, which is taken over.
+
+        The keys stay good for the next try: what they open is the same, wherever it comes to stand.
+        """
+        encrypted = [frame._replace(body=body) for frame, body in zip(frames, sealed.encrypted, strict=True)]
         head = self.head
         holder = self._me if self._holder == self._me else NOBODY
-        pack = packed(sealed, first_seq=head + 1, before=self._mirror.chain_at(head), holder=holder)
-        self.store.put_box(pack.box, encode_box(keys), 0)
+        pack = packed(
+            encrypted, sealed.id, first_seq=head + 1, before=self._mirror.chain_at(head), holder=holder
+        )
         if self._landed(pack):
-            self._keys.put(pack.first_seq, keys)
+            self._keys.put(pack.first_seq, sealed.keys)
             self._add([pack])
             self._floor = self.head
             return True
-        self.store.delete_box(pack.box)  # it can never be used: its pack had this one position
         self._crowded_until = time.monotonic() + CLAIM_S
         self._follow()
         return False
@@ -273,7 +292,9 @@ class PackLog:
     def _landed_empty(self, holder: bytes) -> bool:
         """Put a pack without events that says who may write next."""
         head = self.head
-        pack = packed([], first_seq=head + 1, before=self._mirror.chain_at(head), holder=holder)
+        pack = packed(
+            [], os.urandom(16), first_seq=head + 1, before=self._mirror.chain_at(head), holder=holder
+        )
         if self._landed(pack):
             self._add([pack])
             return True

@@ -127,6 +127,7 @@ def crash(folder: Path, *, events: int, seed: int = 7) -> dict[str, int]:
                 fault(cluster, rng)
                 counts[fault.__name__] += 1
                 turn += 1
+                _await_progress(writers)
                 if any(writer.error for writer in writers):
                     break
         finally:
@@ -144,6 +145,17 @@ def crash(folder: Path, *, events: int, seed: int = 7) -> dict[str, int]:
     counts["doubts"] = sum(writer.doubts for writer in writers)
     counts["seconds"] = round(time.monotonic() - started)
     return dict(counts)
+
+
+def _await_progress(writers: list[Writer]) -> None:
+    """Wait until each writer had an acknowledgement again: a cluster that is down all the time shows nothing."""
+    before = [len(writer.acknowledged) for writer in writers]
+    deadline = time.monotonic() + 180
+    while any(len(one.acknowledged) <= had for one, had in zip(writers, before, strict=True)):
+        assert time.monotonic() < deadline, "the cluster did not come back in three minutes"
+        if any(writer.error for writer in writers):
+            return
+        time.sleep(0.1)
 
 
 def _follow(reader: PackLog, stop: threading.Event, counts: Counter[str]) -> None:
