@@ -19,7 +19,6 @@ written lately it claims the log with an empty pack that names its holder, and t
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -27,35 +26,29 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from recollect.events.clock import AHEAD_MAX, ClockAhead, stamp
-from recollect.events.envelope import Draft, Recorded, decode
+from recollect.events.clock import AHEAD_MAX, stamp
+from recollect.events.envelope import Draft
 from recollect.events.errors import HeadMoved, LogDamaged, LogFailed, RecollectError
-from recollect.events.facts import Redacted, Unknown
 from recollect.events.frame import (
-    EVENT,
     SALT_BYTES,
-    BadFrame,
     Entry,
     Frame,
-    decode_meta,
     prepare,
     refuse_other_event,
 )
-from recollect.events.log import Clock, Durability, Finding, LogStatus
-from recollect.events.packs.keys import ERASED, KeyFile, Sealed, decode_box, encode_box, seal, unseal
+from recollect.events.log import Clock, Durability, LogStatus
+from recollect.events.packs.keys import Sealed, encode_box, seal
 from recollect.events.packs.pack import NOBODY, BadPack, Pack, chained, encode, packed
 from recollect.events.packs.pack import decode as decode_pack
-from recollect.events.packs.pack_index import PackIndex, Place
-from recollect.events.packs.store import BoxMoved, PackStore, StoreUnreachable, Unsettled
+from recollect.events.packs.pack_index import Place
+from recollect.events.packs.replica import Replica
+from recollect.events.packs.store import PackStore, StoreUnreachable, Unsettled
 from recollect.events.segment_log import SegmentLog, wall_clock
 from recollect.events.segments import check_seq
 
 PATIENCE_S = 30.0
 CLAIM_S = 20.0
 _TOGETHER = 64
-_PIECE = 512
-_PAUSE_S_MIN = 0.005
-_PAUSE_S_MAX = 0.5
 _LOOK_S = 1.0
 _OPEN_S = 10.0
 
@@ -64,27 +57,15 @@ class Contradicted(RecollectError):
     """The log is shorter than what this replica remembers of it, or another one; nothing was read or written."""
 
 
-class PackLog:
+class PackLog(Replica):
     """`Log` on packs; see `open`."""
 
     def __init__(
-        self,
-        store: PackStore,
-        folder: Path,
-        mirror: SegmentLog,
-        *,
-        clock: Clock,
-        ahead_max: int,
-        patience_s: float,
-    ) -> None:
-        self.store = store
-        self._folder = folder
-        self._mirror = mirror
+        self, store: PackStore, folder: Path, mirror: SegmentLog, *, clock: Clock, ahead_max: int, patience_s: float
+    ) -> None:  # fmt: skip
+        super().__init__(store, folder, mirror, patience_s=patience_s)
         self._clock = clock
         self._ahead_max = ahead_max
-        self._patience_s = patience_s
-        self._index = PackIndex(folder / "packs", mirror.head)
-        self._keys = KeyFile(folder / "cache" / "keys")
         self._me = os.urandom(16)
         self._holder = NOBODY
         self._held_since = 0.0
@@ -94,7 +75,6 @@ class PackLog:
         self._asked = -1e9
         self._confirmed = False
         self._unfollowed: str | None = None
-        self._reports: list[str] = []
         self._closed = False
 
     @classmethod
@@ -241,15 +221,6 @@ class PackLog:
             return self.store.get(position)
         except StoreUnreachable:
             return None
-
-    def _patiently(self, patience_s: float = math.inf) -> Iterator[bool]:
-        """True for the last try; pauses between tries, longer each time."""
-        deadline, pause = time.monotonic() + min(patience_s, self._patience_s), _PAUSE_S_MIN
-        while time.monotonic() < deadline:
-            yield False
-            time.sleep(min(pause, max(0.0, deadline - time.monotonic())))
-            pause = min(2 * pause, _PAUSE_S_MAX)
-        yield True
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -428,35 +399,6 @@ class PackLog:
             f"{self._folder} is whole: keep it, and `recollect replicate` it to a new place, or open with another mirror"
         )
 
-    # --- keys ------------------------------------------------------------------------------------
-
-    def _fetch_keys(self, packs: Sequence[Pack]) -> None:
-        """Keep the keys of new packs. A box that is not there yet is looked for again when its events are read."""
-        for pack, box in zip(packs, self.store.get_boxes([pack.box for pack in packs]), strict=True):
-            keys = decode_box(box.content, len(pack.frames)) if box.version else None
-            if keys is not None:
-                self._keys.put(pack.first_seq, keys)
-
-    def _key(self, seq: int) -> bytes:
-        """The key of an event, from its box if need be."""
-        key = self._keys.get(seq)
-        if key is not None:
-            return key
-        place = self._index.of(seq)
-        for last_try in self._patiently():
-            box = self.store.get_box(place.box)
-            if box.version or last_try:
-                break
-        keys = decode_box(box.content, place.events) if box.version else None
-        if keys is None:
-            state = "is missing" if not box.version else "cannot be read"
-            raise LogDamaged(
-                path=f"{self.store.where} pack {place.position}", offset=0, seq=seq,
-                reason=f"its key is gone: the box {place.box} of its pack {state}, and no erasure does that",
-            )  # fmt: skip
-        self._keys.put(place.first_seq, keys)
-        return keys[seq - place.first_seq]
-
     def erase(self, seqs: Sequence[int]) -> None:
         """Destroy the keys of these events, in their boxes and here, and overwrite their bodies in the mirror."""
         with self._writing():
@@ -469,100 +411,6 @@ class PackLog:
                 self._destroy(place, gone)
             self._keys.erase(seqs)
             self._mirror.erase(seqs)
-
-    def _destroy(self, place: Place, seqs: set[int]) -> None:
-        """Replace a box by one without these keys; again if somebody else replaced it meanwhile.
-
-        Also where they are gone from it already: who replaced it may have died before its older version was deleted.
-        """
-        while True:
-            box = self.store.get_box(place.box)
-            keys = decode_box(box.content, place.events) if box.version else None
-            if keys is None:
-                return  # gone altogether, which reading them says
-            left = [ERASED if place.first_seq + n in seqs else key for n, key in enumerate(keys)]
-            try:
-                self.store.put_box(place.box, encode_box(left), box.version)
-            except BoxMoved:
-                continue
-            return
-
-    # --- reading ---------------------------------------------------------------------------------
-
-    @property
-    def head(self) -> int:
-        return self._mirror.head
-
-    @property
-    def position(self) -> int:
-        """The last pack that the mirror holds."""
-        return self._index.position
-
-    @property
-    def damage(self) -> LogDamaged | None:
-        return self._mirror.damage
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return (*self._mirror.warnings, *self._reports)
-
-    def read(self, after: int = 0, upto: int | None = None) -> Iterator[Recorded]:
-        head = self.head
-        return map(_recorded, self.frames(max(0, after), head if upto is None else min(upto, head)))
-
-    def get(self, seq: int) -> Recorded:
-        check_seq(seq, low=1, head=self.head)
-        return next(self.read(seq - 1, seq))
-
-    def frames(self, after: int, upto: int) -> Iterator[Frame]:
-        """The frames of the events with after < seq <= upto, decrypted; of what is erased the body is zeros."""
-        for start in range(after, upto, _PIECE):
-            end = min(start + _PIECE, upto)
-            keys = self._keys.get_many(start, end)
-            for frame, key in zip(self._mirror.frames(start, end), keys, strict=True):
-                yield self._plain(frame, key)
-
-    def _plain(self, frame: Frame, key: bytes | None) -> Frame:
-        seq = frame.header.seq
-        if not any(frame.body):
-            return frame
-        try:
-            return unseal(frame, self._key(seq) if key is None else key)
-        except BadFrame as bad:
-            raise LogDamaged(path=str(self._folder / "log"), offset=0, seq=seq, reason=str(bad)) from bad
-
-    def positions(self, type_: str, after: int = 0) -> list[int]:
-        return self._mirror.positions(type_, after)
-
-    def time_of(self, seq: int) -> int:
-        return self._mirror.time_of(seq)
-
-    def effective_time(self, seq: int) -> int:
-        return self._mirror.effective_time(seq)
-
-    def seq_at(self, at: int) -> int:
-        return self._mirror.seq_at(at)
-
-    def clock_ahead(self, now: int | None = None) -> ClockAhead | None:
-        return self._mirror.clock_ahead(now)
-
-    def chain_at(self, seq: int) -> bytes:
-        return self._mirror.chain_at(seq)
-
-    def verify_chain(self) -> list[Finding]:
-        """Everything in the mirror that is not as it was written, every body against its digest."""
-        findings = self._mirror.verify_chain(bodies=False)
-        bad = {finding.seq for finding in findings}
-        seq = 0
-        while seq < self.head:
-            try:
-                for frame in self.frames(seq, self.head):
-                    seq = frame.header.seq
-            except LogDamaged as damage:
-                seq = damage.seq
-                if seq not in bad:
-                    findings.append(Finding(path=damage.path, offset=0, seq=seq, problem=damage.reason))
-        return findings
 
     def sync(self) -> None:
         """What was acknowledged is durable as the engine understands it; nothing waits here."""
@@ -617,19 +465,3 @@ class PackLog:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-def _recorded(frame: Frame) -> Recorded:
-    header = frame.header
-    type_, actor = decode_meta(frame.meta)
-    if not any(frame.body):
-        return Recorded(
-            header.seq, header.at, header.id, actor, type_, header.version, b"", Redacted(type=type_)
-        )
-    payload = frame.body[SALT_BYTES:]
-    fact = (
-        decode(type_, header.version, payload)
-        if header.kind == EVENT
-        else Unknown(type=type_, version=header.version)
-    )
-    return Recorded(header.seq, header.at, header.id, actor, type_, header.version, payload, fact)
