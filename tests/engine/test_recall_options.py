@@ -22,7 +22,7 @@ def test_every_interface_takes_the_arguments_of_recall(kind: type):
 def test_who_asks_is_no_filter_and_all_other_arguments_reach_recall():
     given = RecallArguments(
         k=3, now="2026-11-01", formula="reverie", session="s", project="web", tags=("a",), kinds=("note",), since="2026-01-01",
-        until="2026-02-01", valid_at="2026-03-01",
+        until="2026-02-01", valid_at="2026-03-01", basis="@5",
     )  # fmt: skip
     options = given.options()
     assert options == {
@@ -30,6 +30,7 @@ def test_who_asks_is_no_filter_and_all_other_arguments_reach_recall():
         "formula": "reverie",
         "session": "s",
         "now": "2026-11-01",
+        "basis": "@5",
         "filters": given.filters,
     }
     assert set(given.filters) == {"project", "tags", "kinds", "since", "until", "valid_at"}
