@@ -86,7 +86,11 @@ def _jump_depths(count: int) -> IntArray:
 
 def _chains(owners: IntArray) -> tuple[IntArray, npt.NDArray[np.bool_]]:
     """The records by owner, each owner's in their order, and which of them are an owner's first."""
-    order = np.argsort(owners, kind="stable")
+    order = np.argsort(
+        (owners & 0xFFFF).astype(np.uint16), kind="stable"
+    )  # numpy sorts 16 bits in linear time
+    if len(owners) and int(owners.max()) > 0xFFFF:
+        order = order[np.argsort((owners[order] >> 16).astype(np.uint16), kind="stable")]
     ordered = owners[order]
     return order, np.concatenate((np.ones(min(1, len(ordered)), dtype=np.bool_), ordered[1:] != ordered[:-1]))
 
