@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from recollect.engine.embedding.choice import choose
@@ -117,7 +118,7 @@ def _own_embedding(store: Store, embedding: Embedding, seq: int) -> Embedding:
     """What embedded the store's vectors at `seq`, also where the store was opened without an embedder."""
     adopted = store.projections.adoptions.embedder(seq)
     if embedding.embedder is None and adopted is not None:
-        return Embedding(choose(adopted.label), adopted)
+        return Embedding(choose(adopted.label, from_log=True), adopted)
     return embedding_at(store, embedding, seq)
 
 
@@ -156,10 +157,10 @@ def new_embedder(given: AnyEmbedder) -> NewEmbedder:
         )
     embedding = Embedding(chosen, None)
 
-    def embed(texts: Sequence[str]) -> list[GridVector]:
-        return [vector for vector in embedding.vectors(texts) if vector is not None]
+    def embed(texts: Sequence[str], *, queries: bool = False) -> list[GridVector]:
+        return [vector for vector in embedding.vectors(texts, queries=queries) if vector is not None]
 
-    return NewEmbedder(embedding.adoption(), embed)
+    return NewEmbedder(embedding.adoption(), embed, partial(embed, queries=True))
 
 
 def dreaming(settings: DreamSettings) -> Dreaming:

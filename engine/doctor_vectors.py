@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from recollect.engine.embedding.choice import choose
-from recollect.engine.embedding.embedder import PROBE_COSINE_MIN, Embedder, is_built_in
+from recollect.engine.embedding.embedder import PROBE_COSINE_MIN, Embedder
+from recollect.engine.embedding.names import is_known
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.reembed import TextSource, still_newest
 from recollect.engine.store import Store
@@ -86,7 +87,7 @@ def mend_vectors(store: Store, wrong: Sequence[TextSource], given: Embedder | No
 
 def _at_hand(adopted: Adoption) -> Embedder | None:
     try:
-        return choose(adopted.label) if is_built_in(adopted.label) else None
+        return choose(adopted.label, from_log=True) if is_known(adopted.label) else None
     except RecollectError:
         return None
 

@@ -158,7 +158,9 @@ def _expansions(desk: _Desk, question: Question, expander: Expander) -> tuple[Ex
     )
     texts = dict.fromkeys(_rewriting(text) for text in expander(question.text))
     chosen = [text for text in texts if text and text != question.text.strip()][:wanted]
-    vectors = desk.embedding.vectors(chosen) if chosen and question.vector else [None] * len(chosen)
+    vectors = (
+        desk.embedding.vectors(chosen, queries=True) if chosen and question.vector else [None] * len(chosen)
+    )
     return tuple(Expansion(text=text, vector=vector) for text, vector in zip(chosen, vectors, strict=True))
 
 

@@ -119,7 +119,7 @@ def _problems(store: Store, embedding: Embedding, without_vector: int, now: int)
     if without_vector and embedding.name is not None:
         problems.append(
             f"{without_vector} memories have no vector and are found by words only; "
-            f"`recollect reembed --embedder {embedding.name.partition('/')[0]}` gives them one"
+            "`recollect reembed --missing` gives them one"
         )
     for label, count in store.projections.adoptions.unknown.items():
         problems.append(f"{count} events of the unknown type {label}: a newer program wrote them; upgrade")

@@ -7,11 +7,13 @@ their embedder is the store's own at that moment: another process may have adopt
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import numpy as np
 
+from recollect.engine.embedding.embedder import EmbedderAway
 from recollect.engine.embedding.store_embedder import Embedding, adoption_event_id
 from recollect.engine.memories import born, erasure_of
 from recollect.engine.store import Store
@@ -23,6 +25,7 @@ from recollect.events.facts import AnyFact, EmbedderAdopted, Ingested, Revised
 from recollect.events.log import Durability
 from recollect.projections.view import View
 
+_log = logging.getLogger("recollect")
 EMBEDDER_ADOPTED = type_name(EmbedderAdopted)
 
 
@@ -39,8 +42,21 @@ class Writer:
         vectors = {} if known is None else known
         texts = [text for fact in facts if (text := text_of(fact)) is not None and text not in vectors]
         if texts:
-            vectors.update(zip(texts, self.embedding.vectors(texts), strict=True))
+            vectors.update(zip(texts, self._vectors(texts), strict=True))
         return [self._with_vector(fact, vectors) for fact in facts]
+
+    def _vectors(self, texts: list[str]) -> list[bytes] | list[None]:
+        """The vectors of texts; none while the embedder is away: what is told then must not be lost."""
+        try:
+            return self.embedding.vectors(texts)
+        except EmbedderAway as away:
+            kept = (
+                "the text is kept without a vector"
+                if len(texts) == 1
+                else f"{len(texts)} texts are kept without vectors"
+            )
+            _log.warning("%s; %s until `recollect reembed --missing`", away, kept)
+            return [None] * len(texts)
 
     def _with_vector(self, fact: AnyFact, vectors: Mapping[str, bytes | None]) -> AnyFact:
         text = text_of(fact)
@@ -75,7 +91,8 @@ class Writer:
         self, facts: Sequence[AnyFact], ids: Sequence[EventId | None] | None, expect: int | None, actor: str
     ) -> list[int]:
         own = self.embedding.embedder
-        adoption = self.embedding.adoption() if own and self.embedding.adopted is None else None
+        embedded = any(isinstance(fact, (Ingested, Revised)) and fact.vector for fact in facts)
+        adoption = self.embedding.adoption() if own and embedded and self.embedding.adopted is None else None
         event_ids = list(ids or [None] * len(facts))
         while True:
             view = self.store.view()

@@ -13,17 +13,16 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from recollect.engine.embedding.names import is_built_in
 from recollect.events.errors import InvalidInput, RecollectError
 
 __all__ = [
     "DIMENSIONS_MAX", "PROBE_COSINE_MIN", "PROBE_TEXT", "AlwaysReady", "Elsewhere", "EmbedFunction", "Embedder",
     "EmbedderAway", "EmbedderFailed", "EmbedderMismatch", "Embeddings", "FunctionEmbedder", "checked_rows",
-    "is_built_in",
 ]  # fmt: skip
 
 Embeddings = npt.NDArray[np.float32]
 EmbedFunction = Callable[[list[str]], npt.ArrayLike]
+EmbedTexts = Callable[[Sequence[str]], Embeddings]
 
 PROBE_TEXT = "The quick brown fox jumps over the lazy dog."
 PROBE_COSINE_MIN = 0.999
@@ -86,7 +85,15 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
-        """One vector per text; waits until ready."""
+        """One vector per text that is kept; waits until ready."""
+        ...
+
+    def embed_queries(self, texts: Sequence[str]) -> Embeddings:
+        """One vector per question; many models read questions and texts differently."""
+        ...
+
+    def cut_note(self, texts: Sequence[str]) -> str | None:
+        """How many of these texts the model does not read to their end; None if it reads all."""
         ...
 
 
@@ -102,6 +109,9 @@ class AlwaysReady:
 
     def warm(self) -> None:
         """There is nothing to load."""
+
+    def cut_note(self, texts: Sequence[str]) -> str | None:  # noqa: ARG002 (the protocol's name)
+        return None
 
 
 class FunctionEmbedder(AlwaysReady):
@@ -127,6 +137,9 @@ class FunctionEmbedder(AlwaysReady):
             raise EmbedderFailed(self.name, f"failed ({type(error).__name__}: {error})") from error
         return checked_rows(self.name, given, texts).astype(np.float32)
 
+    def embed_queries(self, texts: Sequence[str]) -> Embeddings:
+        return self.embed(texts)
+
 
 @runtime_checkable
 class EmbeddingObject(Protocol):
@@ -147,6 +160,7 @@ class ObjectEmbedder:
     def __init__(self, given: EmbeddingObject) -> None:
         self._given = given
         self.embed = given.embed
+        self.embed_queries: EmbedTexts = getattr(given, "embed_queries", given.embed)
 
     @property
     def name(self) -> str:
@@ -171,6 +185,10 @@ class ObjectEmbedder:
 
     def warm(self) -> None:
         getattr(self._given, "warm", AlwaysReady().warm)()
+
+    def cut_note(self, texts: Sequence[str]) -> str | None:
+        note: str | None = getattr(self._given, "cut_note", AlwaysReady().cut_note)(texts)
+        return note
 
 
 def checked_rows(name: str, given: object, texts: Sequence[str]) -> npt.NDArray[np.floating | np.integer]:
@@ -213,3 +231,9 @@ class Elsewhere:
 
     def embed(self, texts: Sequence[str]) -> Embeddings:  # noqa: ARG002 (the protocol's name)
         raise self._mismatch
+
+    def embed_queries(self, texts: Sequence[str]) -> Embeddings:
+        return self.embed(texts)
+
+    def cut_note(self, texts: Sequence[str]) -> str | None:  # noqa: ARG002 (the protocol's name)
+        return None

@@ -36,6 +36,9 @@ class HashEmbedder(AlwaysReady):
                 vector[_slot(text)[0]] = 1.0
         return vectors.astype(np.float32)
 
+    def embed_queries(self, texts: Sequence[str]) -> Embeddings:
+        return self.embed(texts)
+
 
 @lru_cache(maxsize=65536)
 def _positions(token: str) -> tuple[tuple[int, float], ...]:

@@ -35,7 +35,7 @@ def embedding_at(store: Store, embedding: Embedding, seq: int) -> Embedding:
 
 def _of(adopted: Adoption) -> Embedding:
     try:
-        return Embedding(choose(adopted.label), adopted)
+        return Embedding(choose(adopted.label, from_log=True), adopted)
     except EmbedderMismatch:
         return Missing(adopted.label, "another version of which is installed")
     except RecollectError:
@@ -47,6 +47,6 @@ def vector_of(store: Store, embedding: Embedding, text: str, label: str) -> Grid
     if not text.strip() or embedding.embedder is None:
         return None
     if label == embedding.name:
-        return embedding.vectors([text])[0]
+        return embedding.vectors([text], queries=True)[0]
     adopted = store.projections.adoptions.adoption_of(label)
-    return None if adopted is None else _of(adopted).vectors([text])[0]
+    return None if adopted is None else _of(adopted).vectors([text], queries=True)[0]

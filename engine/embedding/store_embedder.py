@@ -14,7 +14,8 @@ from recollect.engine.embedding.embedder import (
     EmbedderMismatch,
     checked_rows,
 )
-from recollect.engine.embedding.minilm import INSTALL, is_installed
+from recollect.engine.embedding.minilm import is_installed
+from recollect.engine.embedding.sentence_model import INSTALL
 from recollect.events.errors import RecollectError
 from recollect.events.facts import EmbedderAdopted
 from recollect.events.grid import cosine_of, from_bytes, quantize, to_bytes
@@ -98,23 +99,24 @@ class Embedding:
         if self.embedder is None or (not wait and self.problem is not None):
             return None, self.problem
         try:
-            return self.vectors([text])[0], None
+            return self.vectors([text], queries=True)[0], None
         except EmbedderAway as away:
             if not words_instead:
                 raise
             return None, f"vector: {away}; ranked by words only"
 
-    def vectors(self, texts: Sequence[str]) -> list[bytes] | list[None]:
-        """One grid vector per text, or one None each without an embedder."""
+    def vectors(self, texts: Sequence[str], *, queries: bool = False) -> list[bytes] | list[None]:
+        """One grid vector per text that is kept, or per question; one None each without an embedder."""
         if self.embedder is None:
             return [None] * len(texts)
         self._probe(self.embedder)
-        return self._embed(self.embedder, texts)
+        return self._embed(self.embedder, texts, queries=queries)
 
-    def _embed(self, embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
+    def _embed(self, embedder: Embedder, texts: Sequence[str], *, queries: bool = False) -> list[bytes]:
         """One grid vector per text, whatever the embedder does; all of them, or EmbedderFailed."""
         try:
-            given, dimensions = embedder.embed(texts), embedder.dimensions
+            given = embedder.embed_queries(texts) if queries else embedder.embed(texts)
+            dimensions = embedder.dimensions
         except RecollectError as error:
             self._failure = None if isinstance(error, EmbedderAway) else str(error)
             raise
@@ -133,11 +135,8 @@ class Embedding:
     def adoption(self) -> EmbedderAdopted:
         """The fact that makes this embedder the store's own."""
         assert self.embedder is not None
-        return EmbedderAdopted(
-            name=self.embedder.name,
-            dimensions=self.embedder.dimensions,
-            probe=self._embed(self.embedder, [PROBE_TEXT])[0],
-        )
+        probe = self._embed(self.embedder, [PROBE_TEXT])[0]
+        return EmbedderAdopted(name=self.embedder.name, dimensions=self.embedder.dimensions, probe=probe)
 
     def _probe(self, embedder: Embedder) -> None:
         """Once per opening: the same name must still mean the same vectors."""

@@ -7,6 +7,7 @@ on stderr, 130 interrupted with one line saying what stays. Heavy imports wait u
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -79,7 +80,7 @@ def common_options(function: Command) -> Command:
             envvar="RECOLLECT_EMBEDDER",
             default="auto",
             shell_complete=completed_by("embedders"),
-            help="minilm, hash or none; unless told, a store keeps what it has, and a new one takes minilm if installed.",
+            help="minilm, hash, none, st:MODEL_OR_FOLDER or http://host:port/v1?model=NAME; unless told, a store keeps what it has, and a new one takes minilm if installed.",
         ),
         store_option,
     ):
@@ -139,6 +140,13 @@ def was_named(option: str) -> bool:
     return source not in (None, ParameterSource.DEFAULT)
 
 
+class _Say(logging.Handler):
+    """What the engine warns of, as lines of the command."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage())
+
+
 @contextmanager
 def open_memory(
     store: str,
@@ -156,6 +164,7 @@ def open_memory(
         raise Failure(f"there is no store at {store}; `recollect remember` makes one")
     from recollect.interfaces.python.memory import Memory  # noqa: PLC0415 (imports wait until needed)
 
+    logging.getLogger("recollect").handlers = [_Say()]
     with progress_bar("opening") as progress:
         memory = Memory.open(
             store,

@@ -147,25 +147,30 @@ def fork(
     "--embedder",
     default=AUTO,
     shell_complete=completed_by("embedders"),
-    help="minilm or hash; unless told, the store's own, or minilm where it has none.",
+    help="As elsewhere; unless told, the store's own, or minilm where it has none.",
+)
+@click.option(
+    "--missing", is_flag=True, help="Only memories without a vector, with the embedder that the store has."
 )
 @no_daemon
 @store_option
 @json_option
 @clear_errors
-def reembed(embedder: str, store: str, as_json: bool) -> None:
+def reembed(embedder: str, missing: bool, store: str, as_json: bool) -> None:
     """Give every memory a vector of another embedder; the past keeps its own.
 
     \b
     Example:
       recollect compare --embedder minilm
       recollect reembed --embedder minilm
-      recollect reembed
+      recollect reembed --missing
     """
     with (
-        open_memory(store, AUTO if embedder == AUTO else "none") as memory,
+        open_memory(store, embedder if missing or embedder == AUTO else "none") as memory,
         progress_bar("embedding") as progress,
     ):
+        if missing and memory.embedder is None:
+            raise Failure("this store has no embedder; `recollect reembed --embedder NAME` gives it one")
         named = "minilm" if embedder == AUTO else embedder
         result = memory.reembed(memory.embedder or embedder_named(named) or named, progress=progress)
     show(result, as_json, "compare.reembedding")

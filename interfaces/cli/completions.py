@@ -41,4 +41,8 @@ def formulas(_: click.Context, __: click.Parameter, incomplete: str) -> list[Com
 
 
 def embedders(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in ("minilm", "hash", "none") if name.startswith(incomplete)]
+    return [
+        CompletionItem(name)
+        for name in ("minilm", "hash", "none", "st:", "http://")
+        if name.startswith(incomplete)
+    ]

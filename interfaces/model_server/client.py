@@ -38,8 +38,9 @@ from recollect.engine.embedding.embedder import (
     Embeddings,
     EmbedFunction,
 )
-from recollect.engine.embedding.minilm import MiniLm, ModelMissing, is_installed
-from recollect.engine.embedding.names import AUTO, is_built_in
+from recollect.engine.embedding.minilm import is_installed
+from recollect.engine.embedding.names import AUTO, is_known
+from recollect.engine.embedding.sentence_model import ModelMissing, SentenceModel
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.private_files import open_private
 from recollect.interfaces.model_server.protocol import (
@@ -116,23 +117,30 @@ def embedder_of_store(
     """The embedder of a store that was opened with none named: its own; MiniLM, if installed, for an empty store."""
     if adopted is None:
         return choose_embedder("minilm", helper=helper, tell=tell) if empty and is_installed() else None
-    if not is_built_in(adopted.label):
+    if not is_known(adopted.label):
         raise EmbedderMismatch(store=adopted.label, given=AUTO, detail=", which cannot be found by its name")
-    return choose_embedder(adopted.label, helper=helper, tell=tell)
+    asked_for = os.environ.get("RECOLLECT_EMBEDDER")
+    if asked_for and (named := choose(asked_for)) is not None and named.name == adopted.label:
+        return choose_embedder(asked_for, helper=helper, tell=tell)
+    return choose_embedder(adopted.label, helper=helper, tell=tell, from_log=True)
 
 
 def choose_embedder(
-    given: str | Embedder | EmbedFunction | None, *, helper: HelperUse | None = None, tell: Tell | None = None
+    given: str | Embedder | EmbedFunction | None,
+    *,
+    helper: HelperUse | None = None,
+    tell: Tell | None = None,
+    from_log: bool = False,
 ) -> Embedder | None:
     """What `Memory.open` takes for an embedder; a local model is asked through a helper if `helper` lets it.
 
     Without `helper`, a running one is used unless RECOLLECT_NO_DAEMON is set. `tell` hears what a person should know.
     """
-    chosen = choose(given)
-    if not isinstance(chosen, MiniLm):
+    chosen = choose(given, from_log=from_log)
+    if not isinstance(chosen, SentenceModel):
         return chosen
     use = helper or ("never" if os.environ.get("RECOLLECT_NO_DAEMON") else "running")
-    return HelperEmbedder(chosen, "minilm", use=use, tell=tell)
+    return HelperEmbedder(chosen, chosen.spec, use=use, tell=tell)
 
 
 class HelperEmbedder:
@@ -156,10 +164,15 @@ class HelperEmbedder:
         self._wanted = False
         self._hung: HelperHung | None = None
         self._warming: threading.Thread | None = None
+        self._dimensions = local.dimensions
         self.name = local.name
-        self.dimensions = local.dimensions
 
     # --- the embedder ------------------------------------------------------------------------------
+
+    @property
+    def dimensions(self) -> int:
+        """Known once a text was embedded, and 0 before where the model does not say."""
+        return self._dimensions or self._local.dimensions
 
     @property
     def ready(self) -> bool:
@@ -197,6 +210,15 @@ class HelperEmbedder:
             self._warming.start()
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
+        return self._embed(list(texts), queries=False)
+
+    def embed_queries(self, texts: Sequence[str]) -> Embeddings:
+        return self._embed(list(texts), queries=True)
+
+    def cut_note(self, texts: Sequence[str]) -> str | None:  # noqa: ARG002 (it was told with the vectors)
+        return None
+
+    def _embed(self, texts: list[str], *, queries: bool) -> Embeddings:
         self._wanted = True
         problem: Exception | None = None
         for _ in range(_ATTEMPTS):
@@ -204,7 +226,9 @@ class HelperEmbedder:
                 break
             try:
                 with closing(self._connect()) as talk:
-                    return talk.embed(list(texts), self.dimensions)
+                    vectors = talk.embed(texts, queries=queries, tell=self._tell)
+                    self._dimensions = vectors.shape[1] or self._dimensions
+                    return vectors
             except HelperHung as hung:
                 if self._use == "start":
                     raise
@@ -217,7 +241,10 @@ class HelperEmbedder:
             self._load_here(problem)
         if not self._local.ready:
             self._tell(f"loading {self.name} in this process")
-        return self._local.embed(texts)
+        vectors = self._local.embed_queries(texts) if queries else self._local.embed(texts)
+        if note := self._local.cut_note(texts):
+            self._tell(note)
+        return vectors
 
     # --- the helper --------------------------------------------------------------------------------
 
@@ -319,15 +346,17 @@ class _Conversation:
         self._connection.sendall(packed(request))
         return self._receive()
 
-    def embed(self, texts: list[str], dimensions: int) -> Embeddings:
-        if texts == [PROBE_TEXT] and self.helper.probe:
-            return _matrix(self.helper.probe, dimensions)
-        parts = [self._vectors(batch) for batch in _batches(texts)]
-        return np.concatenate(parts) if parts else np.zeros((0, dimensions), dtype=np.float32)
+    def embed(self, texts: list[str], *, queries: bool, tell: Tell) -> Embeddings:
+        if texts == [PROBE_TEXT] and self.helper.probe and not queries:
+            return _matrix(self.helper.probe, self.helper.dimensions)
+        parts = [self._vectors(batch, queries, tell) for batch in _batches(texts)]
+        return np.concatenate(parts) if parts else np.zeros((0, self.helper.dimensions), dtype=np.float32)
 
-    def _vectors(self, texts: list[str]) -> Embeddings:
-        match self.ask(Embed(texts=texts)):
-            case Vectors(dimensions=dimensions, data=data):
+    def _vectors(self, texts: list[str], queries: bool, tell: Tell) -> Embeddings:
+        match self.ask(Embed(texts=texts, queries=queries)):
+            case Vectors(dimensions=dimensions, data=data, note=note):
+                if note:
+                    tell(note)
                 return _matrix(data, dimensions)
             case Failed(problem=problem):
                 raise ModelMissing(problem)

@@ -150,9 +150,10 @@ class Ping(msgspec.Struct, frozen=True, kw_only=True, tag="ping"):
 
 
 class Embed(msgspec.Struct, frozen=True, kw_only=True, tag="embed"):
-    """Vectors for these texts, at most TEXTS_MAX; answered when the model is loaded."""
+    """Vectors for these texts or questions, at most TEXTS_MAX; answered when the model is loaded."""
 
     texts: list[str]
+    queries: bool = False
 
 
 class Stop(msgspec.Struct, frozen=True, kw_only=True, tag="stop"):
@@ -175,10 +176,11 @@ class Helper(msgspec.Struct, frozen=True, kw_only=True, tag="helper"):
 
 
 class Vectors(msgspec.Struct, frozen=True, kw_only=True, tag="vectors"):
-    """One row of little-endian float32 per text."""
+    """One row of little-endian float32 per text; `note` says which texts the model did not read to their end."""
 
     dimensions: int
     data: bytes
+    note: str = ""
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):

@@ -116,8 +116,8 @@ class Server:
                 return self._introduction()
             case Embed(texts=texts) if not 0 < len(texts) <= TEXTS_MAX:
                 return Failed(problem=f"{len(texts)} texts in one request; 1 to {TEXTS_MAX} are taken")
-            case Embed(texts=texts):
-                return await self._embed(texts)
+            case Embed(texts=texts, queries=queries):
+                return await self._embed(texts, queries=queries)
 
     def _introduction(self) -> Helper:
         return Helper(
@@ -133,17 +133,21 @@ class Server:
             probe=self._probe,
         )
 
-    async def _embed(self, texts: list[str]) -> Reply:
+    async def _embed(self, texts: list[str], *, queries: bool = False) -> Reply:
         self._busy += 1
         try:
             run = asyncio.get_running_loop().run_in_executor
-            matrix = await run(self._thread, self._embedder.embed, texts)
+            embed = self._embedder.embed_queries if queries else self._embedder.embed
+            matrix = await run(self._thread, embed, texts)
+            note = await run(self._thread, self._embedder.cut_note, texts)
         except Exception as error:  # noqa: BLE001 (the client raises it)
             return Failed(problem=str(error))
         finally:
             self._busy -= 1
             self._used = time.monotonic()
-        return Vectors(dimensions=matrix.shape[1], data=matrix.astype("<f4", copy=False).tobytes())
+        return Vectors(
+            dimensions=matrix.shape[1], data=matrix.astype("<f4", copy=False).tobytes(), note=note or ""
+        )
 
 
 def _memory_bytes() -> int:

@@ -15,7 +15,6 @@ from recollect.engine import memories as reading
 from recollect.engine import recall as recalling
 from recollect.engine import relations, remember
 from recollect.engine.answers import Answer, Happening, Memo, Status
-from recollect.engine.embedding.choice import choose
 from recollect.engine.embedding.embedder import Embedder, EmbedFunction
 from recollect.engine.embedding.names import AUTO
 from recollect.engine.embedding.reranker import Reranker, RerankFunction, choose_reranker
@@ -304,12 +303,16 @@ class Memory:
         """Take a dream back: its values return, what has changed since is named in `left` and stays."""
         return dreaming.undream(self._writer, dream_id)
 
-    def reembed(self, embedder: AnyEmbedder, *, progress: Progress | None = None) -> ReembedReport:
+    def reembed(
+        self, embedder: AnyEmbedder | None = None, *, progress: Progress | None = None
+    ) -> ReembedReport:
         """Give every memory a vector of another embedder, as events; the past keeps the old vectors.
 
-        Interrupted, it goes on where it stopped when it is called again.
+        Without `embedder`, those that have none get one of the store's own. Interrupted, it goes on where it
+        stopped when it is called again.
         """
-        return reembedding.reembed(self._writer, choose(embedder), progress)
+        chosen = self.embedder if embedder is None else choose_embedder(embedder)
+        return reembedding.reembed(self._writer, chosen, progress)
 
     # --- ask -------------------------------------------------------------------------------------
 

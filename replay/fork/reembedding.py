@@ -35,10 +35,11 @@ from recollect.projections.view import Projections
 
 
 class NewEmbedder(NamedTuple):
-    """The fact that adopts it, and grid vectors for texts."""
+    """The fact that adopts it, and grid vectors for texts that are kept and for questions."""
 
     adoption: EmbedderAdopted
     embed: Callable[[Sequence[str]], Sequence[GridVector]]
+    embed_queries: Callable[[Sequence[str]], Sequence[GridVector]]
 
 
 class Retold:
@@ -48,12 +49,16 @@ class Retold:
         self._embedder = embedder
         self._name = embedder.adoption.name
         self._vectors: dict[str, GridVector] = {}
+        self._asked: dict[str, GridVector] = {}
         self._centres: dict[GridVector, GridVector] = {}
         self._as_recorded = True
 
     def prepare(self, events: Iterable[Recorded]) -> None:
-        texts = list(dict.fromkeys(text for event in events for text in _texts(event)))
+        window = list(events)
+        texts = list(dict.fromkeys(text for event in window for text in _texts(event)))
+        asked = list(dict.fromkeys(text for event in window for text in _questions(event)))
         self._vectors = dict(zip(texts, self._embedder.embed(texts), strict=True)) if texts else {}
+        self._asked = dict(zip(asked, self._embedder.embed_queries(asked), strict=True)) if asked else {}
 
     def tell(self, fact: AnyFact) -> AnyFact | None:
         """The fact with new vectors; None for what only concerned the old ones."""
@@ -98,9 +103,9 @@ class Retold:
 
     def _question(self, question: Question) -> Question:
         """An empty text has no vector; what an expansion had is made anew."""
-        vector = self._vectors.get(question.text)
+        vector = self._asked.get(question.text)
         expansions = question.effects.expansions and tuple(
-            msgspec.structs.replace(expansion, vector=self._vectors[expansion.text])
+            msgspec.structs.replace(expansion, vector=self._asked[expansion.text])
             for expansion in question.effects.expansions
         )
         effects = msgspec.structs.replace(question.effects, expansions=expansions)
@@ -112,12 +117,16 @@ def _texts(event: Recorded) -> Iterator[str]:
     match event.fact:
         case Ingested(content=content) | Revised(content=str(content)):
             yield content
-        case Recalled(question=question):
-            if question.text.strip():
-                yield question.text
-            yield from (expansion.text for expansion in question.effects.expansions or ())
         case _:
             pass
+
+
+def _questions(event: Recorded) -> Iterator[str]:
+    if isinstance(event.fact, Recalled):
+        question = event.fact.question
+        if question.text.strip():
+            yield question.text
+        yield from (expansion.text for expansion in question.effects.expansions or ())
 
 
 def recentred(

@@ -87,7 +87,7 @@ def test_memories_without_a_vector_are_named_with_what_to_do(tmp_path):
     with Memory.open(tmp_path, embedder="hash") as memory:
         found = memory.status()
         assert found.without_vector == 1
-        assert "recollect reembed --embedder hash" in " ".join(found.degraded)
+        assert "recollect reembed --missing" in " ".join(found.degraded)
         memory.reembed("hash")
         assert (memory.status().without_vector, memory.status().degraded) == (0, ())
 
