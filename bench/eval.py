@@ -3,9 +3,9 @@
     python bench/eval.py            measure everything, write bench/results/quality.json, then docs/quality.md
     python bench/eval.py --report   write docs/quality.md again from the numbers that are there
 
-Measures R@1, R@5, R@10, MRR and nDCG@10 on LoCoMo and SciFact next to plain searches, tests our default against each
-seed, cross-validates its weights, takes its parts away one by one, and asks what it can have no answer to. MiniLM
-embeddings are cached in bench/results/. Reads ../shared/data; says so and stops where it is not there.
+Measures R@1, R@5, R@10, MRR and nDCG@10 on five kinds of text next to plain searches, tests our default against each
+seed, cross-validates its weights over all of them at once, takes its parts away one by one, asks what it can have no
+answer to, and asks about what changed. MiniLM embeddings are cached in bench/results/. Reads ../shared/data; says so and stops where it is not there.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from quality.judging import OURS, collection_result, judge
 from quality.measures import NDCG, RESAMPLES, Floats, p_value
 from quality.report import page
 from quality.results import CollectionResult, Quality, Variant
+from quality.updates import updates
 from quality.validating import tuned
 from quality.variants import CHANGES, Change, variant
 
@@ -49,8 +50,9 @@ def measured() -> Quality:
     formulas = [built_in(name) for name in names()]
     variants = [(change, variant(change)) for change in CHANGES]
     analyzers = {a for f in (*formulas, *controls, *(v for _, v in variants)) for a in f.analyzers}
-    locomo, scifact = data.locomo(analyzers), data.scifact(analyzers)
-    stores = {"locomo-dev": locomo, "scifact": scifact}
+    stores = {
+        name: _told(f"reading {name}", lambda: data.collection(name, analyzers)) for name in data.COLLECTIONS
+    }
     return Quality(
         date=datetime.now(UTC).date().isoformat(),
         machine=_machine(),
@@ -60,8 +62,9 @@ def measured() -> Quality:
         resamples=RESAMPLES,
         collections=tuple(_collections(stores, formulas, controls, analyzers)),
         variants=tuple(_variants(ours, variants, stores)),
-        floor=tuple(_told("the relevance floor", lambda: floors(ours, locomo, scifact))),
-        tuning=_told("cross-validation", lambda: tuned(ours, locomo, scifact)),
+        floor=tuple(_told("the relevance floor", lambda: floors(ours, stores))),
+        updates=tuple(updates(formula, stores["beam-dev"]) for formula in (*formulas, *controls)),
+        tuning=_told("cross-validation", lambda: tuned(ours, stores)),
         example=_told("the recorded run", _example),
     )
 
@@ -72,11 +75,11 @@ def _collections(
     controls: Sequence[Formula],
     analyzers: set[str],
 ) -> list[CollectionResult]:
-    """The two collections under every formula, and four that are cut from them otherwise under some."""
+    """The five collections under every formula, and four that are cut from them otherwise under some."""
     cut = {
         "locomo-together": data.locomo(analyzers, together=True),
         "locomo-notes": data.locomo(analyzers, sessions=False),
-        "scifact-titles": data.scifact(analyzers, text=lambda line: line["title"]),
+        "scifact-titles": data.scifact_titles(analyzers),
         "scifact-reversed": data.scifact_reversed(analyzers),
     }
     return [

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from recollect.events.grid import GridArray
-from recollect.projections.columns import BoolArray, FloatArray, Int32Array
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
 from recollect.projections.lexical.bm25 import Bm25
 from recollect.projections.lexical.index import Admit, LexicalHits
 from recollect.projections.vectors.nearest import VectorHits
@@ -18,6 +18,14 @@ class LexicalChannel(Protocol):
     ) -> LexicalHits: ...
 
     def score_rows(self, query: str, rows: Int32Array, *, at: int, bm25: Bm25) -> FloatArray: ...
+
+    def document_frequencies(self, terms: Sequence[str], *, at: int) -> tuple[int, list[int]]: ...
+
+    def term_counts(
+        self, terms: Sequence[str], rows: Int32Array | IntArray
+    ) -> tuple[Int32Array, Int32Array]: ...
+
+    def mean_length(self, *, at: int) -> float: ...
 
     def terms_of(self, row: int) -> list[str]: ...
 

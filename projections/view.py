@@ -20,6 +20,7 @@ from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.projections.lexical.index import Lexical
 from recollect.projections.lifecycle.lifecycle import Lifecycle
 from recollect.projections.sessions import Conversations, Sessions
+from recollect.projections.text_marks import TextMarks
 from recollect.projections.vectors.index import Vectors
 
 LEXICAL = "lexical:"
@@ -33,6 +34,7 @@ class Projections:
         self.position = 0
         self.documents = Documents()
         self.lexicals = {name: Lexical(self.documents, name) for name in analyzers}
+        self.marks = TextMarks()
         self.vectors = Vectors(self.documents, shard_dir=shard_dir)
         self.lifecycle = Lifecycle(self.documents)
         self.graph = Graph(self.documents)
@@ -48,6 +50,7 @@ class Projections:
             for new in self.documents.apply(recorded):
                 for lexical in self.lexicals.values():
                     lexical.add(new)
+                self.marks.add(new)
                 self.vectors.add(new)
         if isinstance(recorded.fact, Redacted) and recorded.fact.remains is not None:
             recorded = msgspec.structs.replace(recorded, fact=recorded.fact.remains)
@@ -94,6 +97,7 @@ class Projections:
         row = self.documents.births([fact.id for fact in facts], seqs, texts)
         for lexical in self.lexicals.values():
             lexical.add_many(texts)
+        self.marks.add_many(texts)
         self.vectors.add_many(row, [fact.vector for fact in facts])
         self.lifecycle.births(seqs, facts)
         for fact in facts:
@@ -122,8 +126,10 @@ class Projections:
 
     def _parts(
         self,
-    ) -> tuple[Documents | Vectors | Lifecycle | Graph | Adoptions | Sessions | Conversations, ...]:
-        return (self.documents, *self._followers)
+    ) -> tuple[
+        Documents | TextMarks | Vectors | Lifecycle | Graph | Adoptions | Sessions | Conversations, ...
+    ]:
+        return (self.documents, self.marks, *self._followers)
 
     def versions(self) -> dict[str, int]:
         """Name and version of every projection: a checkpoint of other versions is of no use."""
@@ -157,7 +163,7 @@ class View:
     """The projections as of one seq. Reading it changes nothing."""
 
     __slots__ = (
-        "adoptions", "conversations", "documents", "graph", "lifecycle", "projections", "seq", "sessions", "time",
+        "adoptions", "conversations", "documents", "graph", "lifecycle", "marks", "projections", "seq", "sessions", "time",
     )  # fmt: skip
 
     def __init__(self, projections: Projections, seq: int, time: int) -> None:
@@ -166,6 +172,7 @@ class View:
         self.time = time
         self.documents = projections.documents
         self.lifecycle = projections.lifecycle
+        self.marks = projections.marks
         self.graph = projections.graph
         self.adoptions = projections.adoptions
         self.sessions = projections.sessions

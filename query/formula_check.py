@@ -16,10 +16,21 @@ from recollect.query.inputs import INPUTS
 from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.filtering import Abstain, Cut, Filter, Silence
 from recollect.query.stages.jumping import Gate, Shortcut, Skip
-from recollect.query.stages.measuring import Labels, Leads, LookUp, Measure, Overlap, RankBy, Resemble
+from recollect.query.stages.measuring import (
+    Coverage,
+    Labels,
+    Leads,
+    LookUp,
+    Measure,
+    Overlap,
+    RankBy,
+    Resemble,
+    TellsTime,
+)
 from recollect.query.stages.ordering import Rerank, TieBreak
 from recollect.query.stages.retrieving import Expand, Retrieve
 from recollect.query.stages.scoring import Boost, Fuse, Normalise, Raise, Weigh
+from recollect.query.stages.sessions import Around
 from recollect.query.stages.stage import FactorStage
 
 _EDGES = "edge."
@@ -79,6 +90,8 @@ def written_by(stage: AnyStage) -> tuple[str, ...]:  # noqa: PLR0911 (one line p
         case FactorStage():
             return (stage.column,)
         case LookUp(name=name) | Leads(name=name) | Labels(name=name):
+            return (name,)
+        case Coverage(name=name) | TellsTime(name=name) | Around(name=name):
             return (name,)
         case Overlap():
             return "word_ratio", "word_overlap"

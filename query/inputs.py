@@ -19,12 +19,16 @@ from recollect.projections.columns import FloatArray
 from recollect.projections.lexical.frozen_unicode import casefold_14
 from recollect.projections.lifecycle.traits import NO_PRIORITY
 from recollect.projections.portable_math import round12
+from recollect.query.nearness import nearness
 from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
-from recollect.query.text.dates import given_span, span_of_question
+from recollect.query.speaking import asking, by_asker, under_label
+from recollect.query.text import calendar_dates
+from recollect.query.text.dates import Span, given_span, span_of_question
 
 MICROS_PER_HOUR = 3_600_000_000
 MICROS_PER_DAY = 24 * MICROS_PER_HOUR
+_SMALL = (63).bit_length()
 
 
 class _Age(NamedTuple):
@@ -76,9 +80,23 @@ def _derived_from(sheet: Sheet, ctx: RankContext) -> FloatArray:
     return counts[sheet.memories].astype(np.float64)
 
 
+def _doublings(sheet: Sheet, ctx: RankContext) -> FloatArray:
+    """How often 64 memories were doubled to get as many as are alive, in whole steps; 0 below 64."""
+    alive = ctx.view.documents.rows_born(ctx.view.seq) - ctx.view.documents.rows_dead(ctx.view.seq)
+    return np.full(len(sheet), float(max(alive.bit_length() - _SMALL, 0)))
+
+
 def in_span(sheet: Sheet, ctx: RankContext) -> FloatArray:
     """1 where the memory's date lies in the question's time, 0 where not; NaN if the question has none."""
-    span = span_of_question(ctx.question)
+    return _inside(span_of_question(ctx.question), sheet, ctx)
+
+
+def in_span_2(sheet: Sheet, ctx: RankContext) -> FloatArray:
+    """As `in_span`, with dates read to the day and with their years (`text/calendar_dates.py`)."""
+    return _inside(calendar_dates.span_of_question(ctx.question), sheet, ctx)
+
+
+def _inside(span: Span | None, sheet: Sheet, ctx: RankContext) -> FloatArray:
     if span is None:
         return np.full(len(sheet), np.nan)
     dates = ctx.lifecycle(sheet).event_at
@@ -230,6 +248,12 @@ INPUTS: dict[str, Input] = {
     "context_project": context_project,
     "cluster_cosine": cluster_cosines,
     "in_span": in_span,
+    "in_span/2": in_span_2,
     "span_given": span_given,
     "event_dated": "event_dated",
+    "nearness": nearness,
+    "doublings": _doublings,
+    "asking": asking,
+    "under_label": under_label,
+    "by_asker": by_asker,
 }

@@ -15,7 +15,7 @@ import numpy as np
 from recollect.events.facts import Question, Recalled
 from recollect.events.grid import GridArray, from_bytes, to_bytes
 from recollect.events.log import Log
-from recollect.projections.columns import BoolArray, FloatArray, Int32Array
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
 from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.projections.lexical.bm25 import Bm25
 from recollect.projections.lexical.index import Admit, LexicalHits
@@ -117,6 +117,21 @@ class PlainLexical:
         hits = self.search(query, at=at, bm25=bm25, top=len(self._ids))
         scores = dict(zip(hits.rows.tolist(), hits.scores.tolist(), strict=True))
         return np.array([scores.get(row, 0.0) for row in rows.tolist()])
+
+    def document_frequencies(self, terms: Sequence[str], *, at: int) -> tuple[int, list[int]]:
+        del at  # the corpus is already the one of that seq
+        texts = [set(tokens) for tokens in self._corpus]
+        return len(texts), [sum(term in text for text in texts) for term in terms]
+
+    def term_counts(self, terms: Sequence[str], rows: Int32Array | IntArray) -> tuple[Int32Array, Int32Array]:
+        texts = [self.terms_of(row) for row in rows.tolist()]
+        counts = [[text.count(term) for text in texts] for term in terms]
+        lengths = np.array([len(text) for text in texts], dtype=np.int32)
+        return np.array(counts, dtype=np.int32).reshape(len(terms), len(texts)), lengths
+
+    def mean_length(self, *, at: int) -> float:
+        del at
+        return sum(map(len, self._corpus)) / len(self._corpus) if self._corpus else 0.0
 
     def terms_of(self, row: int) -> list[str]:
         return self._corpus[int(np.flatnonzero(self._rows == row)[0])]

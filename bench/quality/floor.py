@@ -1,12 +1,13 @@
-"""How often the default answers nothing: never where there is an answer, nearly always where there can be none.
+"""How often the default answers nothing: hardly ever where there is an answer, nearly always where there can be none.
 
-A question of one collection asked of another has no right answer there: a claim about proteins asked of two friends'
-conversation, and the other way round.
+A question of one kind of text has no right answer among another kind: a claim about proteins asked of two friends'
+chat, and the other way round. BEAM's abstentions ask a chat for what was never said in it: they are about its subject,
+so no floor can tell them from questions that have an answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 
 from quality.data import Asked, Store
 from quality.results import Floor
@@ -14,24 +15,41 @@ from quality.results import Floor
 from recollect.query.formula import Formula
 from recollect.query.ranking import rank
 
-EVERY = 2  # of two unrelated questions one is asked: there are thousands
+Collections = Mapping[str, Sequence[Store]]
+STRANGERS = 60  # questions of another collection that are asked of each store, spread over all of them
+STORES = 5
 
 
-def floors(formula: Formula, locomo: Sequence[Store], scifact: Sequence[Store]) -> list[Floor]:
-    turns = [asked for store in locomo for asked in store.asked]
-    claims = [asked for store in scifact for asked in store.asked]
-    return [
-        _floor(
-            "LoCoMo's questions, its own conversations", formula, [(s, s.asked) for s in locomo], related=True
-        ),
-        _floor("SciFact's claims, its own abstracts", formula, [(s, s.asked) for s in scifact], related=True),
-        _floor("SciFact's claims, LoCoMo's conversations", formula, [(s, claims[::EVERY]) for s in locomo]),
-        _floor("LoCoMo's questions, SciFact's abstracts", formula, [(s, turns[::EVERY]) for s in scifact]),
+def floors(formula: Formula, collections: Collections) -> list[Floor]:
+    own = [
+        _floor(f"{name}, its own questions", formula, [(s, s.asked) for s in stores], related=True)
+        for name, stores in collections.items()
     ]
+    unsaid = [
+        _floor(f"{name}, about its subject, never said", formula, [(s, s.unanswerable) for s in stores])
+        for name, stores in collections.items()
+        if any(store.unanswerable for store in stores)
+    ]
+    claims = _questions(collections["scifact"])
+    strange = [
+        _floor(f"{name}, asked SciFact's claims", formula, [(s, claims) for s in stores[:STORES]])
+        for name, stores in collections.items()
+        if name != "scifact"
+    ]
+    people = _questions(collections["locomo-dev"])
+    abstracts = _floor(
+        "scifact, asked LoCoMo's questions", formula, [(s, people) for s in collections["scifact"]]
+    )
+    return [*own, *unsaid, *strange, abstracts]
+
+
+def _questions(stores: Sequence[Store]) -> list[Asked]:
+    found = [asked for store in stores for asked in store.asked]
+    return found[:: max(1, len(found) // STRANGERS)]
 
 
 def _floor(
-    what: str, formula: Formula, pairs: Iterable[tuple[Store, Sequence[Asked]]], *, related: bool = False
+    what: str, formula: Formula, pairs: Sequence[tuple[Store, Sequence[Asked]]], *, related: bool = False
 ) -> Floor:
     silent = [not rank(a.question, store.view, formula).ids for store, asked in pairs for a in asked]
     return Floor(what=what, related=related, questions=len(silent), silent=sum(silent) / len(silent))

@@ -37,32 +37,30 @@ class CollectionResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoldResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A part that was held out: what the others chose, and how the engine did on it with that choice."""
+    """A fold of one collection that was held out, and how the engine did on it with what the others chose."""
 
-    held_out: str
     questions: int
-    chosen: Values
-    at_edge: tuple[str, ...]
     means: Values
 
 
 class Validation(msgspec.Struct, frozen=True, kw_only=True):
-    """One way of choosing without looking: the folds, the means over all questions, the spread over the folds."""
+    """One collection: its folds, the means over all questions, the deviation of nDCG@10 over the folds."""
 
     collection: str
-    chosen_on: str
     folds: tuple[FoldResult, ...]
     means: Values
     low: Values
     high: Values
-    fold_deviation: Values
+    fold_deviation: float
 
 
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):
+    """`chosen` and `at_edge` have an entry per fold."""
+
     grid: dict[str, tuple[float, ...]]
-    settings: int
     adopted: Values
-    best_on_all: Values
+    chosen: tuple[Values, ...]
+    at_edge: tuple[tuple[str, ...], ...]
     numpy_against_engine: float
     """The largest difference of a question's nDCG@10 between the two, for the adopted weights."""
     validations: tuple[Validation, ...]
@@ -87,6 +85,15 @@ class Floor(msgspec.Struct, frozen=True, kw_only=True):
     silent: float
 
 
+class Updates(msgspec.Struct, frozen=True, kw_only=True):
+    """Of so many questions about what changed, how often the later message stood before the earlier one, and first."""
+
+    formula: str
+    pairs: int
+    later_first: int
+    on_top: int
+
+
 class Quality(msgspec.Struct, frozen=True, kw_only=True):
     date: str
     machine: str
@@ -98,4 +105,5 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True):
     tuning: Tuning
     variants: tuple[Variant, ...]
     floor: tuple[Floor, ...]
+    updates: tuple[Updates, ...]
     example: str

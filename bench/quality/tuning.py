@@ -1,19 +1,20 @@
 """The weights of `recollect`, chosen on some questions and judged on others.
 
-Choosing looks at thousands of settings, so it is done in numpy on the columns that the engine's own sheet has
-before the first weight counts (`Columns`); judging is done by the engine with the formula that has the chosen
-weights. `tests/bench` holds the two against each other.
+Choosing looks at hundreds of settings, so it is done in numpy on the columns that the engine's own sheet has before the
+first weight counts (`Columns`); judging is done by the engine with the formula that has the chosen weights.
+`tests/bench` holds the two against each other.
 
-    score = (1 − words) · vector + words · words(d)                          weigh
-    score = score + max(before · score(before), after · score(after))        reply
-    score = score + gather · (best three of the session) / 3                 gather
-    score = score + labels · labels(d) + time · in_span(d) + metadata(d)     boost
+    score = (1 − words) · vector + words · words(d) + topic · topic(d)                        weigh
+    score = score − asking · asking(d)                                                        boost
+    score = score + max((asked or before) · score(before), after · score(after))              exchange
+    score = score + gather · (best three of the session) / 3                                  gather
+    score = score + label · under_label(d) + asker · by_asker(d)
+                  + span · in_span(d) + time · tells_time(d) + metadata(d)                    boost
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -23,42 +24,44 @@ from quality.data import Asked, Store
 from quality.measures import TOP, Floats, ideal
 
 from recollect.query.formula import Formula
-from recollect.query.ranking import Ranking, rank
+from recollect.query.ranking import rank
+from recollect.query.sheet import Reads
 from recollect.query.stages.scoring import Boost, Weigh
-from recollect.query.stages.sessions import Gather, Reply
+from recollect.query.stages.sessions import Exchange, Gather
 
 Places = npt.NDArray[np.int64]
+METADATA = ("half_life_recency", "importance", "log_usage")
 
 
 class Weights(NamedTuple):
     words: float
+    topic: float
+    asking: float
+    asked: float
     before: float
     after: float
     gather: float
-    labels: float
+    label: float
+    asker: float
+    span: float
     time: float
 
 
-class Grid(NamedTuple):
-    """The values that are tried for each weight; every combination is."""
-
-    words: tuple[float, ...]
-    before: tuple[float, ...]
-    after: tuple[float, ...]
-    gather: tuple[float, ...]
-    labels: tuple[float, ...]
-    time: tuple[float, ...]
-
-    def settings(self) -> list[Weights]:
-        return [Weights(*values) for values in itertools.product(*self)]
-
-    def edges(self, chosen: Weights) -> list[str]:
-        """The weights that were chosen at the end of what was tried (0 is no edge: there is nothing below it)."""
-        return [
-            name
-            for name, value, tried in zip(self._fields, chosen, self, strict=True)
-            if len(tried) > 1 and (value == max(tried) or (value == min(tried) and value > 0.0))
-        ]
+# The values that are tried for each weight, and where every search begins: half words, half meaning, nothing else.
+GRID: dict[str, tuple[float, ...]] = {
+    "words": (0.2, 0.3, 0.35, 0.4, 0.5, 0.6),
+    "topic": (0.0, 0.08, 0.15, 0.2, 0.3),
+    "asking": (0.0, 0.05, 0.1, 0.15),
+    "asked": (0.0, 0.2, 0.4, 0.6, 0.7, 0.8),
+    "before": (0.0, 0.1, 0.2, 0.3, 0.4),
+    "after": (0.0, 0.15, 0.3, 0.4),
+    "gather": (0.0, 0.15, 0.3, 0.45),
+    "label": (0.0, 0.2, 0.4, 0.6, 0.8),
+    "asker": (0.0, 0.2, 0.4, 0.6),
+    "span": (0.0, 0.2, 0.4, 0.6),
+    "time": (0.0, 0.1, 0.2, 0.3, 0.4),
+}
+START = Weights(0.5, *(0.0,) * 10)
 
 
 class Columns(NamedTuple):
@@ -66,12 +69,19 @@ class Columns(NamedTuple):
 
     vector: Floats
     words: Floats
-    labels: Floats
-    in_span: Floats
-    metadata: Floats
+    topic: Floats
+    asking: Floats
+    asked: Floats
+    talks: Floats
     before: Places
     after: Places
-    session: Places
+    order: Places
+    starts: Places
+    label: Floats
+    asker: Floats
+    span: Floats
+    time: Floats
+    metadata: Floats
     gains: Floats
     right: int
 
@@ -82,14 +92,23 @@ def with_weights(formula: Formula, weights: Weights) -> Formula:
     for stage in formula.stages:
         match stage:
             case Weigh():
-                shares = {"vector": 1.0 - weights.words, "words": weights.words}
+                shares = {"vector": 1.0 - weights.words, "words": weights.words, "topic": weights.topic}
                 stages.append(msgspec.structs.replace(stage, weights=shares))
-            case Reply():
-                stages.append(msgspec.structs.replace(stage, before=weights.before, after=weights.after))
+            case Exchange():
+                stages.append(
+                    msgspec.structs.replace(
+                        stage, asked=weights.asked, before=weights.before, after=weights.after
+                    )
+                )
             case Gather():
                 stages.append(msgspec.structs.replace(stage, share=weights.gather))
-            case Boost(amounts={"labels": _, "in_span": _}):
-                amounts = {"labels": weights.labels, "in_span": weights.time}
+            case Boost(amounts={"asking": _}):
+                stages.append(msgspec.structs.replace(stage, amounts={"asking": -weights.asking}))
+            case Boost(amounts={"under_label": _}):
+                amounts = {
+                    "under_label": weights.label, "by_asker": weights.asker, "in_span/2": weights.span,
+                    "tells_time": weights.time,
+                }  # fmt: skip
                 stages.append(msgspec.structs.replace(stage, amounts=amounts))
             case _:
                 stages.append(stage)
@@ -99,94 +118,130 @@ def with_weights(formula: Formula, weights: Weights) -> Formula:
 def weights_of(formula: Formula) -> Weights:
     """The numbers that a formula has."""
     (weigh,) = (stage for stage in formula.stages if isinstance(stage, Weigh))
-    (reply,) = (stage for stage in formula.stages if isinstance(stage, Reply))
+    (exchange,) = (stage for stage in formula.stages if isinstance(stage, Exchange))
     (gather,) = (stage for stage in formula.stages if isinstance(stage, Gather))
-    (boost,) = (s for s in formula.stages if isinstance(s, Boost) and "labels" in s.amounts)
+    boosts = {
+        name: amount
+        for stage in formula.stages
+        if isinstance(stage, Boost)
+        for name, amount in stage.amounts.items()
+    }
     return Weights(
         words=weigh.weights["words"],
-        before=reply.before,
-        after=reply.after,
+        topic=weigh.weights["topic"],
+        asking=-boosts["asking"],
+        asked=exchange.asked,
+        before=exchange.before,
+        after=exchange.after,
         gather=gather.share,
-        labels=boost.amounts["labels"],
-        time=boost.amounts["in_span"],
+        label=boosts["under_label"],
+        asker=boosts["by_asker"],
+        span=boosts["in_span/2"],
+        time=boosts["tells_time"],
     )
 
 
 def columns_of(store: Store, asked: Asked, formula: Formula) -> Columns:
     ranking = rank(asked.question, store.view, formula)
-    boosts = _boosts(ranking, formula)
     sheet, conversations = ranking.sheet, store.view.conversations
+    reads: Reads = {}
+    for step in sheet.steps:
+        stage = formula.stages[step.stage]
+        if isinstance(stage, Boost | Exchange):
+            reads |= {f"{stage.__struct_config__.tag} {name}": values for name, values in step.reads.items()}
+    nothing = np.zeros(len(sheet))
+    before, after = (sheet.places(memories) for memories in conversations.neighbours(sheet.memories))
+    sessions = conversations.of(sheet.memories).astype(np.int64)
+    order = np.argsort(sessions, kind="stable")
+    order = order[sessions[order] >= 0]
+    # `exchange` reads 0 of both neighbours where a memory has a role; any candidate has a positive score.
+    talks = (reads.get("exchange before", nothing) != 0) | (reads.get("exchange after", nothing) != 0)
     ids = store.view.documents.ids.values
-    place = {memory: n for n, memory in enumerate(sheet.memories.tolist())}
-    before, after = conversations.neighbours(sheet.memories)
     return Columns(
-        vector=np.nan_to_num(sheet.columns["vector"]),
-        words=np.nan_to_num(sheet.columns["words"]),
-        labels=sheet.columns["labels"],
-        in_span=boosts.pop("in_span"),
-        metadata=sum((values for name, values in boosts.items() if name != "labels"), np.zeros(len(sheet))),
-        before=np.array([place.get(memory, -1) for memory in before.tolist()], dtype=np.int64),
-        after=np.array([place.get(memory, -1) for memory in after.tolist()], dtype=np.int64),
-        session=conversations.of(sheet.memories).astype(np.int64),
-        gains=np.array([float(ids[memory] in asked.right) for memory in sheet.memories.tolist()]),
+        vector=np.nan_to_num(sheet.column("vector")),
+        words=np.nan_to_num(sheet.column("words")),
+        topic=np.nan_to_num(sheet.column("topic")),
+        asking=reads.get("boost asking", nothing),
+        asked=reads.get("exchange asked", nothing),
+        talks=talks.astype(np.float64),
+        before=before,
+        after=after,
+        order=order,
+        starts=np.flatnonzero(np.diff(sessions[order], prepend=-1)),
+        label=reads.get("boost under_label", nothing),
+        asker=reads.get("boost by_asker", nothing),
+        span=reads.get("boost in_span/2", nothing),
+        time=reads.get("boost tells_time", nothing),
+        metadata=_metadata(formula, reads, nothing),
+        gains=np.array([float(ids[memory] in asked.right) for memory in sheet.memories.tolist()])
+        * sheet.kept,
         right=len(asked.right),
     )
 
 
-def _boosts(ranking: Ranking, formula: Formula) -> dict[str, Floats]:
-    """What the boosts of the formula read, by name; metadata times its amount."""
-    found = {"in_span": np.zeros(len(ranking.sheet))}
-    for step in ranking.sheet.steps:
-        stage = formula.stages[step.stage]
-        if isinstance(stage, Boost):
-            for name, amount in stage.amounts.items():
-                found[name] = step.reads[name] * (1.0 if name in {"labels", "in_span"} else amount)
-    return found
+def _metadata(formula: Formula, reads: Reads, nothing: Floats) -> Floats:
+    amounts = {n: a for s in formula.stages if isinstance(s, Boost) for n, a in s.amounts.items()}
+    return sum((amounts[name] * reads.get(f"boost {name}", nothing) for name in METADATA), nothing)
 
 
-def scores(columns: Columns, grid: Grid) -> Floats:
-    """settings × candidates, in the order of `grid.settings()`."""
-    share = np.array(grid.words)[:, None]
-    score = (1.0 - share) * columns.vector + share * columns.words
-    padded = np.concatenate((score, np.zeros((len(score), 1))), axis=1)
-    left = np.array(grid.before)[:, None, None] * padded[:, None, None, columns.before]
-    right = np.array(grid.after)[:, None] * padded[:, None, None, columns.after]
-    score = (score[:, None, None, :] + np.maximum(left, right)).reshape(-1, score.shape[1])
-    level = np.zeros_like(score)
-    for session in np.unique(columns.session[columns.session >= 0]):
-        members = np.flatnonzero(columns.session == session)
-        best = np.sort(score[:, members], axis=1)[:, ::-1][:, :3]
-        level[:, members] = best.sum(axis=1, keepdims=True) / 3
-    score = (score[:, None, :] + np.array(grid.gather)[:, None] * level[:, None, :]).reshape(
-        -1, score.shape[1]
+def scores(columns: Columns, weights: Weights) -> Floats:
+    """The score of each candidate."""
+    score = (1.0 - weights.words) * columns.vector + weights.words * columns.words
+    score = score + weights.topic * columns.topic - weights.asking * columns.asking
+    padded = np.append(score, 0.0)
+    share = np.where(columns.asked > 0.0, weights.asked, weights.before)
+    beside = np.maximum(share * padded[columns.before], weights.after * padded[columns.after])
+    score = score + columns.talks * beside
+    if weights.gather and len(columns.order):
+        score = score + weights.gather * _session_level(columns, score)
+    score = score + weights.label * columns.label + weights.asker * columns.asker + columns.metadata
+    return score + weights.span * columns.span + weights.time * columns.time
+
+
+def _session_level(columns: Columns, score: Floats) -> Floats:
+    """The sum of the best three of each candidate's session, over three; 0 without a session."""
+    level = np.zeros(len(score))
+    ends = np.append(columns.starts[1:], len(columns.order))
+    for start, end in zip(columns.starts.tolist(), ends.tolist(), strict=True):
+        members = columns.order[start:end]
+        level[members] = np.sort(score[members])[::-1][:3].sum() / 3
+    return level
+
+
+def ndcg(columns: Columns, weights: Weights) -> float:
+    """nDCG@10 of one question."""
+    if not columns.gains.any():
+        return 0.0
+    found = scores(columns, weights)
+    top = np.argpartition(-found, min(TOP, len(found)) - 1)[:TOP]
+    order = top[np.argsort(-found[top], kind="stable")]
+    discounts = 1.0 / np.log2(np.arange(len(order)) + 2.0)
+    return float((columns.gains[order] * discounts).sum() / ideal(columns.right))
+
+
+def climb(objective: Callable[[Weights], float], *, start: Weights = START, rounds: int = 3) -> Weights:
+    """The best setting that changing one weight at a time leads to, the first of equals."""
+    best, value = start, objective(start)
+    for _ in range(rounds):
+        before = best
+        for name, tried in GRID.items():
+            for amount in tried:
+                candidate = best._replace(**{name: amount})
+                if candidate != best and (found := objective(candidate)) > value + 1e-9:
+                    best, value = candidate, found
+        if best == before:
+            break
+    return best
+
+
+def at_edge(chosen: Weights) -> tuple[str, ...]:
+    """The weights that were chosen at the end of what was tried (0 is no edge: there is nothing below it)."""
+    return tuple(
+        name
+        for name, value in chosen._asdict().items()
+        if value == max(GRID[name]) or (value == min(GRID[name]) and value > 0.0)
     )
-    score = score[:, None, :] + np.array(grid.labels)[:, None] * columns.labels + columns.metadata
-    score = score.reshape(-1, score.shape[2])
-    return (score[:, None, :] + np.array(grid.time)[:, None] * columns.in_span).reshape(-1, score.shape[1])
 
 
-def ndcg(columns: Columns, grid: Grid) -> Floats:
-    """nDCG@10 of one question under every setting."""
-    if not len(columns.gains):
-        return np.zeros(len(grid.settings()))
-    if len(grid.time) > 1 and not columns.in_span.any():
-        # Most questions name no time, and any weight of it is as good as another.
-        return np.repeat(ndcg(columns, grid._replace(time=(0.0,))), len(grid.time))
-    found = scores(columns, grid)
-    top = np.argpartition(-found, min(TOP, found.shape[1]) - 1, axis=1)[:, :TOP]
-    order = np.take_along_axis(top, np.argsort(-np.take_along_axis(found, top, axis=1), axis=1), axis=1)
-    discounts = 1.0 / np.log2(np.arange(order.shape[1]) + 2.0)
-    return (columns.gains[order] * discounts).sum(axis=1) / ideal(columns.right)
-
-
-def best_without(table: Floats, parts: Sequence[str], held_out: str, other: Floats | None = None) -> int:
-    """The setting that is best on the questions of all parts but one. `table` is questions × settings.
-
-    With the table of another collection, on the mean of that and of all of its questions.
-    """
-    level = table[np.array(parts) != held_out].mean(axis=0)
-    return int(np.argmax(level if other is None else (level + other.mean(axis=0)) / 2))
-
-
-def table_of(found: Iterable[Columns], grid: Grid) -> Floats:
-    return np.array([ndcg(columns, grid) for columns in found])
+def mean_of(found: Sequence[Columns], weights: Weights) -> float:
+    return sum(ndcg(columns, weights) for columns in found) / len(found)

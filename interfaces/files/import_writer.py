@@ -89,7 +89,7 @@ class Importer:
                 return []
             self._seen.add(id_)
         try:
-            return [Planned(record, _event(record, id_, self._store.clock()))]
+            return [Planned(record, event_of(record, id_, self._store.clock()))]
         except InvalidInput as error:
             self._problem(Problem(where=record.where, reason=str(error)))
             return []
@@ -150,7 +150,7 @@ def _stands(view: View, a: str, b: str, link: Link) -> bool:
     return any(edge.b == second and edge.weight == link.weight for edge in edges)
 
 
-def _event(record: Record, id_: str, now: int) -> Ingested:
+def event_of(record: Record, id_: str, now: int) -> Ingested:
     """The record as `remember` would write it; a named speaker stands before the text, as in a transcript."""
     speaker, content = record.speaker, record.content
     if speaker and not content.startswith(f"{speaker}:"):

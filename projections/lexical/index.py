@@ -142,6 +142,23 @@ class Lexical:
         total_length = int(self._forward.offsets[born] - self._dead_postings.offsets[died])
         return CorpusStatistics(born - died, total_length)
 
+    def document_frequencies(self, terms: Sequence[str], *, at: int) -> tuple[int, list[int]]:
+        """How many rows are alive at `at`, and how many of them hold each term."""
+        living = self._living(list(terms), at)
+        return self.statistics(at).N, [living[term].count for term in terms]
+
+    def term_counts(self, terms: Sequence[str], rows: Int32Array | IntArray) -> tuple[Int32Array, Int32Array]:
+        """How often each term stands in each row (terms × rows), and how many terms each row has."""
+        self._forward.settle()
+        number_of = self._forward.vocabulary.get
+        wanted = rows.astype(np.int64)
+        found = self._forward.frequencies(wanted, [number_of(term, -1) for term in terms])
+        return found, self._forward.lengths[wanted]
+
+    def mean_length(self, *, at: int) -> float:
+        """How many terms the rows alive at `at` have on average."""
+        return _average_length(self.statistics(at))
+
     def search(self, query: str, *, at: int, bm25: Bm25, top: int, admit: Admit | None = None) -> LexicalHits:
         """The `top` best rows alive at `at` that hold a term of the query, best first, ties by memory id.
 

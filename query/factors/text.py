@@ -87,3 +87,18 @@ def contextual_boost(
     """
     names = np.minimum(context, names_max)
     return 1.0 + (context_tags * per_tag + context_project * project + names * per_name) * ctx
+
+
+@factor((-inf, 2.0))
+def evidence(
+    nearness: FloatArray, covered: FloatArray, doublings: FloatArray, *, per_doubling: NonNegative = 0.025
+) -> FloatArray:
+    """How much speaks for a memory's having to do with the question at all, by meaning and by words together.
+
+    nearness + covered − per_doubling · doublings
+
+    with the cosine on the model's own scale and the share of the question's idf that the memory holds (`coverage`). The
+    best of many is near by chance, so every doubling of the store beyond 64 memories asks for a little more. Below 2;
+    none without vectors.
+    """
+    return nearness + covered - per_doubling * doublings

@@ -6,6 +6,7 @@ from recollect.query.stages.filtering import Abstain, Cut, Deduplicate, Exclude,
 from recollect.query.stages.jumping import Gate, Shortcut, Skip
 from recollect.query.stages.measuring import (
     Compute,
+    Coverage,
     Labels,
     Leads,
     LookUp,
@@ -13,14 +14,16 @@ from recollect.query.stages.measuring import (
     Overlap,
     RankBy,
     Resemble,
+    TellsTime,
 )
 from recollect.query.stages.ordering import Rerank, TieBreak
 from recollect.query.stages.retrieving import Expand, Retrieve
 from recollect.query.stages.scoring import Add, Boost, Fuse, Multiply, Normalise, Raise, Weigh
-from recollect.query.stages.sessions import Admit, Echo, Gather, Reply
+from recollect.query.stages.sessions import Admit, Around, Echo, Exchange, Gather, Reply
 
 AnyStage = (
     Retrieve | Measure | RankBy | Fuse | Weigh | Normalise | Multiply | Add | Raise | Filter | Expand
     | Rerank | Deduplicate | TieBreak | Abstain | Cut | Shortcut | Compute | Boost | Gate
     | LookUp | Exclude | Overlap | Resemble | Skip | Admit | Echo | Gather | Leads | Silence | Labels | Reply
+    | Exchange | Around | Coverage | TellsTime
 )  # fmt: skip

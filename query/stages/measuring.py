@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Literal
 
@@ -11,12 +12,13 @@ from recollect.events.grid import from_bytes
 from recollect.projections.columns import FloatArray
 from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.projections.lexical.frozen_unicode import lower_14
-from recollect.projections.portable_math import compared
+from recollect.projections.portable_math import compared, log
 from recollect.query.bounds import Count, Finite, Share
 from recollect.query.inputs import names_of, read
 from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Sheet
 from recollect.query.stages.stage import FactorStage, LexicalStage, Stage
+from recollect.query.text.asks_when import asks_when, time_terms
 from recollect.query.text.words import family, words_of
 
 
@@ -278,4 +280,57 @@ class Labels(Stage, frozen=True, kw_only=True, tag="labels"):
             begins = np.array([found == term for found in first], dtype=np.bool_)
             share = float((begins & sheet.kept).sum()) / (1.0 + float(held[:, column].sum()))
             values[begins] = share * share
+        sheet.columns[self.name] = values
+
+
+class Coverage(Stage, frozen=True, kw_only=True, tag="coverage"):
+    """Which share of the question each candidate's words are, rare words counting more.
+
+    Writes `name` = Σ idf(t) of the question's different terms t that the memory holds / Σ idf(t) of all of them
+
+    idf(t) = ln(1 + (N − df + 0.5) / (df + 0.5)), with N and df of the view; a term that no memory holds has df 0 and
+    counts most. 0 where the question has no term.
+    """
+
+    name: str = "covered"
+    analyzer: str = "english/1"  # in a text of the log; a file gets the newest
+
+    @property
+    def title(self) -> str:
+        return "see how much of the question each memory covers"
+
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        terms = list(dict.fromkeys(ANALYZERS[self.analyzer](ctx.question.text)))
+        lexical = ctx.view.lexical(self.analyzer)
+        count, frequencies = lexical.document_frequencies(terms, at=ctx.view.seq)
+        idfs = [log(1.0 + (count - df + 0.5) / (df + 0.5)) for df in frequencies]
+        held = lexical.holding(sheet.rows, [(term,) for term in terms])
+        covered: FloatArray = np.zeros(len(sheet))
+        for column, idf in enumerate(idfs):
+            covered += np.where(held[:, column], idf, 0.0)
+        total = math.fsum(idfs)
+        sheet.columns[self.name] = covered / total if total > 0.0 else covered
+
+
+class TellsTime(Stage, frozen=True, kw_only=True, tag="tells_time"):
+    """Which candidates tell a time, where the question asks for one.
+
+    Writes `name` = 1 where the question asks when and the memory's text holds a word of time, else 0.
+
+    Both are English words (`query/text/asks_when.py`): "when", "what year", and "yesterday", "Friday", "June", "2022",
+    "3rd". What is asked for stands in the answer: a text without a time does not say when.
+    """
+
+    name: str = "tells_time"
+    analyzer: str = "english/1"  # in a text of the log; a file gets the newest
+
+    @property
+    def title(self) -> str:
+        return "see which memories tell a time, if one is asked for"
+
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        values = np.zeros(len(sheet))
+        if asks_when(ctx.question.text):
+            held = ctx.view.lexical(self.analyzer).holding(sheet.rows, [time_terms(self.analyzer)])
+            values = held[:, 0].astype(np.float64)
         sheet.columns[self.name] = values

@@ -6,10 +6,13 @@ from typing import Literal
 
 import numpy as np
 
-from recollect.projections.columns import FloatArray, Int32Array, distinct
-from recollect.query.bounds import Count, NonNegative
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray, distinct
+from recollect.projections.lexical.analyzers import ANALYZERS
+from recollect.projections.portable_math import log, round12_array
+from recollect.query.bounds import Count, NonNegative, Share
 from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Reads, Sheet
+from recollect.query.speaking import has_role
 from recollect.query.stages.stage import ScoringStage, Stage
 
 
@@ -120,3 +123,107 @@ class Gather(ScoringStage, frozen=True, kw_only=True, tag="gather"):
 
     def combine(self, before: FloatArray, reads: Reads) -> FloatArray:
         return before + self.share * reads["session"]
+
+
+class Exchange(ScoringStage, frozen=True, kw_only=True, tag="exchange"):
+    """A share of the score of the turn before, more where another speaker asked there, or of the turn after.
+
+    score(d) ← score(d) + max(share · score(the one before d), after · score(the one after d))
+
+    share = asked     where the one before asks and stands under another label: another speaker's question
+          = before    else
+
+    Before and after are the memories beside d in the session that made them; one that is no candidate, or not scored,
+    counts 0. What answers a question often repeats none of its words. A turn of a chat with an assistant (a tag is a
+    role) gets nothing: there every turn answers the one before, and the question is what tells about the user.
+    """
+
+    asked: NonNegative
+    before: NonNegative
+    after: NonNegative
+
+    @property
+    def title(self) -> str:
+        return f"exchange ({self.asked:g} of who asked before, {self.before:g} of others, {self.after:g} of the one after)"
+
+    def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
+        before, after = ctx.view.conversations.neighbours(sheet.memories)
+        talks = ~has_role(sheet, ctx)
+        return {
+            "asked": _asked(sheet, ctx, before).astype(np.float64),
+            "before": np.where(talks, _scores_of(sheet, before), 0.0),
+            "after": np.where(talks, _scores_of(sheet, after), 0.0),
+        }
+
+    def combine(self, before: FloatArray, reads: Reads) -> FloatArray:
+        share = np.where(reads["asked"] > 0.0, self.asked, self.before)
+        return before + np.maximum(share * reads["before"], self.after * reads["after"])
+
+
+def _asked(sheet: Sheet, ctx: RankContext, before: Int32Array) -> BoolArray:
+    """Where the memory before holds a question mark and stands under another label than the candidate."""
+    marks, there = ctx.view.marks, before >= 0
+    rows = ctx.view.documents.rows_of(np.where(there, before, 0), ctx.view.seq)
+    there = there & (rows >= 0)
+    rows = np.where(there, rows, 0)
+    own, other = marks.label_numbers(sheet.rows), marks.label_numbers(rows)
+    return there & marks.asking(rows) & (own >= 0) & (other >= 0) & (own != other)
+
+
+class Around(Stage, frozen=True, kw_only=True, tag="around"):
+    """The question's words in a turn and in the turns beside it.
+
+    Writes `name` = Σ idf(t) · tf / (tf + k1 · (1 − b + b · length)) over the question's different terms t
+
+    tf       how often t stands in the memory, the one before and the one after it in the session that made them
+    length   the mean length of these, over the mean length of all memories
+    idf(t)   ln(1 + (N − df + 0.5) / (df + 0.5)), N and df counting single memories
+
+    A topic is named once in a conversation and spoken of for several turns. None where a memory stands alone, where it
+    is a turn of a chat with an assistant (a tag is a role), or where no term matches. What is not alive at the
+    view's seq, or does not pass the question's filters, is not there.
+    """
+
+    name: str = "around"
+    k1: NonNegative = 0.9
+    b: Share = 0.4
+    analyzer: str = "english/1"  # in a text of the log; a file gets the newest
+
+    @property
+    def title(self) -> str:
+        return "measure the words around a turn"
+
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        sheet.columns[self.name] = np.full(len(sheet), np.nan)
+        before, after = ctx.view.conversations.neighbours(sheet.memories)
+        beside = [_rows_of(memories, ctx) for memories in (before, after)]
+        places = np.flatnonzero(((beside[0] >= 0) | (beside[1] >= 0)) & ~has_role(sheet, ctx))
+        terms = list(dict.fromkeys(ANALYZERS[self.analyzer](ctx.question.text)))
+        if not len(places) or not terms:
+            return
+        scores = self._scores([rows[places] for rows in (sheet.rows, *beside)], terms, ctx)
+        sheet.columns[self.name][places] = np.where(scores > 0.0, scores, np.nan)
+
+    def _scores(self, turns: list[Int32Array], terms: list[str], ctx: RankContext) -> FloatArray:
+        lexical, seq = ctx.view.lexical(self.analyzer), ctx.view.seq
+        count, frequencies = lexical.document_frequencies(terms, at=seq)
+        rows, place_of = np.unique(np.stack(turns), return_inverse=True)
+        place_of = place_of.reshape(len(turns), -1)
+        there = rows >= 0
+        absent = len(rows) - int(there.sum())  # 1 if some turn has no neighbour: -1 comes first
+        tfs, lengths = lexical.term_counts(terms, rows[there])
+        tf: IntArray = np.pad(tfs, ((0, 0), (absent, 0)))[:, place_of].sum(axis=1)
+        length = np.pad(lengths, (absent, 0))[place_of].sum(axis=0) / there[place_of].sum(axis=0)
+        norm = self.k1 * (1.0 - self.b + self.b * (length / lexical.mean_length(at=seq)))
+        total: FloatArray = np.zeros(len(turns[0]))
+        for line, df in zip(tf, frequencies, strict=True):
+            total += log(1.0 + (count - df + 0.5) / (df + 0.5)) * np.where(
+                line > 0, line / (line + norm), 0.0
+            )
+        return round12_array(total)
+
+
+def _rows_of(memories: Int32Array, ctx: RankContext) -> Int32Array:
+    """The rows of these memories where they can be reached; -1 where not."""
+    able, rows = ctx.reachable(np.where(memories >= 0, memories, 0))
+    return np.where(able & (memories >= 0), rows, -1).astype(np.int32)

@@ -12,7 +12,7 @@ A character that came after Unicode 14 is no letter and no digit, on any Python.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
@@ -28,7 +28,7 @@ _NUMBERS = {
     "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "couple of": 2, "a couple of": 2,
 }  # fmt: skip
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTHS = (
+MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
     "november", "december",
 )  # fmt: skip
@@ -39,9 +39,9 @@ _UNIT = r"(hour|day|week|month|year)s?"
 _BACK = re.compile(rf"\b(?:last|past)\s+{_COUNT}\s+{_UNIT}\b|\b{_COUNT}\s+{_UNIT}\s+ago\b")
 _NAMED = re.compile(r"\b(yesterday|today|(?:last|this)\s+(?:week|month|year))\b")
 _WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})\b")
-_MONTH_OF_YEAR = re.compile(rf"\b({'|'.join(_MONTHS)}),?\s+((?:19|20)\d\d)\b")
+_MONTH_OF_YEAR = re.compile(rf"\b({'|'.join(MONTHS)}),?\s+((?:19|20)\d\d)\b")
 _MONTH = re.compile(
-    rf"\b({'|'.join(month for month in _MONTHS if month not in ('march', 'may'))})\b"
+    rf"\b({'|'.join(month for month in MONTHS if month not in ('march', 'may'))})\b"
     r"|\b(?:in|during|since|of|last|this|early|late|mid)\s+(march|may)\b"
 )
 _ISO = re.compile(r"(?<![\d-])(\d{4})-(\d{2})-(\d{2})(?![\d-])")
@@ -57,19 +57,24 @@ class Span(NamedTuple):
 
 def span_of(text: str, now: Micros) -> Span | None:
     """The time that the question speaks of; None if it names none."""
+    return first_span(as_unicode_14(text).lower(), now, _RULES)
+
+
+Moments = tuple[datetime, datetime]
+Rule = Callable[[str, datetime], Moments | None]
+
+
+def first_span(lowered: str, now: Micros, rules: Iterable[Rule]) -> Span | None:
+    """What the first rule that holds says of a text in small letters."""
     try:
         clock = _EPOCH + timedelta(microseconds=now)
-        lowered = as_unicode_14(text).lower()
-        for rule in _RULES:
+        for rule in rules:
             found = rule(lowered, clock)
             if found is not None:
                 return Span(_micros(found[0]), _micros(found[1]))
     except (OverflowError, ValueError):  # a clock or a date that no calendar has
         pass
     return None
-
-
-_Moments = tuple[datetime, datetime]
 
 
 def _micros(moment: datetime) -> Micros:
@@ -81,7 +86,7 @@ def _until(now: datetime) -> datetime:
     return now + timedelta(microseconds=1)
 
 
-def _counted_back(text: str, now: datetime) -> _Moments | None:
+def counted_back(text: str, now: datetime) -> Moments | None:
     match = _BACK.search(text)
     if match is None:
         return None
@@ -91,7 +96,7 @@ def _counted_back(text: str, now: datetime) -> _Moments | None:
     return now - min(number, _COUNT_MAX) * timedelta(days=_UNIT_DAYS[unit]), _until(now)
 
 
-def _named(text: str, now: datetime) -> _Moments | None:
+def named(text: str, now: datetime) -> Moments | None:
     match = _NAMED.search(text)
     if match is None:
         return None
@@ -110,7 +115,7 @@ def _named(text: str, now: datetime) -> _Moments | None:
     }[" ".join(match[1].split())]
 
 
-def _weekday(text: str, now: datetime) -> _Moments | None:
+def weekday(text: str, now: datetime) -> Moments | None:
     match = _WEEKDAY.search(text)
     if match is None:
         return None
@@ -119,21 +124,21 @@ def _weekday(text: str, now: datetime) -> _Moments | None:
     return start, start + _DAY
 
 
-def _month(text: str, now: datetime) -> _Moments | None:
+def month(text: str, now: datetime) -> Moments | None:
     if match := _MONTH_OF_YEAR.search(text):
-        return _whole_month(int(match[2]), _MONTHS.index(match[1]) + 1)
+        return whole_month(int(match[2]), MONTHS.index(match[1]) + 1)
     if match := _MONTH.search(text):
-        number = _MONTHS.index(match[1] or match[2]) + 1
-        return _whole_month(now.year if number <= now.month else now.year - 1, number)
+        number = MONTHS.index(match[1] or match[2]) + 1
+        return whole_month(now.year if number <= now.month else now.year - 1, number)
     return None
 
 
-def _whole_month(year: int, month: int) -> _Moments:
+def whole_month(year: int, month: int) -> Moments:
     following = date(year + month // 12, month % 12 + 1, 1)
     return datetime(year, month, 1, tzinfo=UTC), datetime(following.year, following.month, 1, tzinfo=UTC)
 
 
-def _calendar_date(text: str, now: datetime) -> _Moments | None:
+def _calendar_date(text: str, now: datetime) -> Moments | None:
     del now  # the date stands in the text
     match = _ISO.search(text)
     if match is None:
@@ -142,7 +147,7 @@ def _calendar_date(text: str, now: datetime) -> _Moments | None:
     return start, start + _DAY
 
 
-def _year(text: str, now: datetime) -> _Moments | None:
+def year(text: str, now: datetime) -> Moments | None:
     del now
     match = _YEAR.search(text)
     if match is None:
@@ -151,9 +156,7 @@ def _year(text: str, now: datetime) -> _Moments | None:
     return datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)
 
 
-_RULES: tuple[Callable[[str, datetime], _Moments | None], ...] = (
-    _counted_back, _named, _weekday, _month, _calendar_date, _year,
-)  # fmt: skip
+_RULES: tuple[Rule, ...] = (counted_back, named, weekday, month, _calendar_date, year)
 
 
 _in_words = lru_cache(maxsize=64)(span_of)

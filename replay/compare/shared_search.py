@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 
 from recollect.events.grid import GridArray
 from recollect.projections.channels import LexicalChannel, VectorChannel
-from recollect.projections.columns import BoolArray, FloatArray, Int32Array
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
 from recollect.projections.lexical.bm25 import Bm25
 from recollect.projections.lexical.index import Admit, LexicalHits
 from recollect.projections.vectors.index import Vectors
@@ -61,6 +61,15 @@ class _Lexical:
 
     def score_rows(self, query: str, rows: Int32Array, *, at: int, bm25: Bm25) -> FloatArray:
         return self._channel.score_rows(query, rows, at=at, bm25=bm25)
+
+    def document_frequencies(self, terms: Sequence[str], *, at: int) -> tuple[int, list[int]]:
+        return self._channel.document_frequencies(terms, at=at)
+
+    def term_counts(self, terms: Sequence[str], rows: Int32Array | IntArray) -> tuple[Int32Array, Int32Array]:
+        return self._channel.term_counts(terms, rows)
+
+    def mean_length(self, *, at: int) -> float:
+        return self._channel.mean_length(at=at)
 
     def terms_of(self, row: int) -> list[str]:
         return self._channel.terms_of(row)

@@ -148,7 +148,7 @@ def test_without_sessions_neighbours_and_sessions_add_nothing(memory):
         memory.remember(f"Auth sessions note {n}", id=f"m{n}", at="2026-03-01")
     answer = memory.recall(QUESTION, now=NOW, track=False)
     stages = {stage.op: stage for stage in memory.why(answer.id, "m0").stages}
-    assert stages["reply"].before == stages["reply"].after
+    assert stages["exchange"].before == stages["exchange"].after
     assert stages["gather"].before == stages["gather"].after
 
 
