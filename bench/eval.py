@@ -50,9 +50,7 @@ def measured() -> Quality:
     formulas = [built_in(name) for name in names()]
     variants = [(change, variant(change)) for change in CHANGES]
     analyzers = {a for f in (*formulas, *controls, *(v for _, v in variants)) for a in f.analyzers}
-    stores = {
-        name: _told(f"reading {name}", lambda: data.collection(name, analyzers)) for name in data.COLLECTIONS
-    }
+    stores = {name: data.collection(name, analyzers) for name in data.COLLECTIONS}
     return Quality(
         date=datetime.now(UTC).date().isoformat(),
         machine=_machine(),

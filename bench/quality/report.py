@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from quality.measures import COLUMNS
-from quality.prose import CAVEATS, FLOOR, INTRODUCTION, REPRODUCE, TARGETS, TRIED, VALIDATION, WORKED_EXAMPLE
+from quality.prose import (
+    CAVEATS,
+    EMPTY_MAX,
+    FLOOR,
+    INTRODUCTION,
+    REPRODUCE,
+    TARGETS,
+    TRIED,
+    UPDATES,
+    VALIDATION,
+    WORKED_EXAMPLE,
+)
 from quality.results import CollectionResult, Quality, Tuning, Validation, Values, Variant
 
 OURS = "recollect"
@@ -20,12 +31,14 @@ def page(found: Quality) -> str:
         f"# How well it ranks\n\n{INTRODUCTION}",
         _measured(found),
         _targets(found, main),
+        "## Every formula on every kind of text\n\nnDCG@10. Controls are in italics.\n\n" + _kinds(main),
         *(_collection(collection) for collection in main),
         "## Collections that nobody tuned on\n\n"
         "The same texts, cut otherwise, with the same formula file.\n\n" + _others(others),
         _tuning(found.tuning),
         f"## What each part is worth, and what was tried instead\n\n{TRIED}\n\n{_variants(found.variants)}",
         f"## The relevance floor\n\n{FLOOR}\n\n" + _floor(found),
+        f"## What changed\n\n{UPDATES}\n\n" + _updates(found),
         _example(found.example),
         f"## What these numbers do not say\n\n{CAVEATS}",
         f"## Doing it again\n\n{REPRODUCE}",
@@ -52,23 +65,64 @@ def _targets(found: Quality, main: Sequence[CollectionResult]) -> str:
     """What was to be reached, and what is."""
     table = []
     for collection in main:
-        validated = next(
-            v for v in found.tuning.validations if v.collection == collection.name and "both" in v.chosen_on
-        )
-        (ours,) = (row for row in collection.rows if row.name == OURS)
-        for metric, least in TARGETS[collection.name].items():
-            reached = "yes" if validated.means[metric] >= least else "**no**"
-            cells = (
-                collection.name,
-                metric,
-                f"{least:.2f}",
-                f"{validated.means[metric]:.3f}",
-                f"{ours.means[metric]:.3f}",
-                reached,
+        name = collection.name
+        (validated,) = (v.means["nDCG@10"] for v in found.tuning.validations if v.collection == name)
+        (ours,) = (row.means["nDCG@10"] for row in collection.rows if row.name == OURS)
+        (empty,) = (f.silent for f in found.floor if f.related and f.what.startswith(f"{name},"))
+        missed = [] if validated >= TARGETS[name] else [f"{validated - TARGETS[name]:+.3f}"]
+        missed += [] if empty <= EMPTY_MAX[name] else [f"{empty - EMPTY_MAX[name]:+.1%} empty"]
+        table.append(
+            (
+                name,
+                f"{TARGETS[name]:.2f}",
+                f"{validated:.3f}",
+                f"{ours:.3f}",
+                f"{EMPTY_MAX[name]:.0%}",
+                f"{empty:.1%}",
+                f"**no** ({', '.join(missed)})" if missed else "yes",
             )
-            table.append(cells)
-    heads = ("collection", "metric", "to reach", "cross-validated", "the file as it is", "reached")
+        )
+    heads = (
+        "collection", "nDCG@10 to reach", "cross-validated", "the file as it is", "wrongly empty at most", "wrongly empty",
+        "reached",
+    )  # fmt: skip
     return _table(heads, table) + "\n\n" + _ahead(main)
+
+
+def _kinds(main: Sequence[CollectionResult]) -> str:
+    """nDCG@10 of every ranking on every collection, the best worst place first."""
+    by_name = {c.name: {row.name: row for row in c.rows} for c in main}
+    names = list(by_name[main[0].name])
+    best = {c.name: max(row.means["nDCG@10"] for row in c.rows) for c in main}
+
+    def worst(name: str) -> float:
+        return min(by_name[c.name][name].means["nDCG@10"] / best[c.name] for c in main)
+
+    rows = [
+        (
+            _styled(name, control=by_name[main[0].name][name].control),
+            *(f"{by_name[c.name][name].means['nDCG@10']:.3f}" for c in main),
+        )
+        for name in sorted(names, key=worst, reverse=True)
+    ]
+    said = "\n".join(f"- {c.name}: {c.what} ({c.memories:,} memories, {c.questions} questions)" for c in main)
+    return f"{said}\n\n" + _table(("ranking", *(c.name for c in main)), rows)
+
+
+def _styled(name: str, *, control: bool) -> str:
+    return f"*{name}*" if control else f"**{name}**" if name == OURS else name
+
+
+def _updates(found: Quality) -> str:
+    rows = [
+        (
+            f"**{u.formula}**" if u.formula == OURS else u.formula,
+            f"{u.later_first} of {u.pairs}",
+            f"{u.on_top} of {u.pairs}",
+        )
+        for u in sorted(found.updates, key=lambda u: (-u.later_first, -u.on_top, u.formula))
+    ]
+    return _table(("ranking", "the later before the earlier", "the later first of all"), rows)
 
 
 def _ahead(main: Sequence[CollectionResult]) -> str:
@@ -100,7 +154,7 @@ def _collection(found: CollectionResult) -> str:
     head = f"## {found.name}\n\n{found.what.capitalize()}: {found.memories:,} memories in {stores}, {found.questions} questions."
     rows = [
         (
-            f"*{row.name}*" if row.control else f"**{row.name}**" if row.name == OURS else row.name,
+            _styled(row.name, control=row.control),
             *(f"{row.means[m]:.3f}" for m in COLUMNS),
             f"{row.low['nDCG@10']:.3f} … {row.high['nDCG@10']:.3f}",
         )
@@ -157,48 +211,38 @@ def _others(collections: Sequence[CollectionResult]) -> str:
 
 def _tuning(found: Tuning) -> str:
     grid = "; ".join(f"{name} {', '.join(f'{v:g}' for v in values)}" for name, values in found.grid.items())
-    same = (
-        "the very numbers of the file" if found.adopted == found.best_on_all else _weights(found.best_on_all)
-    )
     said = (
-        f"The grid has {found.settings:,} settings ({grid}; the cosine has 1 − words). The file has "
-        f"{_weights(found.adopted)}; the best setting on all questions of both collections is {same}. For "
-        f"the file's weights numpy and the engine differ in no question's nDCG@10 by more than "
-        f"{found.numpy_against_engine:.1g}."
+        f"Tried are {grid}. The file has {_weights(found.adopted)}. For the file's weights numpy and the engine differ in "
+        f"no question's nDCG@10 by more than {found.numpy_against_engine:.1g}."
     )
-    folds = [_folds(validation) for validation in found.validations if len(validation.folds) > 1]
-    return "\n\n".join([f"## Cross-validation\n\n{VALIDATION}", said, _summary(found.validations), *folds])
+    return "\n\n".join(
+        [f"## Cross-validation\n\n{VALIDATION}", said, _summary(found.validations), _chosen(found)]
+    )
 
 
 def _summary(validations: Sequence[Validation]) -> str:
     rows = [
         (
             v.collection,
-            v.chosen_on,
             *(f"{v.means[m]:.3f}" for m in COLUMNS),
             f"{v.low['nDCG@10']:.3f} … {v.high['nDCG@10']:.3f}",
-            f"{v.fold_deviation['nDCG@10']:.3f}",
+            *(f"{fold.means['nDCG@10']:.3f}" for fold in v.folds),
+            f"{v.fold_deviation:.3f}",
         )
         for v in validations
     ]
-    heads = ("judged on", "weights chosen on", *COLUMNS, "nDCG@10, 95 %", "deviation over folds")
-    return _table(heads, rows)
+    folds = [f"fold {n + 1}" for n in range(len(validations[0].folds))]
+    return _table(("judged on", *COLUMNS, "nDCG@10, 95 %", *folds, "deviation"), rows)
 
 
-def _folds(found: Validation) -> str:
+def _chosen(found: Tuning) -> str:
+    """What the rest chose for each fold."""
     rows = [
-        (
-            fold.held_out,
-            str(fold.questions),
-            _weights(fold.chosen),
-            ", ".join(fold.at_edge) or "none",
-            f"{fold.means['R@10']:.3f}",
-            f"{fold.means['nDCG@10']:.3f}",
-        )
-        for fold in found.folds
+        (f"fold {n}", *(f"{value:g}" for value in chosen.values()), ", ".join(edge) or "none")
+        for n, (chosen, edge) in enumerate(zip(found.chosen, found.at_edge, strict=True), 1)
     ]
-    heads = ("held out", "questions", "chosen without it", "at the grid's edge", "R@10", "nDCG@10")
-    return f"### {found.collection}, chosen on {found.chosen_on}\n\n" + _table(heads, rows)
+    own = ("the file", *(f"{value:g}" for value in found.adopted.values()), "")
+    return _table(("chosen without", *found.adopted, "at the grid's edge"), [*rows, own])
 
 
 def _weights(values: Values) -> str:

@@ -19,7 +19,18 @@ from quality.judging import by_metric, means
 from quality.measures import NDCG, Floats, interval, scores_of
 from quality.prose import TARGETS
 from quality.results import FoldResult, Tuning, Validation
-from quality.tuning import GRID, Columns, Weights, at_edge, climb, columns_of, mean_of, ndcg, weights_of, with_weights
+from quality.tuning import (
+    GRID,
+    Columns,
+    Weights,
+    at_edge,
+    climb,
+    columns_of,
+    mean_of,
+    ndcg,
+    weights_of,
+    with_weights,
+)
 
 from recollect.query.formula import Formula
 
@@ -53,7 +64,7 @@ def tuned(formula: Formula, collections: Mapping[str, Sequence[Store]]) -> Tunin
     chosen = [_chosen({one.name: one.without(fold) for one in examined}) for fold in range(FOLDS)]
     adopted = weights_of(formula)
     return Tuning(
-        grid=GRID
+        grid=GRID,
         adopted=adopted._asdict(),
         chosen=tuple(weights._asdict() for weights in chosen),
         at_edge=tuple(at_edge(weights) for weights in chosen),

@@ -26,24 +26,44 @@ def without(*ops: str) -> Edit:
     return lambda stages: [stage for stage in stages if stage["op"] not in ops]
 
 
-def without_labels(stages: Stages) -> Stages:
-    def bare(stage: dict[str, Any]) -> dict[str, Any]:
-        amounts = {name: amount for name, amount in stage.get("amounts", {}).items() if name != "labels"}
-        return {**stage, "amounts": amounts} if "amounts" in stage else stage
+def without_amount(*names: str) -> Edit:
+    """Without these columns in any boost; a boost that has nothing left goes too."""
 
-    return [bare(stage) for stage in stages if stage["op"] != "labels"]
+    def edit(stages: Stages) -> Stages:
+        kept = []
+        for stage in stages:
+            if "amounts" in stage:
+                amounts = {name: amount for name, amount in stage["amounts"].items() if name not in names}
+                if amounts:
+                    kept.append({**stage, "amounts": amounts})
+            else:
+                kept.append(stage)
+        return kept
+
+    return edit
 
 
 def without_metadata(stages: Stages) -> Stages:
-    kept = without("compute", "multiply")(stages)
-    return [stage for stage in kept if stage["op"] != "boost" or "labels" in stage["amounts"]]
+    kept = [
+        s for s in without("multiply")(stages) if s.get("factor") not in ("half_life_recency", "log_usage")
+    ]
+    return without_amount("half_life_recency", "log_usage", "importance")(kept)
 
 
-def without_times(stages: Stages) -> Stages:
-    def bare(stage: dict[str, Any]) -> dict[str, Any]:
-        return {**stage, "amounts": {"labels": stage["amounts"]["labels"]}}
+def old_dates(stages: Stages) -> Stages:
+    return [
+        {**s, "amounts": {("in_span" if n == "in_span/2" else n): a for n, a in s["amounts"].items()}}
+        if "amounts" in s
+        else s
+        for s in stages
+    ]
 
-    return [bare(stage) if "labels" in stage.get("amounts", {}) else stage for stage in stages]
+
+def first_words(stages: Stages) -> Stages:
+    """The label of the first version: any first word, by how much it stands first."""
+    kept = without_amount("under_label")(stages)
+    labels = [{"op": "labels", "analyzer": "english/2"}, {"op": "boost", "amounts": {"labels": 0.8}}]
+    return [*kept, *labels]
 
 
 def setting(op: str, **values: object) -> Edit:
@@ -61,42 +81,30 @@ def replacing(op: str, *others: dict[str, Any]) -> Edit:
     return lambda stages: [new for stage in stages for new in (others if stage["op"] == op else (stage,))]
 
 
-def leads(stages: Stages) -> Stages:
-    """The first word counts in full, whether it is a label or not, and before the session does."""
-    kept = without_labels(stages)
-    weigh = {"op": "weigh", "weights": {"vector": 0.6, "words": 0.4, "leads": 0.3}}
-    return replacing("weigh", {"op": "leads", "analyzer": "english/2"}, weigh)(kept)
-
-
 def rrf(stages: Stages) -> Stages:
     """Places instead of margins, on the scale that the rest of the formula expects."""
     fuse = {"op": "fuse", "k": 60.0, "channels": ["lexical", "vector"], "overall": True}
     return replacing("weigh", fuse)(stages)
 
 
-def squeezed_vectors(stages: Stages) -> Stages:
-    """The cosine on the scale of the batch, as the words are."""
-    squeeze = {"op": "normalise", "column": "vector", "method": "minmax", "name": "meaning"}
-    weigh = {"op": "weigh", "weights": {"meaning": 0.5, "words": 0.5}}
-    return replacing("weigh", squeeze, weigh)(stages)
-
-
 CHANGES = (
     Change("no words", "vectors alone carry the score", setting("weigh", weights={"vector": 1.0})),
-    Change("no vectors", "words alone carry the score", setting("weigh", weights={"words": 1.0})),
-    Change("no neighbours", "without `reply`", without("reply")),
+    Change("no vectors", "words alone carry the score", setting("weigh", weights={"words": 1.0, "topic": 0.15})),
+    Change("no turns around", "without the words of the turns around", setting("weigh", weights={"vector": 0.6, "words": 0.4})),
+    Change("no exchange", "without `exchange`", without("exchange")),
+    Change("reply", "`reply` 0.4, 0.3 instead of `exchange`", replacing("exchange", {"op": "reply", "before": 0.4, "after": 0.3})),
+    Change("asking is telling", "turns that ask lose nothing", without_amount("asking")),
     Change("no sessions", "without `gather`", without("gather")),
-    Change("no labels", "without `labels`", without_labels),
-    Change("no times", "without the time that a question names", without_times),
+    Change("no labels", "who speaks does not count", without_amount("under_label")),
+    Change("first words", "`labels` (any first word) instead of `under_label`", first_words),
+    Change("no asker", "the user's own question finds anybody's turns", without_amount("by_asker")),
+    Change("no times named", "the time that a question names does not count", without_amount("in_span/2")),
+    Change("dates of before", "`in_span` instead of `in_span/2`", old_dates),
+    Change("no times told", "a question for a time finds any text", without_amount("tells_time")),
     Change("no metadata", "without recency, use, importance and feedback", without_metadata),
-    Change("even neighbours", "`echo` 0.35 instead of `reply`", replacing("reply", {"op": "echo", "share": 0.35})),
-    Change("first word", "`leads` 0.3 (any first word) instead of `labels`", leads),
+    Change("no floor", "without `silence`", without("silence")),
     Change("places", "reciprocal rank fusion instead of margins", rrf),
-    Change("squeezed", "cosines min-max normalised, half and half", squeezed_vectors),
     Change("no stems", "words as they are, stop words and all", words_with(analyzer="unicode61-cjk/2")),
-    Change("steep BM25", "k1 1.2, b 0.75 instead of 0.9, 0.4", words_with(k1=1.2, b=0.75)),
-    Change("flat BM25", "k1 0.6, b 0.2", words_with(k1=0.6, b=0.2)),
-    Change("twice the pool", "200 candidates per channel", setting("retrieve", top=200)),
 )  # fmt: skip
 
 

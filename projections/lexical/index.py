@@ -144,8 +144,8 @@ class Lexical:
 
     def document_frequencies(self, terms: Sequence[str], *, at: int) -> tuple[int, list[int]]:
         """How many rows are alive at `at`, and how many of them hold each term."""
-        living = self._living(list(terms), at)
-        return self.statistics(at).N, [living[term].count for term in terms]
+        held = {term: count for term, count, _ in self._living(list(terms), at)}
+        return self.statistics(at).N, [held[term] for term in terms]
 
     def term_counts(self, terms: Sequence[str], rows: Int32Array | IntArray) -> tuple[Int32Array, Int32Array]:
         """How often each term stands in each row (terms × rows), and how many terms each row has."""

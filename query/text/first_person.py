@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from recollect.query.text.cues import Cues
+from recollect.query.text.intents import Cues
 
 _SPLIT_BY = "unicode61-cjk/2"
 _FIRST_PERSON = Cues(
