@@ -1,7 +1,8 @@
 """make eval: how well every built-in formula ranks, on collections whose right answers are known.
 
-    python bench/eval.py            measure everything, write bench/results/quality.json, then docs/quality.md
-    python bench/eval.py --report   write docs/quality.md again from the numbers that are there
+    python bench/eval.py               measure everything, write bench/results/quality.json, then docs/quality.md
+    python bench/eval.py --workers 4   the same with four processes instead of one per core
+    python bench/eval.py --report      write docs/quality.md again from the numbers that are there
 
 Measures R@1, R@5, R@10, MRR and nDCG@10 on five kinds of text next to plain searches, tests our default against each
 seed, cross-validates its weights over all of them at once, takes its parts away one by one, asks what it can have no
@@ -16,9 +17,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
+from multiprocessing import get_context
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import record_locomo
@@ -28,10 +31,11 @@ from quality.floor import floors
 from quality.judging import OURS, collection_result, judge
 from quality.measures import NDCG, RESAMPLES, Floats, p_value
 from quality.report import page
-from quality.results import CollectionResult, Quality, Variant
+from quality.results import CollectionResult, Floor, Quality, Updates, Variant
+from quality.tuning import Weights
 from quality.updates import updates
-from quality.validating import tuned
-from quality.variants import CHANGES, Change, variant
+from quality.validating import FOLDS, Examined, chosen_without, examine, tuned
+from quality.variants import CHANGES, variant
 
 from recollect.engine.embedding.minilm import MiniLm
 from recollect.query.formula import Formula, built_in, names
@@ -40,67 +44,95 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results" / "quality.json"
 PAGE = ROOT / "docs" / "quality.md"
 PICTURE = ROOT / "docs" / "pictures" / "locomo-slope.svg"
-SOME = (OURS, "reverie", "mnemosyne", "omega")
+SOME = (OURS, "mnemosyne")
 
 T = TypeVar("T")
 
 
-def measured() -> Quality:
-    ours, controls = built_in(OURS), control_formulas()
-    formulas = [built_in(name) for name in names()]
-    variants = [(change, variant(change)) for change in CHANGES]
-    analyzers = {a for f in (*formulas, *controls, *(v for _, v in variants)) for a in f.analyzers}
-    stores = {name: data.collection(name, analyzers) for name in data.COLLECTIONS}
+class _Material(NamedTuple):
+    """What every part of the evaluation reads; worker processes inherit it."""
+
+    ours: Formula
+    formulas: list[Formula]
+    controls: list[Formula]
+    stores: dict[str, list[data.Store]]
+    cut: dict[str, list[data.Store]]
+    examined: list[Examined]
+    base: dict[str, Floats]
+
+
+_material: _Material
+
+
+def measured(workers: int) -> Quality:
+    global _material  # noqa: PLW0603 (forked workers inherit it; pickling stores would take longer than ranking)
+    _material = made = _told("reading, indexing and one pass", _read)
+    folds = range(FOLDS)
+    tasks: list[tuple[str, Callable[..., object], tuple[object, ...]]] = [
+        *((f"weights without fold {fold + 1}", _chosen, (fold,)) for fold in folds),
+        *((name, _collection, (name,)) for name in (*made.stores, *made.cut)),
+        *((f"variant: {change.name}", _variant, (n,)) for n, change in enumerate(CHANGES)),
+        ("the relevance floor", _floors, ()),
+        ("what changed", _updates, ()),
+        ("the recorded run", _example, ()),
+    ]
+    with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
+        waiting = {name: pool.submit(_timed, name, work, *given) for name, work, given in tasks}
+        found = {name: future.result() for name, future in waiting.items()}
+    chosen = [found[f"weights without fold {fold + 1}"] for fold in folds]
     return Quality(
         date=datetime.now(UTC).date().isoformat(),
         machine=_machine(),
         commit=_commit(),
-        formula=ours.label,
+        formula=made.ours.label,
         embedder=MiniLm.name,
         resamples=RESAMPLES,
-        collections=tuple(_collections(stores, formulas, controls, analyzers)),
-        variants=tuple(_variants(ours, variants, stores)),
-        floor=tuple(_told("the relevance floor", lambda: floors(ours, stores))),
-        updates=tuple(updates(formula, stores["beam-dev"]) for formula in (*formulas, *controls)),
-        tuning=_told("cross-validation", lambda: tuned(ours, stores)),
-        example=_told("the recorded run", _example),
+        collections=tuple(found[name] for name in (*made.stores, *made.cut)),
+        variants=tuple(found[f"variant: {change.name}"] for change in CHANGES),
+        floor=tuple(found["the relevance floor"]),
+        updates=tuple(found["what changed"]),
+        tuning=_told("judging what was chosen", lambda: tuned(made.ours, made.examined, chosen)),
+        example=found["the recorded run"],
     )
 
 
-def _collections(
-    stores: dict[str, list[data.Store]],
-    formulas: Sequence[Formula],
-    controls: Sequence[Formula],
-    analyzers: set[str],
-) -> list[CollectionResult]:
-    """The five collections under every formula, and four that are cut from them otherwise under some."""
+def _read() -> _Material:
+    ours, controls = built_in(OURS), control_formulas()
+    formulas = [built_in(name) for name in names()]
+    every = (*formulas, *controls, *(variant(change) for change in CHANGES))
+    analyzers = {analyzer for formula in every for analyzer in formula.analyzers}
+    stores = {name: data.collection(name, analyzers) for name in data.COLLECTIONS}
     cut = {
         "locomo-together": data.locomo(analyzers, together=True),
         "locomo-notes": data.locomo(analyzers, sessions=False),
         "scifact-titles": data.scifact_titles(analyzers),
         "scifact-reversed": data.scifact_reversed(analyzers),
     }
-    return [
-        _told(name, lambda: collection_result(name, data.WHAT[name], found, judged, controls))  # noqa: B023
-        for collections, judged in ((stores, formulas), (cut, [f for f in formulas if f.name in SOME]))
-        for name, found in collections.items()
-    ]
-
-
-def _variants(
-    ours: Formula, variants: Sequence[tuple[Change, Formula]], stores: dict[str, list[data.Store]]
-) -> list[Variant]:
     base = {name: judge(by_formula(ours), found)[:, NDCG] for name, found in stores.items()}
-    return [
-        _told(change.name, lambda: _variant(change, formula, base, stores))  # noqa: B023
-        for change, formula in variants
-    ]
+    examined = [examine(name, found, ours) for name, found in stores.items()]
+    return _Material(ours, formulas, controls, stores, cut, examined, base)
 
 
-def _variant(
-    change: Change, formula: Formula, base: dict[str, Floats], stores: dict[str, list[data.Store]]
-) -> Variant:
-    found = {name: judge(by_formula(formula), collection)[:, NDCG] for name, collection in stores.items()}
+def _timed(what: str, work: Callable[..., T], *given: object) -> T:
+    return _told(what, lambda: work(*given))
+
+
+def _chosen(fold: int) -> Weights:
+    return chosen_without(_material.examined, fold)
+
+
+def _collection(name: str) -> CollectionResult:
+    """One of the five under every formula, or one that is cut otherwise under some."""
+    own = name in _material.stores
+    stores = _material.stores[name] if own else _material.cut[name]
+    formulas = [formula for formula in _material.formulas if own or formula.name in SOME]
+    return collection_result(name, data.WHAT[name], stores, formulas, _material.controls)
+
+
+def _variant(number: int) -> Variant:
+    change, base = CHANGES[number], _material.base
+    answer = by_formula(variant(change))
+    found = {name: judge(answer, stores)[:, NDCG] for name, stores in _material.stores.items()}
     return Variant(
         name=change.name,
         what=change.what,
@@ -108,6 +140,15 @@ def _variant(
         delta={name: float((values - base[name]).mean()) for name, values in found.items()},
         p_values={name: float(p_value(values, base[name])) for name, values in found.items()},
     )
+
+
+def _floors() -> list[Floor]:
+    return floors(_material.ours, _material.stores)
+
+
+def _updates() -> list[Updates]:
+    every = (*_material.formulas, *_material.controls)
+    return [updates(formula, _material.stores["beam-dev"]) for formula in every]
 
 
 def _example() -> str:
@@ -145,7 +186,12 @@ def main(arguments: Sequence[str]) -> None:
         return
     if "--report" not in arguments:
         RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(measured())))
+        workers = (
+            int(arguments[arguments.index("--workers") + 1])
+            if "--workers" in arguments
+            else os.cpu_count() or 1
+        )
+        RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(measured(workers))))
     found = msgspec.json.decode(RESULTS.read_bytes(), type=Quality)
     PAGE.write_text(page(found), "utf-8")
     print(f"written: {RESULTS} and {PAGE}")

@@ -75,7 +75,7 @@ class Columns(NamedTuple):
     talks: Floats
     before: Places
     after: Places
-    order: Places
+    session: Places
     starts: Places
     label: Floats
     asker: Floats
@@ -152,8 +152,7 @@ def columns_of(store: Store, asked: Asked, formula: Formula) -> Columns:
     nothing = np.zeros(len(sheet))
     before, after = (sheet.places(memories) for memories in conversations.neighbours(sheet.memories))
     sessions = conversations.of(sheet.memories).astype(np.int64)
-    order = np.argsort(sessions, kind="stable")
-    order = order[sessions[order] >= 0]
+    starts = np.flatnonzero(np.diff(np.sort(sessions), prepend=-1))
     # `exchange` reads 0 of both neighbours where a memory has a role; any candidate has a positive score.
     talks = (reads.get("exchange before", nothing) != 0) | (reads.get("exchange after", nothing) != 0)
     ids = store.view.documents.ids.values
@@ -166,8 +165,8 @@ def columns_of(store: Store, asked: Asked, formula: Formula) -> Columns:
         talks=talks.astype(np.float64),
         before=before,
         after=after,
-        order=order,
-        starts=np.flatnonzero(np.diff(sessions[order], prepend=-1)),
+        session=sessions,
+        starts=starts,
         label=reads.get("boost under_label", nothing),
         asker=reads.get("boost by_asker", nothing),
         span=reads.get("boost in_span/2", nothing),
@@ -192,7 +191,7 @@ def scores(columns: Columns, weights: Weights) -> Floats:
     share = np.where(columns.asked > 0.0, weights.asked, weights.before)
     beside = np.maximum(share * padded[columns.before], weights.after * padded[columns.after])
     score = score + columns.talks * beside
-    if weights.gather and len(columns.order):
+    if weights.gather and len(columns.starts):
         score = score + weights.gather * _session_level(columns, score)
     score = score + weights.label * columns.label + weights.asker * columns.asker + columns.metadata
     return score + weights.span * columns.span + weights.time * columns.time
@@ -200,11 +199,14 @@ def scores(columns: Columns, weights: Weights) -> Floats:
 
 def _session_level(columns: Columns, score: Floats) -> Floats:
     """The sum of the best three of each candidate's session, over three; 0 without a session."""
+    order = np.lexsort((-score, columns.session))
+    lengths = np.diff(columns.starts, append=len(order))
+    totals = sum(
+        np.where(lengths > place, score[order[np.minimum(columns.starts + place, len(order) - 1)]], 0.0)
+        for place in range(3)
+    )
     level = np.zeros(len(score))
-    ends = np.append(columns.starts[1:], len(columns.order))
-    for start, end in zip(columns.starts.tolist(), ends.tolist(), strict=True):
-        members = columns.order[start:end]
-        level[members] = np.sort(score[members])[::-1][:3].sum() / 3
+    level[order[columns.starts[0] :]] = np.repeat(totals / 3, lengths)
     return level
 
 
@@ -219,7 +221,7 @@ def ndcg(columns: Columns, weights: Weights) -> float:
     return float((columns.gains[order] * discounts).sum() / ideal(columns.right))
 
 
-def climb(objective: Callable[[Weights], float], *, start: Weights = START, rounds: int = 3) -> Weights:
+def climb(objective: Callable[[Weights], float], *, start: Weights = START, rounds: int = 2) -> Weights:
     """The best setting that changing one weight at a time leads to, the first of equals."""
     best, value = start, objective(start)
     for _ in range(rounds):

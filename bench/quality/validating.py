@@ -59,13 +59,17 @@ def examine(name: str, stores: Sequence[Store], formula: Formula) -> Examined:
     return Examined(name, pairs, folds, [columns_of(store, asked, formula) for store, asked in pairs])
 
 
-def tuned(formula: Formula, collections: Mapping[str, Sequence[Store]]) -> Tuning:
-    examined = [examine(name, stores, formula) for name, stores in collections.items()]
-    chosen = [_chosen({one.name: one.without(fold) for one in examined}) for fold in range(FOLDS)]
-    adopted = weights_of(formula)
+def chosen_without(examined: Sequence[Examined], fold: int) -> Weights:
+    """What all but one fold of every collection choose."""
+    training = {one.name: one.without(fold) for one in examined}
+    return climb(lambda weights: worst_first({name: mean_of(c, weights) for name, c in training.items()}))
+
+
+def tuned(formula: Formula, examined: Sequence[Examined], chosen: Sequence[Weights]) -> Tuning:
+    """The weights that were chosen without each fold, and how the engine does on it with them."""
     return Tuning(
         grid=GRID,
-        adopted=adopted._asdict(),
+        adopted=weights_of(formula)._asdict(),
         chosen=tuple(weights._asdict() for weights in chosen),
         at_edge=tuple(at_edge(weights) for weights in chosen),
         numpy_against_engine=max(_difference(one, formula) for one in examined),
@@ -77,10 +81,6 @@ def worst_first(found: Mapping[str, float]) -> float:
     """The smallest margin to the targets, and a little of the mean."""
     margins = [value - TARGETS[name] for name, value in found.items()]
     return min(margins) + MEAN_SHARE * sum(margins) / len(margins)
-
-
-def _chosen(training: Mapping[str, Sequence[Columns]]) -> Weights:
-    return climb(lambda weights: worst_first({name: mean_of(c, weights) for name, c in training.items()}))
 
 
 def _validated(own: Examined, formula: Formula, chosen: Sequence[Weights]) -> Validation:

@@ -304,10 +304,9 @@ class Coverage(Stage, frozen=True, kw_only=True, tag="coverage"):
         lexical = ctx.view.lexical(self.analyzer)
         count, frequencies = lexical.document_frequencies(terms, at=ctx.view.seq)
         idfs = [log(1.0 + (count - df + 0.5) / (df + 0.5)) for df in frequencies]
-        held = lexical.holding(sheet.rows, [(term,) for term in terms])
         covered: FloatArray = np.zeros(len(sheet))
-        for column, idf in enumerate(idfs):
-            covered += np.where(held[:, column], idf, 0.0)
+        for held, idf in zip(lexical.term_counts(terms, sheet.rows)[0] if terms else (), idfs, strict=True):
+            covered += np.where(held > 0, idf, 0.0)
         total = math.fsum(idfs)
         sheet.columns[self.name] = covered / total if total > 0.0 else covered
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray, distinct
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array, distinct
 from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.projections.portable_math import log, round12_array
 from recollect.query.bounds import Count, NonNegative, Share
@@ -179,9 +179,8 @@ class Around(Stage, frozen=True, kw_only=True, tag="around"):
     length   the mean length of these, over the mean length of all memories
     idf(t)   ln(1 + (N − df + 0.5) / (df + 0.5)), N and df counting single memories
 
-    A topic is named once in a conversation and spoken of for several turns. None where a memory stands alone, where it
-    is a turn of a chat with an assistant (a tag is a role), or where no term matches. What is not alive at the
-    view's seq, or does not pass the question's filters, is not there.
+    A topic is named once in a conversation and spoken of for several turns. Only candidates count as neighbours. None
+    where a memory has none, where it is a turn of a chat with an assistant (a tag is a role), or where no term matches.
     """
 
     name: str = "around"
@@ -194,36 +193,23 @@ class Around(Stage, frozen=True, kw_only=True, tag="around"):
         return "measure the words around a turn"
 
     def apply(self, sheet: Sheet, ctx: RankContext) -> None:
-        sheet.columns[self.name] = np.full(len(sheet), np.nan)
-        before, after = ctx.view.conversations.neighbours(sheet.memories)
-        beside = [_rows_of(memories, ctx) for memories in (before, after)]
-        places = np.flatnonzero(((beside[0] >= 0) | (beside[1] >= 0)) & ~has_role(sheet, ctx))
+        values = sheet.columns[self.name] = np.full(len(sheet), np.nan)
+        beside = [sheet.places(memories) for memories in ctx.view.conversations.neighbours(sheet.memories)]
+        near = [(places >= 0) & sheet.kept[places] for places in beside] if len(sheet) else []
         terms = list(dict.fromkeys(ANALYZERS[self.analyzer](ctx.question.text)))
-        if not len(places) or not terms:
+        if not terms or not any(there.any() for there in near):
             return
-        scores = self._scores([rows[places] for rows in (sheet.rows, *beside)], terms, ctx)
-        sheet.columns[self.name][places] = np.where(scores > 0.0, scores, np.nan)
-
-    def _scores(self, turns: list[Int32Array], terms: list[str], ctx: RankContext) -> FloatArray:
         lexical, seq = ctx.view.lexical(self.analyzer), ctx.view.seq
+        own, lengths = lexical.term_counts(terms, sheet.rows)
+        tf, length, turns = own.copy(), lengths.astype(np.float64), np.ones(len(sheet))
+        for places, there in zip(beside, near, strict=True):
+            tf += np.where(there, own[:, places], 0)
+            length += np.where(there, lengths[places], 0)
+            turns += there
+        norm = self.k1 * (1.0 - self.b + self.b * (length / turns / lexical.mean_length(at=seq)))
         count, frequencies = lexical.document_frequencies(terms, at=seq)
-        rows, place_of = np.unique(np.stack(turns), return_inverse=True)
-        place_of = place_of.reshape(len(turns), -1)
-        there = rows >= 0
-        absent = len(rows) - int(there.sum())  # 1 if some turn has no neighbour: -1 comes first
-        tfs, lengths = lexical.term_counts(terms, rows[there])
-        tf: IntArray = np.pad(tfs, ((0, 0), (absent, 0)))[:, place_of].sum(axis=1)
-        length = np.pad(lengths, (absent, 0))[place_of].sum(axis=0) / there[place_of].sum(axis=0)
-        norm = self.k1 * (1.0 - self.b + self.b * (length / lexical.mean_length(at=seq)))
-        total: FloatArray = np.zeros(len(turns[0]))
+        total: FloatArray = np.zeros(len(sheet))
         for line, df in zip(tf, frequencies, strict=True):
-            total += log(1.0 + (count - df + 0.5) / (df + 0.5)) * np.where(
-                line > 0, line / (line + norm), 0.0
-            )
-        return round12_array(total)
-
-
-def _rows_of(memories: Int32Array, ctx: RankContext) -> Int32Array:
-    """The rows of these memories where they can be reached; -1 where not."""
-    able, rows = ctx.reachable(np.where(memories >= 0, memories, 0))
-    return np.where(able & (memories >= 0), rows, -1).astype(np.int32)
+            total += log(1.0 + (count - df + 0.5) / (df + 0.5)) * (line / (line + norm))
+        scored = (turns > 1.0) & (total > 0.0) & ~has_role(sheet, ctx)
+        values[scored] = round12_array(total)[scored]
