@@ -105,7 +105,6 @@ def _read() -> _Material:
     cut = {
         "locomo-together": data.locomo(analyzers, together=True),
         "locomo-notes": data.locomo(analyzers, sessions=False),
-        "scifact-titles": data.scifact_titles(analyzers),
         "scifact-reversed": data.scifact_reversed(analyzers),
     }
     base = {name: judge(by_formula(ours), found)[:, NDCG] for name, found in stores.items()}

@@ -7,7 +7,7 @@ LoCoMo's type 5 have no right turn and are left out; other questions without a r
 the relevance floor alone.
 
 The same texts cut in other ways stand for collections that nobody tuned on: LoCoMo in one store, LoCoMo without its
-sessions, SciFact's titles without abstracts, and SciFact turned round (titles ask, claims answer).
+sessions, and SciFact turned round (titles ask, claims answer).
 The folder is not part of the repository and its texts are for evaluation only.
 """
 
@@ -46,7 +46,6 @@ WHAT = {
     "scifact": "scientific claims, a memory per abstract, one store",
     "locomo-together": "the same conversations in one store, in order of time",
     "locomo-notes": "the same turns as dated notes without a session",
-    "scifact-titles": "the titles of the abstracts alone",
     "scifact-reversed": "the claims as memories, the titles of their abstracts as questions",
 }
 
@@ -107,12 +106,6 @@ def locomo(analyzers: Iterable[str], *, together: bool = False, sessions: bool =
     for line in questions:
         probes["all" if together else line["group"]].append(_probe(line, right))
     return _stored(found, probes, analyzers)
-
-
-def scifact_titles(analyzers: Iterable[str]) -> list[Store]:
-    abstracts, claims, right = _read("scifact")
-    memos = [Ingested(id=line["_id"], content=line["title"], at=0) for line in abstracts]
-    return _stored({"titles": memos}, {"titles": [_probe(line, right) for line in claims]}, analyzers)
 
 
 def scifact_reversed(analyzers: Iterable[str]) -> list[Store]:

@@ -17,9 +17,9 @@ turn loses for asking (`asking`), what the turn before is worth where another sp
 (`before`), the turn after (`after`), the session (`gather`), the label that the question names (`label`), what the asker
 said (`asker`), the time that the question names (`span`), and telling a time where one is asked for (`time`). Five
 folds hold out a fifth of every collection, conversations and chats whole; the rest chooses, and the collection that is
-furthest below its target (or least above it) decides, with a fifth of the mean beside it. The search begins at half
-words, half meaning and 0 for all else, and changes one weight at a time, on the columns of the engine's own score
-sheet; what is chosen is judged by the engine on what was held out."""
+furthest below its target (or least above it) decides, with a fifth of the mean beside it. The search
+begins at half words, half meaning and 0 for all else, and once more in the middle of the grid, and changes one weight at
+a time, on the columns of the engine's own score sheet; what is chosen is judged by the engine on what was held out."""
 
 TRIED = """\
 The default with one thing changed, nDCG@10, and the paired test against the default as it is. What is not in this

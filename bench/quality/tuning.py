@@ -47,7 +47,7 @@ class Weights(NamedTuple):
     time: float
 
 
-# The values that are tried for each weight, and where every search begins: half words, half meaning, nothing else.
+# The values that are tried for each weight. Searches begin at half words, half meaning, nothing else, and in the middle.
 GRID: dict[str, tuple[float, ...]] = {
     "words": (0.2, 0.3, 0.35, 0.4, 0.5, 0.6),
     "topic": (0.0, 0.08, 0.15, 0.2, 0.3),
@@ -61,7 +61,7 @@ GRID: dict[str, tuple[float, ...]] = {
     "span": (0.0, 0.2, 0.4, 0.6),
     "time": (0.0, 0.1, 0.2, 0.3, 0.4),
 }
-START = Weights(0.5, *(0.0,) * 10)
+STARTS = (Weights(0.5, *(0.0,) * 10), Weights(*(values[len(values) // 2] for values in GRID.values())))
 
 
 class Columns(NamedTuple):
@@ -221,8 +221,13 @@ def ndcg(columns: Columns, weights: Weights) -> float:
     return float((columns.gains[order] * discounts).sum() / ideal(columns.right))
 
 
-def climb(objective: Callable[[Weights], float], *, start: Weights = START, rounds: int = 2) -> Weights:
-    """The best setting that changing one weight at a time leads to, the first of equals."""
+def climb(objective: Callable[[Weights], float], *, rounds: int = 3) -> Weights:
+    """The best setting that changing one weight at a time leads to from any of the starts; of equals the first."""
+    found = [_climbed(objective, start, rounds) for start in STARTS]
+    return max(found, key=lambda one: one[1])[0]
+
+
+def _climbed(objective: Callable[[Weights], float], start: Weights, rounds: int) -> tuple[Weights, float]:
     best, value = start, objective(start)
     for _ in range(rounds):
         before = best
@@ -233,7 +238,7 @@ def climb(objective: Callable[[Weights], float], *, start: Weights = START, roun
                     best, value = candidate, found
         if best == before:
             break
-    return best
+    return best, value
 
 
 def at_edge(chosen: Weights) -> tuple[str, ...]:

@@ -2,8 +2,9 @@
 
 Five folds. A fold holds out a fifth of every collection: conversations and chats whole, questions of LongMemEval and
 claims of SciFact by their number. What remains chooses, and the worst collection decides: the objective is the
-smallest margin to the collections' targets, plus a fifth of their mean so that the others are not indifferent. The
-search begins at half words, half meaning, with every other weight at 0, and changes one weight at a time. The numpy
+smallest margin to the collections' targets, plus a fifth of their mean so that the others are not indifferent. Searches
+begin at half words, half meaning, with every other weight at 0, and in the middle of the grid, and change one weight at
+a time. The numpy
 model chooses, the engine judges what was held out.
 """
 

@@ -22,12 +22,13 @@ from quality.judging import collection_result, judge
 from quality.measures import COLUMNS, NDCG, interval, p_value, scores_of
 from quality.prose import TARGETS
 from quality.report import page
-from quality.tuning import GRID, START, Weights, at_edge, climb, columns_of, ndcg, weights_of, with_weights
+from quality.tuning import GRID, STARTS, Weights, at_edge, climb, columns_of, ndcg, weights_of, with_weights
 from quality.validating import worst_first
 
 from recollect.query.formula import built_in, parse
 
 DAY = 86_400_000_000
+START = STARTS[0]
 
 
 # --- metrics -----------------------------------------------------------------------------------------
