@@ -27,7 +27,7 @@ from recollect.engine.embedding.embedder import PROBE_TEXT
 from recollect.events.envelope import Recorded
 from recollect.events.facts import AnyFact, EmbedderAdopted, Ingested, Question
 from recollect.events.grid import quantize, to_bytes
-from recollect.interfaces.files.applying import event_of
+from recollect.interfaces.files.import_writer import event_of
 from recollect.interfaces.files.records import Record
 from recollect.interfaces.files.rows import complete, record_of
 from recollect.projections.view import Projections, View

@@ -59,7 +59,6 @@ def main(target: Path) -> None:
         shutil.copytree(Path(folder) / "log", target, ignore=shutil.ignore_patterns("writer.lock"))
 
 
-<<<<<<< HEAD
 def later(memory: Memory) -> None:
     """Texts of the world, memories that are alike, a shard over all of them, and questions through it."""
     for n in range(100):
@@ -78,36 +77,6 @@ def later(memory: Memory) -> None:
                 text, k=8, formula=formula, now=START + (46 + n) * DAY, session=f"s{n % 5}",
                 context={"tags": ["STRASSE", "σίσυφοσ"], "project": "ünïcödé", "files": ["notes/Postgres.md"]},
             )  # fmt: skip
-=======
-TALK = [
-    ("Ann: did you deploy on Tuesday?", "t1", ()),
-    ("Bob: no, the backup failed on October 13, 2025", "t1", ()),
-    ("Ann: when is the next restore?", "t1", ()),
-    ("Bob: on Friday, after the billing run", "t1", ()),
-    ("I keep the session cookie in redis, is that fine?", "t2", ("user",)),
-    ("Postgres is safer for a session.", "t2", ("assistant",)),
-    ("Decision: login by cookie", None, ("auth",)),
-    ("Decision: stripe for billing", None, ("billing",)),
-]
-ASKED = [
-    "When did Bob fail the backup?",
-    "What did Ann ask about the restore?",
-    "Where do I keep my session cookie?",
-    "What happened on October 13, 2025?",
-    "which decision about login and billing?",
-    "photosynthesis of deep sea algae",
-]
-
-
-def talk(memory: Memory) -> None:
-    """What labels, roles, sessions and dates are for."""
-    for n, (text, session, tags) in enumerate(TALK):
-        at = START + (n - 80) * DAY
-        memory.remember(text, id=f"t{n}", at=at, session=session, tags=list(tags))
-    for formula in names():
-        for question in ASKED:
-            memory.recall(question, k=6, formula=formula, now=START + 45 * DAY)
->>>>>>> 52e08e4 (A golden store has conversations, roles, labels and dates)
 
 
 def live(memory: Memory) -> None:
@@ -130,7 +99,6 @@ def live(memory: Memory) -> None:
         memory.forget(f"m{40 + round_}", "golden")
         if round_ in (3, 9):
             memory.dream()
-    talk(memory)
 
 
 if __name__ == "__main__":

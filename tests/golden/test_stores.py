@@ -14,16 +14,10 @@ from recollect.projections.vectors.shard_names import LIBSTDCXX
 STORES = sorted((Path(__file__).parent / "stores").iterdir())
 CHAINS = {
     "v1": "af49c0e3d7f91ca36b5db34154266a59d7d5c33bd472e56320874839a0fe0f2b",
-<<<<<<< HEAD
     "v2": "ee596082fdce4e666a986a602ca01ef1f3e45a289b95daed907aa7e9f80e6cd8",
 }
 RECALLS = {"v1": 64, "v2": 112}
 SHARDS = Path(__file__).parent / "shards"
-=======
-    "v2": "46126945d6f35eefa10e76f6c06ce424ed32c15482a93f973fdc1a3e447664dc",
-}
-RECALLS = {"v1": 64, "v2": 112}
->>>>>>> 52e08e4 (A golden store has conversations, roles, labels and dates)
 
 
 @pytest.mark.parametrize("stored", STORES, ids=lambda path: path.name)
