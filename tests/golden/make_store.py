@@ -55,6 +55,7 @@ def main(target: Path) -> None:
         with Memory.open(folder, embedder="hash", clock=clock) as memory:
             live(memory)
             later(memory)
+            talk(memory)
         shutil.copytree(Path(folder) / "cache" / "shards", SHARDS, dirs_exist_ok=True)
         shutil.copytree(Path(folder) / "log", target, ignore=shutil.ignore_patterns("writer.lock"))
 
@@ -77,6 +78,36 @@ def later(memory: Memory) -> None:
                 text, k=8, formula=formula, now=START + (46 + n) * DAY, session=f"s{n % 5}",
                 context={"tags": ["STRASSE", "σίσυφοσ"], "project": "ünïcödé", "files": ["notes/Postgres.md"]},
             )  # fmt: skip
+
+
+TALK = [
+    ("Ann: did you deploy on Tuesday?", "t1", ()),
+    ("Bob: no, the backup failed on October 13, 2025", "t1", ()),
+    ("Ann: when is the next restore?", "t1", ()),
+    ("Bob: on Friday, after the billing run", "t1", ()),
+    ("I keep the session cookie in redis, is that fine?", "t2", ("user",)),
+    ("Postgres is safer for a session.", "t2", ("assistant",)),
+    ("Decision: login by cookie", None, ("auth",)),
+    ("Decision: stripe for billing", None, ("billing",)),
+]
+ASKED = [
+    "When did Bob fail the backup?",
+    "What did Ann ask about the restore?",
+    "Where do I keep my session cookie?",
+    "What happened on October 13, 2025?",
+    "which decision about login and billing?",
+    "photosynthesis of deep sea algae",
+]
+
+
+def talk(memory: Memory) -> None:
+    """What labels, roles, sessions and dates are for."""
+    for n, (text, session, tags) in enumerate(TALK):
+        at = START + (n - 80) * DAY
+        memory.remember(text, id=f"t{n}", at=at, session=session, tags=list(tags))
+    for formula in names():
+        for question in ASKED:
+            memory.recall(question, k=6, formula=formula, now=START + 45 * DAY)
 
 
 def live(memory: Memory) -> None:

@@ -15,8 +15,9 @@ STORES = sorted((Path(__file__).parent / "stores").iterdir())
 CHAINS = {
     "v1": "af49c0e3d7f91ca36b5db34154266a59d7d5c33bd472e56320874839a0fe0f2b",
     "v2": "ee596082fdce4e666a986a602ca01ef1f3e45a289b95daed907aa7e9f80e6cd8",
+    "v3": "9e9bfd8ffca48f2eb3679f4ccad71535281878dcab9179e632571f868c9866bd",
 }
-RECALLS = {"v1": 64, "v2": 112}
+RECALLS = {"v1": 64, "v2": 112, "v3": 160}
 SHARDS = Path(__file__).parent / "shards"
 
 
