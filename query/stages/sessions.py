@@ -167,7 +167,8 @@ def _asked(sheet: Sheet, ctx: RankContext, before: Int32Array) -> BoolArray:
     there = there & (rows >= 0)
     rows = np.where(there, rows, 0)
     own, other = marks.label_numbers(sheet.rows), marks.label_numbers(rows)
-    return there & marks.asking(rows) & (own >= 0) & (other >= 0) & (own != other)
+    asked: BoolArray = there & marks.asking(rows) & (own >= 0) & (other >= 0) & (own != other)
+    return asked
 
 
 class Around(Stage, frozen=True, kw_only=True, tag="around"):
