@@ -154,7 +154,7 @@ def test_every_figure_that_must_be_reached_is_on_the_page(musts, results):
         ("≥", 50_000, "events/s", 100_000), ("≤", 0.1, "ms", 100_000), ("≥", 100_000, "events/s", 100_000),
         ("≤", 1.0, "s", 100_000), ("≥", 300, "recalls/s", 100_000), ("≤", 3_000, "B per memory", 100_000),
         ("≤", 15.0, "ms", 1_000_000), ("≤", 3.0, "s", 1_000_000), ("≤", 4.0, "GB resident", 1_000_000),
-        ("≤", 0.3, "s", 10_000), ("≤", 0.2, "s", 10_000),
+        ("≤", 0.3, "s", 10_000), ("≤", 0.35, "s", 10_000),
     }  # fmt: skip
     assert promised <= goals
     text = page(results)
