@@ -113,7 +113,7 @@ def test_a_fork_is_whole_wherever_an_erasure_met_it(
     )
     assert holding(tmp_path / "out") == []
     copy = open_memory("out/fork")
-    assert copy.verify().exact
+    assert copy.verify().verdict == "attested"
     assert copy.doctor().healthy
     assert [memo.id for memo in copy.memories()] == [memo.id for memo in filled.memories()]
 
@@ -125,7 +125,8 @@ def test_a_store_that_was_copied_beside_an_erasure_is_whole(
     kind = {"loop": "closed loop", "rescued": "salvage"}.get(name, name)
     COPIES[kind](filled, tmp_path / "out", once(lambda: open_memory().erase("a")))
     copy = open_memory(f"out/{name}")
-    assert copy.verify().exact
+    # A closed loop asked its questions itself, and its own answers were not attested before the erasure.
+    assert copy.verify().verdict == ("partly" if name == "loop" else "attested")
     assert copy.get("a").erased_at is not None
     assert {hit.id for hit in copy.recall("tea", k=20).hits} == {*(f"n{n}" for n in range(12)), "late"}
     assert copy.doctor().healthy
@@ -136,7 +137,7 @@ def test_an_exported_log_comes_back_with_the_erasure(filled: Memory, open_memory
     copy = open_memory("copy")
     copy.import_(tmp_path / "log.jsonl")
     assert copy.get("a").erased_at == open_memory().get("a").erased_at
-    assert copy.verify().exact
+    assert copy.verify().verdict == "attested"
 
 
 def test_where_erasures_never_end_the_last_attempt_keeps_other_writers_out(

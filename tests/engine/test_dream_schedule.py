@@ -230,7 +230,7 @@ def interrupted(*_: object) -> None:
 
 
 def test_a_dream_that_was_written_but_not_yet_shown_is_told_of(store: Path, monkeypatch):
-    monkeypatch.setattr("recollect.interfaces.cli.dream._show", interrupted)
+    monkeypatch.setattr("recollect.interfaces.cli.dream.show", interrupted)
     result = CliRunner().invoke(main, command(store))
     with Memory.open(store, embedder="hash") as memory:
         last = memory.status().last_dream
