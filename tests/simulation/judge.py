@@ -152,10 +152,10 @@ def _vectors(world: World, store: Store) -> None:
 def _recalls(world: World, store: Store) -> None:
     report = verify(store.log, store.projections)
     world.counts["replayed"] += report.checked
-    if not report.exact:
-        world.counts["silent"] += len(report.differences)
-        first = report.differences[0]
-        world.finding(f"{len(report.differences)} of {report.checked} recalls do not replay: {first.reason}")
+    if report.verdict == "differs":
+        world.counts["silent"] += report.different
+        first = report.differences[0].reason if report.differences else report.sentence
+        world.finding(f"{report.different} of {report.checked} recalls do not replay: {first}")
 
 
 def _scheduled(world: World, store: Store) -> None:
