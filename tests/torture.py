@@ -28,10 +28,11 @@ def main() -> int:
     simulated, simulation = _run("simulation", ["--seeds", str(given.seeds), *processes])
     injected, faults = _run("faults", ["--stride", str(given.stride), *processes])
     crashed, cluster = _run("events.packs.cluster_crashes", ["--events", str(given.cluster_events)])
+    replicas = _replicas()
     figures = {"simulation": simulation, "faults": faults, "cluster": cluster}
     (RESULTS / "torture.json").write_text(json.dumps(figures, indent=1))
     print(table(simulation, faults, cluster))
-    return simulated or injected or crashed
+    return simulated or injected or crashed or replicas
 
 
 def _run(name: str, options: list[str]) -> tuple[int, dict[str, int]]:
@@ -42,6 +43,14 @@ def _run(name: str, options: list[str]) -> tuple[int, dict[str, int]]:
     command = [sys.executable, *which, *options, "--json", str(target)]
     done = subprocess.run(command, check=False, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": "0"})
     return done.returncode, json.loads(target.read_text("utf-8"))
+
+
+def _replicas() -> int:
+    """Three replicas in three processes write for 30 s while the leader is killed, and rank the same bits."""
+    command = [sys.executable, "-m", "pytest", "-q", "tests/engine/test_replicas.py"]
+    return subprocess.run(
+        command, check=False, cwd=ROOT, env={**os.environ, "REPLICA_SECONDS": "30"}
+    ).returncode
 
 
 def table(simulation: dict[str, int], faults: dict[str, int], cluster: dict[str, int]) -> str:

@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from recollect.events.clock import AHEAD_MAX, stamp
 from recollect.events.envelope import Draft
@@ -45,6 +45,8 @@ from recollect.events.packs.replica import Replica
 from recollect.events.packs.store import PackStore, StoreUnreachable, Unsettled
 from recollect.events.segment_log import SegmentLog, wall_clock
 from recollect.events.segments import check_seq
+
+Answer = TypeVar("Answer")
 
 PATIENCE_S = 30.0
 CLAIM_S = 20.0
@@ -70,6 +72,7 @@ class PackLog(Replica):
         self._holder = NOBODY
         self._held_since = 0.0
         self._exclusive = 0
+        self._patient = True
         self._floor = 0
         self._crowded_until = 0.0
         self._asked = -1e9
@@ -112,14 +115,14 @@ class PackLog(Replica):
     # --- writing ---------------------------------------------------------------------------------
 
     def append(
-        self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable"  # noqa: ARG002
-    ) -> list[int]:  # fmt: skip
-        """One pack; acknowledged when the engine has it, whatever the durability."""
+        self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable"
+    ) -> list[int]:
+        """One pack; acknowledged when the engine has it. An unsafe one is refused at once while it does not answer."""
         entries = prepare(drafts)
         if not entries:
             return []
         sealed: Sealed | None = None
-        with self._writing():
+        with self._writing(patient=durability != "unsafe"):
             while True:
                 known = self._known(entries)
                 fresh = [entry for entry in entries if entry.id not in known]
@@ -129,7 +132,7 @@ class PackLog(Replica):
                 if not fresh:
                     return [known[entry.id] for entry in entries]
                 if expect is not None and expect != self.head:
-                    self._follow()
+                    self._insist(self._follow)
                     if expect != self.head:
                         raise self._moved(expect)
                     continue
@@ -154,8 +157,18 @@ class PackLog(Replica):
     def _sealed(self, bodies: list[bytes]) -> Sealed:
         """Encrypt, and put the keys away before anything that needs them is written."""
         sealed = seal(bodies)
-        self.store.put_box(sealed.id.hex(), encode_box(sealed.keys), 0)
+        self._insist(lambda: self.store.put_box(sealed.id.hex(), encode_box(sealed.keys), 0))
         return sealed
+
+    def _insist(self, ask: Callable[[], Answer]) -> Answer:
+        """Ask again while the engine does not answer: it may be choosing a leader. What is unsafe waits for nobody."""
+        for last_try in self._patiently(self._patience_s if self._patient else 0.0):
+            try:
+                return ask()
+            except StoreUnreachable:
+                if last_try:
+                    raise
+        raise AssertionError("the last try returns or raises")
 
     def _moved(self, expected: int) -> HeadMoved:
         self._crowded_until = time.monotonic() + CLAIM_S
@@ -192,7 +205,7 @@ class PackLog(Replica):
             self._floor = self.head
             return True
         self._crowded_until = time.monotonic() + CLAIM_S
-        self._follow()
+        self._insist(self._follow)
         return False
 
     def _landed(self, pack: Pack) -> bool:
@@ -223,12 +236,13 @@ class PackLog(Replica):
             return None
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _writing(self, *, patient: bool = True) -> Iterator[None]:
         """One writer of this machine at a time, at the end of what it knows; a log that was cut is not written to."""
         with self._mirror.exclusive():
+            self._patient = patient
             self._reload()
             if not self._confirmed or time.monotonic() - self._asked > _LOOK_S:
-                self._follow()
+                self._insist(self._follow)
             yield
 
     # --- taking turns ----------------------------------------------------------------------------
@@ -237,8 +251,9 @@ class PackLog(Replica):
     def exclusive(self) -> Iterator[None]:
         """What is read inside still holds when something is appended inside, or the append is refused (`HeadMoved`)."""
         with self._mirror.exclusive():
+            self._patient = True
             self._reload()
-            self._follow()
+            self._insist(self._follow)
             if not self._exclusive:
                 self._floor = self.head
             self._exclusive += 1
@@ -269,7 +284,7 @@ class PackLog(Replica):
         if self._landed(pack):
             self._add([pack])
             return True
-        self._follow()
+        self._insist(self._follow)
         return False
 
     def _await_turn(self) -> None:
@@ -280,7 +295,7 @@ class PackLog(Replica):
                 self._holder = NOBODY
                 return
             self.store.wait(self._index.position + 1, left)
-            self._follow()
+            self._insist(self._follow)
 
     # --- following -------------------------------------------------------------------------------
 

@@ -302,16 +302,29 @@ def test_an_engine_that_is_away_leaves_the_mirror_readable_and_nothing_written(r
     log.append(notes(0, 3))
     log.close()
     store.away = True
-    log = replica(store)
+    log = replica(store, patience_s=0.2)
     assert all_numbers(log) == [0, 1, 2]
     assert any("cannot be followed" in trouble for trouble in log.status().troubles)
     with pytest.raises(StoreUnreachable):
         log.append(notes(3, 1))
     with pytest.raises(StoreUnreachable):
-        replica(store, "new")
+        replica(store, "new", patience_s=0.2)
     store.away = False
     assert log.append(notes(3, 1)) == [4]
     assert log.status().troubles == ()
+
+
+def test_an_append_waits_while_a_leader_is_chosen_and_an_unsafe_one_does_not(replica: Replica) -> None:
+    store = Away()
+    log = replica(store, patience_s=30)
+    log.append(notes(0, 1))
+    store.away = True
+    with pytest.raises(StoreUnreachable):
+        log.append(notes(1, 1), durability="unsafe")
+    back = threading.Timer(0.2, setattr, (store, "away", False))
+    back.start()
+    assert log.append(notes(2, 1)) == [2]
+    back.join()
 
 
 # --- the mirror ----------------------------------------------------------------------------------
