@@ -107,7 +107,18 @@ class JetStreamPackStore:
                 _CONNECT_S,
             )  # fmt: skip
         self.pack_bytes_max = int(self._connection.max_payload * _SHARE)
-        return self._connection.jetstream(timeout=_REQUEST_S)
+        stream = self._connection.jetstream(timeout=_REQUEST_S)
+        found = await self._information(stream)
+        if found is not None:
+            self._require_keeping(found)
+        return stream
+
+    async def _information(self, stream: JetStreamContext) -> StreamInfo | None:
+        """What the server says of the stream of packs; None while nobody has written."""
+        try:
+            return await stream.stream_info(self._name)
+        except NotFoundError:
+            return None
 
     def _writable(self) -> JetStreamContext:
         """With the streams there and fit to keep events; they are made by who first writes, not by who looks."""
@@ -140,14 +151,17 @@ class JetStreamPackStore:
                 if self._wanted or error.err_code != _NOT_CLUSTERED:
                     raise
                 info = await stream.add_stream(_configuration(name, subjects, 1, keep=keep))
+        self._require_keeping(info)
+        return info
+
+    def _require_keeping(self, info: StreamInfo) -> None:
         config = info.config
         limits = (config.max_msgs or -1, config.max_bytes or -1, config.max_age or 0)
         if config.storage != StorageType.FILE or limits != (-1, -1, 0):
             raise InvalidInput(
-                f"the stream {name} of {self.where} keeps {config.storage} with limits {limits} and would drop events; "
+                f"the stream {config.name} of {self.where} keeps {config.storage} with limits {limits} and would drop events; "
                 f"use another name, or a stream on disk without limits"
             )
-        return info
 
     def _check_sync(self) -> None:
         """Ask the monitoring ports whether acknowledged means synced."""
@@ -225,10 +239,8 @@ class JetStreamPackStore:
 
     async def _end(self, stream: JetStreamContext) -> int:
         """The last position; 0 while nobody has written."""
-        try:
-            return (await stream.stream_info(self._name)).state.last_seq
-        except NotFoundError:
-            return 0
+        found = await self._information(stream)
+        return 0 if found is None else found.state.last_seq
 
     def wait(self, position: int, timeout_s: float) -> bool:
         """Hear of new packs as any subscriber does, and look; what was not heard is found a second later."""
@@ -351,10 +363,14 @@ class JetStreamPackStore:
             else (f"whether {self.where} syncs what it acknowledges is {self._sync}",)
         )
         try:
-            info = self._run(self._js.stream_info(self._name))
+            info = self._run(self._information(self._js))
         except StoreUnreachable as error:
             return StoreStatus(
                 kind="packs in JetStream", replication="not known", troubles=(*troubles, str(error))
+            )
+        if info is None:
+            return StoreStatus(
+                kind="packs in JetStream", replication="none yet: nothing was written", troubles=troubles
             )
         copies, cluster = info.config.num_replicas or 1, info.cluster
         if copies == 1:

@@ -55,7 +55,6 @@ def test_a_server_that_syncs_now_and_then_is_refused_unless_that_is_accepted(tmp
 def test_a_stream_that_would_drop_events_is_refused(nats_server: Server, tmp_path: Path) -> None:
     store = store_on(nats_server, "dropping")
     store._run(store._connect())
-    store._run(store._connection.jetstream().delete_stream("dropping"))  # type: ignore[union-attr]
     store._run(
         store._connection.jetstream().add_stream(  # type: ignore[union-attr]
             name="dropping", subjects=["recollect.dropping.pack"], max_msgs=10
