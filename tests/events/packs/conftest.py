@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
-from nats_servers import Server, free_ports, running, single
+from nats_servers import Server, running, single
 
 from recollect.events.packs.memory_store import MemoryPackStore
 from recollect.events.packs.store import PackStore
@@ -28,17 +29,24 @@ def nats_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def s3_endpoint() -> Iterator[str]:
-    """moto's S3 in this process, reached over HTTP as the real one is."""
-    from moto.server import ThreadedMotoServer
+    """moto's S3 in this process, reached over HTTP as the real one is.
+
+    One request at a time: moto looks whether an object is there and then puts it, and a thread in between makes its
+    conditional put unconditional, which S3's is not.
+    """
+    from moto.server import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import make_server
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    (port,) = free_ports(1)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
-    server.start()
+    server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=False)
+    serving = threading.Thread(target=server.serve_forever)
+    serving.start()
     try:
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{server.server_port}"
     finally:
-        server.stop()
+        server.shutdown()
+        serving.join()
+        server.server_close()
 
 
 @pytest.fixture(params=ENGINES)
