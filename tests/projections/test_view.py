@@ -125,6 +125,8 @@ def test_an_event_out_of_order_is_our_mistake():
 def test_a_projection_ignores_every_fact_that_it_does_not_say_it_reads(events: list[Recorded]):
     projections = folded(events)
     for part in projections._parts():
+        if part is projections.marks:
+            continue  # it is fed with rows, as the lexical indexes are
         before = {key: bytes(value) for key, value in part.dump().items()}
         for recorded in events:
             if type(recorded.fact) not in part.reads:
