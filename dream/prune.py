@@ -109,7 +109,7 @@ def _archive(id_: str, row: Row) -> Placement:
 
 def _pointed_at(given: PhaseInput, candidates: Candidates, kind: str) -> BoolArray:
     """To which of the memories an edge of this kind leads from another living one."""
-    if not given.view.graph.knows(kind):
+    if kind not in given.view.graph.edges.kinds:
         return np.zeros(len(candidates), dtype=np.bool_)
     edges = given.view.graph.neighbours(candidates.memories, given.view.seq, direction="in", kinds=(kind,))
     others = edges.memory != edges.of

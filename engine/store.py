@@ -356,8 +356,12 @@ class Store:
         if erasures or self.unfinished_erasure is not None:
             self._finish_erasures(erasures)
         start = self.projections.position
+        shown = start
         with _no_collection(head - start):
-            self._fold(start, head, progress)
+            for position in self.projections.apply_all(self.log.steady(start, head)):
+                if progress and position - shown >= _PROGRESS_EVERY:
+                    shown = position
+                    progress(position - start, head - start)
         if erasures or self._unpurged is not None:
             self.purge_caches()
 
@@ -383,13 +387,6 @@ class Store:
         self.purge_caches()
         if self.unfinished_erasure is not None:
             raise self.unfinished_erasure
-
-    def _fold(self, start: int, head: int, progress: Progress | None) -> None:
-        shown = start
-        for position in self.projections.apply_all(self.log.steady(start, head)):
-            if progress and position - shown >= _PROGRESS_EVERY:
-                shown = position
-                progress(position - start, head - start)
 
     def require(self, formula: Formula) -> None:
         """Make sure that the indexes which a formula reads exist."""

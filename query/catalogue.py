@@ -23,20 +23,6 @@ SUBJECTS = (clusters, importance, recency, text, usage)  # importing them regist
 
 
 @cache
-def inputs_of(name: str) -> tuple[str, ...]:
-    """The inputs that a factor reads, in order."""
-    parameters = inspect.signature(FACTORS[name]).parameters.values()
-    return tuple(p.name for p in parameters if p.kind is not p.KEYWORD_ONLY)
-
-
-@cache
-def dials_of(name: str) -> tuple[str, ...]:
-    """The dials that a factor reads: its keyword-only parameters without a default."""
-    parameters = inspect.signature(FACTORS[name]).parameters.values()
-    return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty)
-
-
-@cache
 def _schema(name: str) -> type[msgspec.Struct]:
     function = FACTORS[name]
     hints = get_type_hints(getattr(function, "func", function), include_extras=True)

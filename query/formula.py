@@ -105,11 +105,11 @@ def build(fields: Mapping[str, object], *, origin: str, check: bool = True) -> F
         formula = _built(fields, meant, origin)
     except RecursionError:
         raise InvalidFormula(origin, "is nested too deeply to be read") from None
-    if not check:
-        return formula
-    formula = _with_newest_analyzers(formula, stages)
-    if problem := problem_with(formula):
-        raise InvalidFormula(origin, problem)
+    if check:
+        formula = _with_newest_analyzers(formula, stages)
+        if problem := problem_with(formula):
+            raise InvalidFormula(origin, problem)
+    assert len(formula.written) == len(formula.stages)  # computed here, once, and not by the first recall
     return formula
 
 

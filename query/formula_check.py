@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from recollect.projections.lexical.analyzers import ANALYZERS
-from recollect.query.catalogue import inputs_of
 from recollect.query.channels import CHANNELS
 from recollect.query.dials import CLASSIFIERS, Dial
+from recollect.query.factors.factor import SIGNATURES
 from recollect.query.inputs import INPUTS
 from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.filtering import Abstain, Cut, Filter, Silence
@@ -109,7 +109,7 @@ def read_by(stage: AnyStage) -> tuple[str, ...]:  # noqa: PLR0911 (one line per 
     """The inputs and columns that a stage reads by name."""
     match stage:
         case FactorStage(factor=factor):
-            return inputs_of(factor)
+            return SIGNATURES[factor].inputs
         case Fuse(channels=channels, weights=weights):
             return tuple(f"{name}.rank" for name in (*channels, *weights))
         case Weigh():

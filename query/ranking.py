@@ -19,8 +19,7 @@ from recollect.projections.columns import BoolArray, FloatArray
 from recollect.projections.portable_math import round12
 from recollect.projections.vectors.shard_cache import ShardUnavailable
 from recollect.projections.view import View
-from recollect.query.catalogue import inputs_of
-from recollect.query.factors.factor import GIVES_NONE
+from recollect.query.factors.factor import GIVES_NONE, SIGNATURES
 from recollect.query.formula import Formula
 from recollect.query.inputs import read
 from recollect.query.rank_context import RankContext
@@ -61,10 +60,26 @@ def rank(
     without it (`finite=False`).
     """
     ctx = RankContext(question, view, formula.dials)
+    sheet = Sheet()
+    sheet.facts.update(ctx.positions)
     ctx.prefetch = start_prefetch(ctx, formula.stages) if prefetch else None
     try:
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # `finite` looks at the numbers
-            sheet = _apply_stages(ctx, formula, observe, finite=finite)
+            for number, stage in enumerate(formula.stages):
+                if sheet.jump and stage.label != sheet.jump:  # a shortcut skips the stages before its label
+                    continue
+                sheet.jump = ""
+                if not stage.enabled or ctx.dial(stage.when) == 0.0:
+                    continue
+                sheet.stage = number
+                try:
+                    stage.apply(sheet, ctx)
+                except ArithmeticError as error:
+                    raise NotFinite(formula, number, f"cannot be computed ({error})") from None
+                if finite:
+                    require_finite(sheet, ctx, formula)
+                if observe is not None:
+                    observe(number, sheet, ctx)
     finally:
         if ctx.prefetch is not None:
             ctx.prefetch.wait()
@@ -97,28 +112,6 @@ def rank_around(
                 question.effects, scanned=tuple(sorted((*scanned, error.digest)))
             )
             question = msgspec.structs.replace(question, effects=effects)
-
-
-def _apply_stages(ctx: RankContext, formula: Formula, observe: Observe | None, *, finite: bool) -> Sheet:
-    """The sheet after all stages; a shortcut skips those before the label that it jumps to."""
-    sheet = Sheet()
-    sheet.facts.update(ctx.positions)
-    for number, stage in enumerate(formula.stages):
-        if sheet.jump and stage.label != sheet.jump:
-            continue
-        sheet.jump = ""
-        if not stage.enabled or ctx.dial(stage.when) == 0.0:
-            continue
-        sheet.stage = number
-        try:
-            stage.apply(sheet, ctx)
-        except ArithmeticError as error:
-            raise NotFinite(formula, number, f"cannot be computed ({error})") from None
-        if finite:
-            require_finite(sheet, ctx, formula)
-        if observe is not None:
-            observe(number, sheet, ctx)
-    return sheet
 
 
 class NotFinite(RecollectError):
@@ -165,7 +158,7 @@ def _lost(stage: AnyStage, column: FloatArray, sheet: Sheet, ctx: RankContext) -
         return missing & ~np.isnan(sheet.column(f"{stage.column}.rank"))
     if not isinstance(stage, FactorStage) or stage.factor in GIVES_NONE:
         return np.zeros(len(column), dtype=np.bool_)
-    for name in inputs_of(stage.factor):
+    for name in SIGNATURES[stage.factor].inputs:
         if name != stage.column:  # an input of the same name was written over
             missing &= ~np.isnan(read(name, sheet, ctx))
     return missing

@@ -183,7 +183,7 @@ class Manifest:
         """
         with self._store.lock, self._store.whole:
             view = self._store.projections.at(self.seq, 0)
-            if not view.graph.knows(kind):
+            if kind not in view.graph.edges.kinds:
                 return set()
             numbers = np.array(list(self._known), dtype=np.int64)
             found = view.graph.neighbours(numbers, self.seq, direction="out", kinds=(kind,))

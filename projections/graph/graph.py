@@ -92,7 +92,7 @@ class Graph:
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
-        self._edges = EdgeTable()
+        self.edges = EdgeTable()
         self._clusters = Clusters()
 
     # --- folding ---------------------------------------------------------------------------------
@@ -103,9 +103,9 @@ class Graph:
             case Linked(a=a, b=b, kind=kind, weight=weight):
                 ends = self._documents.ids.find(a), self._documents.ids.find(b)
                 if min(ends) >= 0:
-                    self._edges.link(*ends, kind, weight, recorded.seq)
+                    self.edges.link(*ends, kind, weight, recorded.seq)
             case Unlinked(a=a, b=b, kind=maybe_kind):
-                self._edges.unlink(
+                self.edges.unlink(
                     self._documents.ids.find(a), self._documents.ids.find(b), maybe_kind, recorded.seq
                 )
             case Clustered() as clustered:
@@ -133,7 +133,7 @@ class Graph:
     ) -> list[Edge]:
         """The edges at one memory: heaviest first, then by kind, then by the numbers of their ends."""
         edges, _ = self._standing([memory], seq, direction, kinds, min_weight)
-        table, names = self._edges, self._edges.kinds.values
+        table, names = self.edges, self.edges.kinds.values
         found = [
             Edge(a=a, b=b, kind=names[kind], weight=weight, added=added)
             for a, b, kind, weight, added in zip(
@@ -149,9 +149,9 @@ class Graph:
 
     def history(self, memory: int) -> list[int]:
         """The seqs of all events that gave or took an edge of this memory, ascending."""
-        edges, _ = self._edges.of([memory], "both")
-        ended = self._edges.removed[edges]
-        return sorted({*self._edges.added[edges].tolist(), *ended[ended != NEVER].tolist()})
+        edges, _ = self.edges.of([memory], "both")
+        ended = self.edges.removed[edges]
+        return sorted({*self.edges.added[edges].tolist(), *ended[ended != NEVER].tolist()})
 
     def neighbours(
         self,
@@ -164,21 +164,17 @@ class Graph:
     ) -> Neighbours:
         """The edges at these memories as columns, by memory in the order given, then by age."""
         edges, of = self._standing(memories.tolist(), seq, direction, kinds, min_weight)
-        a, b = self._edges.a[edges].astype(np.int64), self._edges.b[edges].astype(np.int64)
+        a, b = self.edges.a[edges].astype(np.int64), self.edges.b[edges].astype(np.int64)
         return Neighbours(
             of=of,
             memory=np.where(a == of, b, a),
-            kind=self._edges.kind[edges],
-            weight=self._edges.weight[edges],
+            kind=self.edges.kind[edges],
+            weight=self.edges.weight[edges],
         )
-
-    def knows(self, kind: str) -> bool:
-        """Whether there ever was an edge of this kind."""
-        return self._edges.kinds.find(kind) >= 0
 
     def kind_name(self, number: int) -> str:
         """The name of a kind of edge, by its number in `Neighbours.kind`."""
-        return self._edges.kinds.values[number]
+        return self.edges.kinds.values[number]
 
     def degrees(
         self, memories: IntArray | Int32Array, seq: int, *, direction: Direction = "both"
@@ -211,7 +207,7 @@ class Graph:
         frontier, reached = sorted(way), list[Reached]()
         for hop in range(1, hops + 1):
             edges, of = self._standing(frontier, seq, direction, chosen, min_weight)
-            found = best_steps(self._edges, edges, of, way=way, hop=hop, admit=admit)
+            found = best_steps(self.edges, edges, of, way=way, hop=hop, admit=admit)
             way.update((step.memory, step.path_weight) for step in found)
             reached += found
             frontier = [step.memory for step in found]
@@ -225,8 +221,8 @@ class Graph:
         kinds: Iterable[str] | None,
         min_weight: float,
     ) -> tuple[IntArray, IntArray]:
-        edges, of = self._edges.of(memories, direction)
-        mask = self._edges.standing(
+        edges, of = self.edges.of(memories, direction)
+        mask = self.edges.standing(
             edges, seq, kinds=None if kinds is None else tuple(kinds), min_weight=min_weight
         )
         return edges[mask], of[mask]
@@ -252,8 +248,8 @@ class Graph:
     # --- checkpoints -----------------------------------------------------------------------------
 
     def dump(self) -> State:
-        return {**self._edges.dump(), **self._clusters.dump()}
+        return {**self.edges.dump(), **self._clusters.dump()}
 
     def load(self, state: State) -> None:
-        self._edges.load(state)
+        self.edges.load(state)
         self._clusters.load(state)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recollect.query.catalogue import inputs_of
+from recollect.query.factors.factor import SIGNATURES
 from recollect.query.formula import Formula
 from recollect.query.inputs import read
 from recollect.query.rank_context import RankContext
@@ -79,7 +79,7 @@ def looks_at(stage: AnyStage) -> tuple[str, ...]:
     """The inputs and columns that a stage decides by, beside what it says it reads."""
     match stage:
         case FactorStage(factor=factor):
-            return inputs_of(factor)
+            return SIGNATURES[factor].inputs
         case Filter(by=by) | RankBy(by=by):
             return (by,)
         case Abstain(any_of=any_of):

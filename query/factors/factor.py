@@ -28,8 +28,17 @@ _F = TypeVar("_F", bound=Factor)
 
 UNBOUNDED: Range = (-math.inf, math.inf)
 
+
+class Signature(NamedTuple):
+    """What a factor reads of a candidate (its positional parameters), and which dials (keywords without a default)."""
+
+    inputs: tuple[str, ...]
+    dials: tuple[str, ...]
+
+
 FACTORS: dict[str, Factor] = {}
 RANGES: dict[str, Range | Callable[..., Range]] = {}
+SIGNATURES: dict[str, Signature] = {}
 GIVES_NONE: set[str] = set()
 
 
@@ -43,11 +52,20 @@ def factor(range_: Range | Callable[..., Range], *, gives_none: bool = False) ->
         if first.kind is first.POSITIONAL_ONLY:
             versions = {name: _with(LIBM, function), f"{name}/2": _with(PORTABLE, function)}
         FACTORS.update(versions)
+        SIGNATURES.update({version: _signature(versions[version]) for version in versions})
         RANGES.update(dict.fromkeys(versions, range_))
         GIVES_NONE.update(versions if gives_none else ())
         return function
 
     return register
+
+
+def _signature(function: Factor) -> Signature:
+    parameters = inspect.signature(function).parameters.values()
+    return Signature(
+        inputs=tuple(p.name for p in parameters if p.kind is not p.KEYWORD_ONLY),
+        dials=tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty),
+    )
 
 
 class Elementary(NamedTuple):

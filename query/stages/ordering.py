@@ -83,7 +83,7 @@ def below_sources(order: list[int], sheet: Sheet, ctx: RankContext) -> list[int]
 def _yields(order: list[int], sheet: Sheet, ctx: RankContext) -> dict[int, set[int]]:
     """For each derived candidate the sources among the candidates that it must stand below."""
     graph, seq = ctx.view.graph, ctx.view.seq
-    if not order or not graph.knows(DERIVED_FROM):
+    if not order or DERIVED_FROM not in graph.edges.kinds:  # there never was such an edge
         return {}
     edges = graph.neighbours(sheet.memories[order], seq, direction="out", kinds=(DERIVED_FROM,))
     ranked = set(order)

@@ -13,8 +13,7 @@ import msgspec
 from recollect.projections.columns import FloatArray
 from recollect.projections.lexical.bm25 import DEFAULT_VARIANT, Bm25, Variant
 from recollect.query.bounds import NonNegative, Share
-from recollect.query.catalogue import dials_of, inputs_of
-from recollect.query.factors.factor import FACTORS, Parameter
+from recollect.query.factors.factor import FACTORS, SIGNATURES, Parameter
 from recollect.query.inputs import read
 from recollect.query.rank_context import RankContext
 from recollect.query.sheet import Reads, Sheet
@@ -88,8 +87,9 @@ class FactorStage(ScoringStage, frozen=True, kw_only=True):
 
     def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
         """The factor of every candidate; also written to the sheet as a column."""
-        inputs = [read(name, sheet, ctx) for name in inputs_of(self.factor)]
-        dials = {name: ctx.dial(name) for name in dials_of(self.factor)}
+        signature = SIGNATURES[self.factor]
+        inputs = [read(name, sheet, ctx) for name in signature.inputs]
+        dials = {name: ctx.dial(name) for name in signature.dials}
         values = FACTORS[self.factor](*inputs, **self.parameters, **dials)
         sheet.columns[self.column] = values
         return {self.column: values}

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.query.catalogue import FACTORS, complete, describe, dials_of, inputs_of, range_of
+from recollect.query.catalogue import FACTORS, complete, describe, range_of
 from recollect.query.channels import CHANNELS
+from recollect.query.factors.factor import SIGNATURES
 from recollect.query.factors.usage import depth_weight, strength
 from recollect.query.formula import built_in, names
 from recollect.query.inputs import INPUTS
@@ -80,7 +81,7 @@ def test_every_lifecycle_factor_is_exactly_1_for_a_memory_that_never_dreamt():
         "session_spread/2",
         "stability/2",
     ):
-        inputs = [values(neutral[column]) for column in inputs_of(name)]
+        inputs = [values(neutral[column]) for column in SIGNATURES[name].inputs]
         assert FACTORS[name](*inputs).tolist() == [1.0], name
 
 
@@ -93,7 +94,7 @@ def written_by_built_in_formulas() -> set[str]:
 
 @pytest.mark.parametrize("name", FACTORS)
 def test_every_factor_reads_inputs_that_exist_and_says_what_it_is(name: str):
-    assert set(inputs_of(name)) <= set(INPUTS) | set(CHANNELS) | written_by_built_in_formulas()
+    assert set(SIGNATURES[name].inputs) <= set(INPUTS) | set(CHANNELS) | written_by_built_in_formulas()
     assert describe(name).endswith(".")
     assert complete(name, {}) == complete(name, complete(name, {}))
 
@@ -106,12 +107,12 @@ def test_every_factor_stays_in_the_range_that_it_declares(name: str, data: st.Da
         np.array(data.draw(st.lists(st.floats(least.get(column, 0.0), 10.0), min_size=3, max_size=3)))
         if column in ("access_count", "age_days", "age_hours", "degree", "idle_days", "session_spread")
         else np.array(data.draw(st.lists(st.floats(0.0, 1.0), min_size=3, max_size=3)))
-        for column in inputs_of(name)
+        for column in SIGNATURES[name].inputs
     ]
     parameters = complete(name, {})
     low, high = range_of(name, parameters)
     with np.errstate(over="ignore"):  # as in a ranking
-        values = FACTORS[name](*inputs, **parameters, **dict.fromkeys(dials_of(name), 1.5))
+        values = FACTORS[name](*inputs, **parameters, **dict.fromkeys(SIGNATURES[name].dials, 1.5))
     assert all(low <= value <= high for value in values[~np.isnan(values)].tolist())
 
 

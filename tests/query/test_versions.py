@@ -13,8 +13,8 @@ import pytest
 
 from recollect.interfaces.python.memory import Memory
 from recollect.projections.lexical.bm25 import DEFAULTS, VARIANTS, Bm25
-from recollect.query.catalogue import FACTORS, complete, dials_of, inputs_of
-from recollect.query.factors.factor import LIBM, PORTABLE
+from recollect.query.catalogue import FACTORS, complete
+from recollect.query.factors.factor import LIBM, PORTABLE, SIGNATURES
 from recollect.query.formula import InvalidFormula, built_in, from_canonical, names, parse
 from recollect.query.stages.stage import FactorStage, LexicalStage
 
@@ -117,10 +117,10 @@ def test_no_built_in_formula_computes_with_the_c_library(name: str):
 @pytest.mark.parametrize("name", SECOND)
 def test_both_versions_of_a_factor_differ_in_the_last_bits_alone(name: str):
     first = name.removesuffix("/2")
-    assert (inputs_of(name), complete(name, {})) == (inputs_of(first), complete(first, {}))
+    assert (SIGNATURES[name].inputs, complete(name, {})) == (SIGNATURES[first].inputs, complete(first, {}))
     column = np.random.Generator(np.random.PCG64(3)).random(500)
-    inputs = [column * (n + 1.0) for n, _ in enumerate(inputs_of(name))]
-    dials = dict.fromkeys(dials_of(name), 24.0)
+    inputs = [column * (n + 1.0) for n, _ in enumerate(SIGNATURES[name].inputs)]
+    dials = dict.fromkeys(SIGNATURES[name].dials, 24.0)
     new, old = (FACTORS[one](*inputs, **dials) for one in (name, first))
     np.testing.assert_allclose(new, old, rtol=1e-15, atol=0.0)
 
