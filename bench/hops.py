@@ -1,6 +1,8 @@
 """How long the way is: the files, functions and levels of calls that remember, recall and verify pass through.
 
-Counted with `sys.setprofile` over the product's files alone, with the hash embedder and 50 memories:
+Counted with `sys.setprofile` over the product's files alone, with the hash embedder and 50 memories in a store on
+disk. Every Python frame counts, comprehensions too, and a recall is the first of its process; in brackets the same
+for a later one:
 
     python -m bench.hops            # prints a table
     python -m bench.hops recall     # also the files of one job, deepest first
@@ -9,6 +11,7 @@ Counted with `sys.setprofile` over the product's files alone, with the hash embe
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FrameType
@@ -19,13 +22,6 @@ from recollect import Memory
 
 MEMORIES = 50
 RECALLS = 5
-_INLINE = (
-    "<listcomp>",
-    "<setcomp>",
-    "<dictcomp>",
-    "<genexpr>",
-    "<module>",
-)  # written where they run: no calls
 _PRODUCT = str(Path(recollect.__file__).parent)
 
 
@@ -52,7 +48,7 @@ def hops(job: Callable[[], object]) -> Hops:
 
     def count(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        if not code.co_filename.startswith(_PRODUCT) or code.co_name in _INLINE:
+        if not code.co_filename.startswith(_PRODUCT):
             return
         if event == "call":
             stack.append(code)
@@ -72,32 +68,33 @@ def hops(job: Callable[[], object]) -> Hops:
     return found
 
 
-def jobs(memory: Memory) -> dict[str, Hops]:
-    """The three jobs on one store; each was done once before, so that imports do not count."""
+def jobs(memory: Memory) -> dict[str, tuple[Hops, Hops]]:
+    """The three jobs on one store, each the first time and once more."""
     memory.remember_many(
         [f"note {n} about tea, coffee or the weather of day {n % 7}" for n in range(MEMORIES)]
     )
     questions = ["which tea", "coffee of day 3", "weather", "note 12", "day 6"][:RECALLS]
-    memory.recall("the weather of day 2")
-    memory.verify()
-    recall = hops(lambda: memory.recall("which tea on day 4"))
-    for question in questions:
+    first = hops(lambda: memory.recall("which tea on day 4"))
+    recall = first, hops(lambda: memory.recall("which tea on day 4"))
+    for question in questions[2:]:
         memory.recall(question)
-    verify = hops(memory.verify)
-    remember = hops(lambda: memory.remember("one more note about tea"))
-    return {"remember": remember, "recall": recall, "verify": verify}
+    verify = hops(memory.verify), hops(memory.verify)
+    remember = tuple(hops(lambda n=n: memory.remember(f"note {n} more about tea")) for n in range(2))
+    return {"remember": (remember[0], remember[1]), "recall": recall, "verify": verify}
 
 
 def main(arguments: list[str]) -> None:
-    with Memory.open(":memory:", embedder="hash") as memory:
+    with tempfile.TemporaryDirectory() as folder, Memory.open(folder, embedder="hash") as memory:
         counted = jobs(memory)
-    print(f"{'job':<10} {'files':>6} {'functions':>10} {'depth':>6}")
-    for name, found in counted.items():
-        print(f"{name:<10} {len(found.files):>6} {found.functions:>10} {found.depth:>6}")
+    print(f"{'job':<10} {'files':>12} {'functions':>12} {'depth':>12}")
+    for name, (first, later) in counted.items():
+        pairs = ((len(one.files), one.functions, one.depth) for one in (first, later))
+        print(f"{name:<10}", *(f"{f'{a} ({b})':>12}" for a, b in zip(*pairs, strict=True)))
     for name in arguments:
-        print(f"\n{name}: {' > '.join(counted[name].deepest)}")
-        for file, level in sorted(counted[name].levels.items(), key=lambda item: -item[1]):
-            print(f"{level:>4}  {file}: {', '.join(sorted(counted[name].files[file]))}")
+        found = counted[name][0]
+        print(f"\n{name}: {' > '.join(found.deepest)}")
+        for file, level in sorted(found.levels.items(), key=lambda item: -item[1]):
+            print(f"{level:>4}  {file}: {', '.join(sorted(found.files[file]))}")
 
 
 if __name__ == "__main__":

@@ -11,10 +11,9 @@ from recollect.engine.embedding.embedder import Embedder, EmbedFunction
 from recollect.engine.embedding.past import embedding_at
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_named
-from recollect.engine.model_effects import check_weights
 from recollect.engine.moments import When
 from recollect.engine.question_files import NamedQuestion, parse_questions
-from recollect.engine.recall import embedded
+from recollect.engine.recall import check_weights, embedded
 from recollect.engine.recall_options import question_of
 from recollect.engine.store import Store
 from recollect.events.errors import InvalidInput

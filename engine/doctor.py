@@ -279,7 +279,7 @@ def _notes(folder: Path, log: SegmentLog, *, damaged: bool) -> Iterator[str]:
     if flaw:
         yield (
             f"{folder / 'log' / HEAD}: {flaw}; it bears witness to what was acknowledged, so events missing at the end "
-            f"of the log might not be noticed now. Whoever writes next writes it anew"
+            f"of the log might not be noticed now. The next writer writes it anew"
         )
     note = exposed(folder)
     if note:

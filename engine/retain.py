@@ -19,6 +19,7 @@ from recollect.engine.batches import portions
 from recollect.engine.copies import Copy, copies_holding
 from recollect.engine.moments import iso
 from recollect.engine.store import Progress, Store
+from recollect.engine.torn_state import locked
 from recollect.engine.verify import Pending
 from recollect.events.envelope import encode, type_name
 from recollect.events.errors import InvalidInput
@@ -65,21 +66,19 @@ def retain(
     """Attest and erase the recorded recalls that are older than this."""
     pending, erasures = Pending(), -1
 
-    def attempt() -> Retention:
+    @locked
+    def attempt(store: Store) -> Retention:
         nonlocal pending, erasures
-        with store.lock, store.whole:
-            view = store.view()
-            if erasures != len(store.log.erasures):  # what was ranked again before may be another corpus now
-                pending, erasures = Pending(), len(store.log.erasures)
-            before = store.clock() - limit
-            old = _recalls_until(store, store.log.seq_at(before))
-            report = Retention(
-                before=iso(before), recalls=len(old), bytes=_bytes(store, old), dry_run=dry_run
-            )
-            pending.look(store, (), old)
-            attested = None if dry_run or not old else pending.attestation(store, view.seq, progress)
-            facts: list[AnyFact] = [] if attested is None else [attested]
-            facts += _erased(store, old)
+        view = store.view()
+        if erasures != len(store.log.erasures):  # what was ranked again before may be another corpus now
+            pending, erasures = Pending(), len(store.log.erasures)
+        before = store.clock() - limit
+        old = _recalls_until(store, store.log.seq_at(before))
+        report = Retention(before=iso(before), recalls=len(old), bytes=_bytes(store, old), dry_run=dry_run)
+        pending.look(store, (), old)
+        attested = None if dry_run or not old else pending.attestation(store, view.seq, progress)
+        facts: list[AnyFact] = [] if attested is None else [attested]
+        facts += _erased(store, old)
         if dry_run or not old:
             return msgspec.structs.replace(report, copies=copies_holding(store.folder, tuple(old)))
         count = 0 if attested is None else attested.recalls
@@ -91,7 +90,7 @@ def retain(
             copies=copies_holding(store.folder, tuple(old), before=at),
         )  # fmt: skip
 
-    return attempt() if dry_run else store.decide(attempt)
+    return attempt(store) if dry_run else store.decide(lambda: attempt(store))
 
 
 def retain_as_set(store: Store, actor: str) -> None:

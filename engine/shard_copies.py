@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.engine.store import Progress, Store
+from recollect.engine.torn_state import locked
 from recollect.engine.unfinished_files import put_in_place
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import ShardSealed
@@ -40,23 +41,23 @@ def refuse_folder(folder: Path, *, overwrite: bool) -> None:
         )
 
 
+@locked
 def copy_out(store: Store, folder: Path, *, progress: Progress | None = None) -> CarriedShards:
     """Every shard of the log into an empty folder; those without a file are built if that is possible here."""
     for left in folder.iterdir():
         left.unlink()
-    with store.lock, store.whole:
-        seals = [one for one in store.projections.vectors.every_seal() if one.count]
-        carried, notes = [], []
-        for done, sealed in enumerate(seals, 1):
-            try:
-                _copy(store, sealed, folder / f"{sealed.digest}.hnsw")
-            except (ShardUnavailable, OSError) as error:
-                reason = error.reason if isinstance(error, ShardUnavailable) else str(error)
-                notes.append(f"the shard {sealed.digest} was not carried: {reason}")
-            else:
-                carried.append(sealed.digest)
-            if progress:
-                progress(done, len(seals))
+    seals = [one for one in store.projections.vectors.every_seal() if one.count]
+    carried, notes = [], []
+    for done, sealed in enumerate(seals, 1):
+        try:
+            _copy(store, sealed, folder / f"{sealed.digest}.hnsw")
+        except (ShardUnavailable, OSError) as error:
+            reason = error.reason if isinstance(error, ShardUnavailable) else str(error)
+            notes.append(f"the shard {sealed.digest} was not carried: {reason}")
+        else:
+            carried.append(sealed.digest)
+        if progress:
+            progress(done, len(seals))
     sync_directory(folder)
     return CarriedShards(tuple(carried), tuple(notes))
 
@@ -93,25 +94,25 @@ def put_out(made: Path, folder: Path) -> None:
     sync_directory(folder)
 
 
+@locked
 def take_in(store: Store, log: Path) -> CarriedShards:
     """The shards beside an exported log that this store's log speaks of, each checked by its digest."""
     folder = folder_beside(log)
     files = sorted(folder.glob("*.hnsw")) if folder.is_dir() else []
-    with store.lock, store.whole:
-        vectors = store.projections.vectors
-        known, taken, notes = vectors.digests, [], []
-        for file in files:
-            if vectors.shards.file_of(file.stem) is not None:
-                continue
-            if file.stem in known and vectors.shards.take(file):
-                taken.append(file.stem)
-            else:
-                why = (
-                    "its bytes are not those of its name"
-                    if file.stem in known
-                    else "the log does not speak of it"
-                )
-                notes.append(f"the shard {file.name} was not taken: {why}")
+    vectors = store.projections.vectors
+    known, taken, notes = vectors.digests, [], []
+    for file in files:
+        if vectors.shards.file_of(file.stem) is not None:
+            continue
+        if file.stem in known and vectors.shards.take(file):
+            taken.append(file.stem)
+        else:
+            why = (
+                "its bytes are not those of its name"
+                if file.stem in known
+                else "the log does not speak of it"
+            )
+            notes.append(f"the shard {file.name} was not taken: {why}")
     if taken:
         notes.insert(0, f"{len(taken)} shards were taken from {folder}")
     return CarriedShards(tuple(taken), tuple(notes))

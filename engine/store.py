@@ -93,7 +93,7 @@ def _no_collection(events: int) -> Iterator[None]:
 
 
 def _warn(warning: str) -> None:
-    """Where nobody is left to be told but the program's log, which is stderr unless it says otherwise."""
+    """Tell the program's log, which is stderr unless it says otherwise: there is no caller left."""
     import logging  # noqa: PLC0415 (imports wait until needed)
 
     logging.getLogger("recollect").warning("recollect: %s", warning)

@@ -9,9 +9,8 @@ from recollect.engine.embedding.past import vector_of
 from recollect.engine.event_summaries import summarize
 from recollect.engine.formula_lookup import DEFAULT_FORMULA, formula_named
 from recollect.engine.memories import born
-from recollect.engine.model_effects import check_weights
 from recollect.engine.moments import When
-from recollect.engine.recall import Standpoint
+from recollect.engine.recall import Standpoint, check_weights
 from recollect.engine.recall_options import RecallOptions, question_of
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked

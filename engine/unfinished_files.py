@@ -2,7 +2,7 @@
 
     .NAME.3f9c21d7.unfinished    being written; its writer holds a lock (`flock`) on it
 
-The kernel lets go of the lock of a process that died: whoever writes to the same place next removes what is not locked.
+The kernel lets go of the lock of a process that died: the next write to the same place removes what is not locked.
 What is put in place was synced before, and its directory is synced after. A file that exists is replaced only on
 request, also when it came into being meanwhile. All of it is for its owner alone.
 """

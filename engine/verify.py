@@ -1,6 +1,6 @@
 """Verifying a store: its recalls, its log, and what others kept of it. Attesting what was verified.
 
-`attest` writes what was found; `attestation_before` is for whoever is about to erase something.
+`attest` writes what was found; `attestation_before` is for what is about to erase something.
 """
 
 from __future__ import annotations

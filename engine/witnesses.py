@@ -1,6 +1,6 @@
 """What shows that a log is not what it was: checkpoints that were kept elsewhere, and what lies beside the log.
 
-A log whose last events were cut away is whole in itself, and so is one that somebody wrote anew. Both are found by
+A log whose last events were cut away is whole in itself, and so is one that was written anew. Both are found by
 comparing the log with something that remembers more: a `LogCheckpoint` (`verify --against`), a cached checkpoint of the
 projections, which names the seq and the chain value that it was folded up to, and the record of copies.
 """

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from recollect.projections.lexical.analyzers import ANALYZERS
-from recollect.query.channels import CHANNELS
 from recollect.query.dials import CLASSIFIERS, Dial
 from recollect.query.factors.factor import SIGNATURES
 from recollect.query.inputs import INPUTS
@@ -28,7 +27,7 @@ from recollect.query.stages.measuring import (
     TellsTime,
 )
 from recollect.query.stages.ordering import Rerank, TieBreak
-from recollect.query.stages.retrieving import Expand, Retrieve
+from recollect.query.stages.retrieving import CHANNELS, Expand, Retrieve
 from recollect.query.stages.scoring import Boost, Fuse, Normalise, Raise, Weigh
 from recollect.query.stages.sessions import Around
 from recollect.query.stages.stage import FactorStage

@@ -20,8 +20,7 @@ from recollect.projections.lexical.frozen_unicode import casefold_14
 from recollect.projections.lifecycle.traits import NO_PRIORITY
 from recollect.projections.portable_math import round12
 from recollect.query.nearness import nearness
-from recollect.query.rank_context import RankContext
-from recollect.query.sheet import Sheet
+from recollect.query.sheet import RankContext, Sheet
 from recollect.query.speaking import asking, by_asker, under_label
 from recollect.query.text import calendar_dates
 from recollect.query.text.dates import Span, given_span, span_of_question

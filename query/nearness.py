@@ -16,8 +16,7 @@ import numpy as np
 
 from recollect.events.grid import from_bytes
 from recollect.projections.columns import FloatArray
-from recollect.query.rank_context import RankContext
-from recollect.query.sheet import Sheet
+from recollect.query.sheet import RankContext, Sheet
 
 _ZERO_MAX = 0.9
 _SAMPLE = 64

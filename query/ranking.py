@@ -22,8 +22,7 @@ from recollect.projections.view import View
 from recollect.query.factors.factor import GIVES_NONE, SIGNATURES
 from recollect.query.formula import Formula
 from recollect.query.inputs import read
-from recollect.query.rank_context import RankContext
-from recollect.query.sheet import Sheet, Step
+from recollect.query.sheet import RankContext, Sheet, Step
 from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.ordering import best_first
 from recollect.query.stages.retrieving import Retrieve, start_prefetch

@@ -13,8 +13,7 @@ import numpy as np
 
 from recollect.projections.columns import BoolArray, FloatArray
 from recollect.projections.lexical.analyzers import ANALYZERS
-from recollect.query.rank_context import RankContext
-from recollect.query.sheet import Sheet
+from recollect.query.sheet import RankContext, Sheet
 from recollect.query.text.first_person import in_first_person
 
 USER = "user"

@@ -23,9 +23,8 @@ from recollect.projections.portable_math import round12
 from recollect.projections.vectors.nearest import VectorHits
 from recollect.projections.view import Projections, View
 from recollect.query.formula import Formula
-from recollect.query.rank_context import RankContext
 from recollect.query.ranking import Ranking, rank
-from recollect.query.sheet import Sheet
+from recollect.query.sheet import RankContext, Sheet
 from recollect.query.stages.retrieving import Retrieve
 from recollect.replay.corpus import Corpus
 from recollect.replay.reference_bm25 import reference_scores

@@ -34,10 +34,10 @@ from recollect.events.grid import quantize, to_bytes
 from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.projections.view import Projections, View
 from recollect.query.catalogue import FACTORS
-from recollect.query.channels import CHANNELS
 from recollect.query.formula import Formula, build
 from recollect.query.formula_check import read_by, written_by
 from recollect.query.inputs import INPUTS
+from recollect.query.stages.retrieving import CHANNELS
 
 DAY = 86_400_000_000
 NOW = 40 * DAY

@@ -10,9 +10,9 @@ from recollect.engine.embedding.embedder import (
     EmbeddingObject,
     EmbedFunction,
     FunctionEmbedder,
+    HashEmbedder,
     ObjectEmbedder,
 )
-from recollect.engine.embedding.hash import HashEmbedder
 from recollect.engine.embedding.minilm import MiniLm
 from recollect.engine.embedding.names import NONE, require_embedder
 from recollect.engine.embedding.sentence_model import SCHEME, SentenceModel, parse_spec

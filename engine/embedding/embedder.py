@@ -1,4 +1,4 @@
-"""What turns texts into vectors, seen from the engine: a name, dimensions, and `embed`.
+"""What turns texts into vectors, seen from the engine: a name, dimensions, and `embed`; and what needs no model for it.
 
 A store remembers its embedder by name, dimensions and the vector of a probe text, so that vectors of two
 embedders never meet in one ranking. The probe is compared by cosine: the same weights on another CPU differ
@@ -8,16 +8,20 @@ in the last bits, other weights differ by far more.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from hashlib import blake2b
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from recollect.events.errors import InvalidInput, RecollectError
+from recollect.projections.lexical.analyzers import ANALYZERS
+from recollect.projections.lexical.frozen_unicode import spaced_after_14
 
 __all__ = [
     "DIMENSIONS_MAX", "PROBE_COSINE_MIN", "PROBE_TEXT", "AlwaysReady", "Elsewhere", "EmbedFunction", "Embedder",
-    "EmbedderAway", "EmbedderFailed", "EmbedderMismatch", "Embeddings", "FunctionEmbedder", "checked_rows",
+    "EmbedderAway", "EmbedderFailed", "EmbedderMismatch", "Embeddings", "FunctionEmbedder", "HashEmbedder", "checked_rows",
 ]  # fmt: skip
 
 Embeddings = npt.NDArray[np.float32]
@@ -27,6 +31,9 @@ EmbedTexts = Callable[[Sequence[str]], Embeddings]
 PROBE_TEXT = "The quick brown fox jumps over the lazy dog."
 PROBE_COSINE_MIN = 0.999
 DIMENSIONS_MAX = 65_536
+_WORD_WEIGHT = 1.0
+_TRIGRAM_WEIGHT = 0.3
+_words = ANALYZERS["unicode61-cjk/2"]
 
 
 class EmbedderFailed(InvalidInput):
@@ -237,3 +244,46 @@ class Elsewhere:
 
     def cut_note(self, texts: Sequence[str]) -> str | None:  # noqa: ARG002 (the protocol's name)
         return None
+
+
+class HashEmbedder(AlwaysReady):
+    """Deterministic, with no model, for tests and for machines without one.
+
+    Words and their character trigrams are hashed to signed positions (the hashing trick, Weinberger et al.
+    2009), words weighing more than trigrams. Texts that share words or word parts come out close. Words are those of
+    `unicode61-cjk/1` on Python 3.11, on every Python: characters that came after Unicode 14 separate them.
+    """
+
+    name = "hash/1"
+    dimensions = 256
+
+    def embed(self, texts: Sequence[str]) -> Embeddings:
+        vectors = np.zeros((len(texts), self.dimensions))
+        for vector, text in zip(vectors, texts, strict=True):
+            for token in _words(spaced_after_14(text)) or [text]:
+                for position, weight in _positions(token):
+                    vector[position] += weight
+            if not vector.any():
+                vector[_slot(text)[0]] = 1.0
+        return vectors.astype(np.float32)
+
+    def embed_queries(self, texts: Sequence[str]) -> Embeddings:
+        return self.embed(texts)
+
+
+@lru_cache(maxsize=65536)
+def _positions(token: str) -> tuple[tuple[int, float], ...]:
+    position, sign = _slot(token)
+    padded = f"^{token}$"
+    trigrams = {padded[i : i + 3] for i in range(len(padded) - 2)}
+    parts = [(position, sign * _WORD_WEIGHT)]
+    for trigram in sorted(trigrams):
+        position, sign = _slot("#" + trigram)
+        parts.append((position, sign * _TRIGRAM_WEIGHT))
+    return tuple(parts)
+
+
+def _slot(feature: str) -> tuple[int, float]:
+    digest = blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=4).digest()
+    number = int.from_bytes(digest, "little")
+    return number % HashEmbedder.dimensions, 1.0 if number & 0x8000_0000 else -1.0

@@ -116,7 +116,7 @@ def _confirm(ids: tuple[str, ...], yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise Failure(
-            f"this would erase {_count(ids)} for good and nobody can be asked here; "
+            f"this would erase {_count(ids)} for good, and no terminal is here to ask at; "
             f"say --yes to do it, or --dry-run to look first"
         )
     shown = ", ".join(map(identifier, ids[:5])) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")

@@ -29,7 +29,7 @@ _IMPORTING = {"log": "importing", "mem0": "importing rows"}
 @click.option(
     "--overwrite",
     is_flag=True,
-    help="Replace what exists; of Markdown pages also those that somebody edited.",
+    help="Replace what exists; of Markdown pages also those that were edited.",
 )
 @click.option(
     "--with-shards",

@@ -69,7 +69,9 @@ def mcp(
         address is None
         and click.get_current_context().get_parameter_source("token") is ParameterSource.COMMANDLINE
     ):
-        raise click.UsageError("--token goes with --http; over standard streams there is nobody to keep out")
+        raise click.UsageError(
+            "--token goes with --http; standard streams reach only the program that started it"
+        )
     if dream_every is not None:
         from recollect.dream.schedule import parse_interval  # noqa: PLC0415 (refuses a wrong one before serving)
 

@@ -111,7 +111,7 @@ def _judged(comparison: Comparison) -> str:
     return (
         "<h2>By judgements</h2>"
         + _table(("metric", ">a", ">b", ">difference", "95 % interval", ">p", "win / tie / loss"), rows)
-        + f"<p class=dim>Nobody judged {unjudged[0]:.1%} of a's first {comparison.k} and {unjudged[1]:.1%} of b's.</p>"
+        + f"<p class=dim>Not judged: {unjudged[0]:.1%} of a's first {comparison.k} and {unjudged[1]:.1%} of b's.</p>"
     )
 
 

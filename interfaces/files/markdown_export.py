@@ -31,6 +31,7 @@ from recollect.engine.answers import Memo
 from recollect.engine.copies import note_copy, note_unfinished, require_erased, without_erased
 from recollect.engine.moments import iso
 from recollect.engine.store import Progress, Store
+from recollect.engine.torn_state import locked
 from recollect.engine.unfinished_files import put_in_place
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Filters
@@ -214,18 +215,23 @@ def _ours(root: Path) -> dict[str, list[str]]:
 def _refuse_followed(store: Store, root: Path) -> None:
     """Refuse a folder that visible memories come from."""
     prefix = prefix_of(str(root.resolve()))
-    view = store.view()
-    with store.lock, store.whole:
-        columns = view.lifecycle.at(np.arange(view.documents.memories, dtype=np.int64), view.seq)
-        names = view.lifecycle.strings.values
-        sources = np.unique(columns.source[columns.visibility == VISIBLE]).tolist()
-        found = min((names[n] for n in sources if n >= 0 and names[n].startswith(prefix)), default=None)
+    found = _first_source(store, prefix)
     if found is not None:
         note = unescape(found.removeprefix(prefix).partition("#")[0])
         raise InvalidInput(
             f"{root} holds files that memories of this store come from, such as {shown(note)}; "
             f"export to a folder of its own, so that pages and notes do not mix"
         )
+
+
+@locked
+def _first_source(store: Store, prefix: str) -> str | None:
+    """The first source of a visible memory that begins like this."""
+    view = store.view()
+    columns = view.lifecycle.at(np.arange(view.documents.memories, dtype=np.int64), view.seq)
+    names = view.lifecycle.strings.values
+    sources = np.unique(columns.source[columns.visibility == VISIBLE]).tolist()
+    return min((names[n] for n in sources if n >= 0 and names[n].startswith(prefix)), default=None)
 
 
 def _read(path: Path) -> dict[str, list[str]]:
@@ -256,14 +262,14 @@ def _digest(page: bytes) -> str:
     return hashlib.sha256(page).hexdigest()
 
 
-def _ids(store: Store, view: View, now: int) -> list[str]:
+@locked
+def _ids(store: Store, view: View, now: int) -> list[str]:  # noqa: ARG001 (its lock is held)
     """The memories that answer at the view."""
-    with store.lock, store.whole:
-        documents = view.documents
-        rows = np.arange(documents.rows_born(view.seq), dtype=np.int32)
-        memories = documents.memory_of[rows[documents.alive(rows, view.seq)]]
-        wanted = view.lifecycle.admissible(memories, seq=view.seq, now=now, filters=Filters())
-        return [documents.ids.values[int(memory)] for memory in memories[wanted]]
+    documents = view.documents
+    rows = np.arange(documents.rows_born(view.seq), dtype=np.int32)
+    memories = documents.memory_of[rows[documents.alive(rows, view.seq)]]
+    wanted = view.lifecycle.admissible(memories, seq=view.seq, now=now, filters=Filters())
+    return [documents.ids.values[int(memory)] for memory in memories[wanted]]
 
 
 def _pages(store: Store, view: View, ids: list[str]) -> Iterator[tuple[str, bytes]]:
@@ -274,14 +280,19 @@ def _pages(store: Store, view: View, ids: list[str]) -> Iterator[tuple[str, byte
         yield "/".join([*folders, f"{markdown_pages.name_of(memory_id)}.md"]), _page(store, view, memo, known)
 
 
+@locked
+def _links(store: Store, view: View, memory_id: str, known: set[str]) -> list[tuple[str, str, float]]:  # noqa: ARG001 (its lock is held)
+    """Kind, other end and weight of the edges from a memory to known ones."""
+    ids = view.documents.ids
+    edges = view.graph.edges_of(ids.find(memory_id), view.seq, direction="out", min_weight=-np.inf)
+    return sorted(
+        (edge.kind, ids.values[edge.b], edge.weight) for edge in edges if ids.values[edge.b] in known
+    )
+
+
 def _page(store: Store, view: View, memo: Memo, known: set[str]) -> bytes:
     state = memo.state
-    with store.lock, store.whole:
-        ids = view.documents.ids
-        edges = view.graph.edges_of(ids.find(memo.id), view.seq, direction="out", min_weight=-np.inf)
-        links = sorted(
-            (edge.kind, ids.values[edge.b], edge.weight) for edge in edges if ids.values[edge.b] in known
-        )
+    links = _links(store, view, memo.id, known)
     times = {name: getattr(state, name) for name in ("valid_from", "valid_to", "expires_at")}
     fields: dict[str, object] = {
         "id": memo.id,

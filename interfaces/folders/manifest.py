@@ -7,6 +7,7 @@ memories that changed since are looked at again.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Literal
 
@@ -14,6 +15,7 @@ import msgspec
 import numpy as np
 
 from recollect.engine.store import Store
+from recollect.engine.torn_state import Wholeness, locked
 from recollect.interfaces.common.file_uris import parse_source, prefix_of
 from recollect.interfaces.folders.chunk import Print, body_of, digest, fingerprint
 from recollect.interfaces.folders.link_parsing import Link, links_in
@@ -28,7 +30,7 @@ Standing = Literal["visible", "removed", "pruned", "hidden", "erased"]
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """One chunk as the store has it. `removed` is hidden by the watcher itself; `hidden` by somebody else."""
+    """One chunk as the store has it. `removed` is hidden by the watcher itself; `hidden` by something else."""
 
     id: str
     number: int
@@ -65,19 +67,27 @@ class Manifest:
         self._known: dict[int, Known] = {}
         self._paths: dict[str, dict[int, Known]] = {}
 
+    @property
+    def lock(self) -> threading.RLock:
+        return self._store.lock
+
+    @property
+    def whole(self) -> Wholeness:
+        return self._store.whole
+
+    @locked
     def refresh(self) -> set[str]:
         """Catch up with the log; returns the paths whose chunks changed."""
-        with self._store.lock, self._store.whole:
-            view = self._store.view()
-            if self.seq < 0:
-                numbers = np.arange(view.documents.memories, dtype=np.int64)
-            else:
-                numbers = np.unique(view.lifecycle.changes(self.seq, view.seq)[0]).astype(np.int64)
-            self.seq = view.seq
-            touched: set[str] = set()
-            for number, known in self._read(view, numbers):
-                touched |= self._put(number, known)
-            return touched
+        view = self._store.view()
+        if self.seq < 0:
+            numbers = np.arange(view.documents.memories, dtype=np.int64)
+        else:
+            numbers = np.unique(view.lifecycle.changes(self.seq, view.seq)[0]).astype(np.int64)
+        self.seq = view.seq
+        touched: set[str] = set()
+        for number, known in self._read(view, numbers):
+            touched |= self._put(number, known)
+        return touched
 
     def _put(self, number: int, known: Known | None) -> set[str]:
         old = self._known.pop(number, None)
@@ -159,37 +169,37 @@ class Manifest:
         """One value for the chunks that the store holds for a path; see `chunk.fingerprint`."""
         return fingerprint(known.print for known in self._paths.get(path, {}).values() if known.counts)
 
+    @locked
     def text(self, known: Known) -> str:
         """The newest text of a chunk."""
-        with self._store.lock, self._store.whole:
-            return self._text(self._store.projections.at(self.seq, 0), known.number)
+        return self._text(self._store.projections.at(self.seq, 0), known.number)
 
     def takes(self, id_: str) -> bool:
         """Whether the store has a memory of this id, of whatever source."""
         return self._store.projections.documents.ids.find(id_) >= 0
 
+    @locked
     def was_erased(self, id_: str) -> bool:
-        with self._store.lock, self._store.whole:
-            number = self._store.projections.documents.ids.find(id_)
-            if number < 0:
-                return False
-            columns = self._store.projections.lifecycle.at(np.array([number], dtype=np.int64), self.seq)
-            return int(columns.visibility[0]) == ERASED
+        number = self._store.projections.documents.ids.find(id_)
+        if number < 0:
+            return False
+        columns = self._store.projections.lifecycle.at(np.array([number], dtype=np.int64), self.seq)
+        return int(columns.visibility[0]) == ERASED
 
+    @locked
     def edges(self, kind: str) -> set[tuple[str, str]]:
         """The edges of this kind among the folder's chunks, as pairs of ids.
 
-        One that leads out of the folder is not among them: whoever watches a larger folder keeps it.
+        One that leads out of the folder is not among them: a watcher of a larger folder keeps it.
         """
-        with self._store.lock, self._store.whole:
-            view = self._store.projections.at(self.seq, 0)
-            if kind not in view.graph.edges.kinds:
-                return set()
-            numbers = np.array(list(self._known), dtype=np.int64)
-            found = view.graph.neighbours(numbers, self.seq, direction="out", kinds=(kind,))
-            ids = view.documents.ids.values
-            pairs = zip(found.of.tolist(), found.memory.tolist(), strict=True)
-            return {(ids[a], ids[b]) for a, b in pairs if b in self._known}
+        view = self._store.projections.at(self.seq, 0)
+        if kind not in view.graph.edges.kinds:
+            return set()
+        numbers = np.array(list(self._known), dtype=np.int64)
+        found = view.graph.neighbours(numbers, self.seq, direction="out", kinds=(kind,))
+        ids = view.documents.ids.values
+        pairs = zip(found.of.tolist(), found.memory.tolist(), strict=True)
+        return {(ids[a], ids[b]) for a, b in pairs if b in self._known}
 
 
 def _standing(visibility: str, reason: str) -> Standing:

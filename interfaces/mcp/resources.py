@@ -17,6 +17,7 @@ from recollect.events.errors import InvalidInput, RecollectError
 from recollect.interfaces.mcp import text
 
 if TYPE_CHECKING:
+    from recollect.engine.store import Store
     from recollect.interfaces.python.memory import Memory
 
 TIMELINE = "recollect://timeline"
@@ -44,25 +45,29 @@ class NoSuchResource(RecollectError):
 
 def listed(memory: Memory, cursor: str | None) -> tuple[list[Listed], str | None]:
     """A page of the memories that answer, newest first, and the cursor of the next page."""
-    import numpy as np  # noqa: PLC0415 (resources are listed after the engine was loaded, not before)
+    from recollect.engine.torn_state import locked  # noqa: PLC0415 (tools are listed before the engine is loaded)
 
     if cursor is not None and not (cursor.isascii() and cursor.isdecimal()):
         raise InvalidInput(f"cursor {cursor!r} is not one that this server gave; start without one")
-    store = memory.store
+    return locked(_page)(memory.store, None if cursor is None else int(cursor))
+
+
+def _page(store: Store, before: int | None) -> tuple[list[Listed], str | None]:
+    import numpy as np  # noqa: PLC0415 (resources are listed after the engine was loaded, not before)
+
     view = store.view()
-    with store.lock, store.whole:
-        documents = view.documents
-        born = documents.rows_born(view.seq)
-        rows = np.arange(born if cursor is None else min(int(cursor), born), dtype=np.int32)
-        alive = rows[documents.alive(rows, view.seq)][::-1]
-        page = [int(row) for row in alive[:_PAGE]]
-        found = [
-            Listed(
-                uri_of(documents.ids.values[int(documents.memory_of[row])]),
-                title_of(store.content_of_row(row)),
-            )
-            for row in page
-        ]
+    documents = view.documents
+    born = documents.rows_born(view.seq)
+    rows = np.arange(born if before is None else min(before, born), dtype=np.int32)
+    alive = rows[documents.alive(rows, view.seq)][::-1]
+    page = [int(row) for row in alive[:_PAGE]]
+    found = [
+        Listed(
+            uri_of(documents.ids.values[int(documents.memory_of[row])]),
+            title_of(store.content_of_row(row)),
+        )
+        for row in page
+    ]
     return found, str(page[-1]) if len(alive) > len(page) else None
 
 

@@ -76,7 +76,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     scope: Scope = Scope()
-    progress: Callable[[int, int], None] = lambda done, total: None  # noqa: ARG005 (nobody listens)
+    progress: Callable[[int, int], None] = lambda done, total: None  # noqa: ARG005 (no listener)
 
 
 class Tool(msgspec.Struct, Generic[A, R], frozen=True, kw_only=True):

@@ -35,9 +35,9 @@ from recollect.engine import validate
 from recollect.engine.answers import Happening
 from recollect.engine.embedding.embedder import Embedder, EmbedFunction
 from recollect.engine.embedding.reranker import Reranker, RerankFunction
-from recollect.engine.model_effects import Expander
 from recollect.engine.moments import When
 from recollect.engine.past import PastView
+from recollect.engine.recall import Expander
 from recollect.engine.store import Progress, Store
 from recollect.events.errors import InvalidInput
 from recollect.events.log import Clock
@@ -95,7 +95,7 @@ class AsyncMemory:
 
     @classmethod
     async def open(cls, path: str | Path, **options: Unpack[Options]) -> Self:
-        """Open the store in a directory, as `Memory.open` does; the fold of a long log blocks nobody."""
+        """Open the store in a directory, as `Memory.open` does; the fold of a long log blocks no other task."""
         opening = asyncio.get_running_loop().run_in_executor(None, partial(Memory.open, path, **options))
         try:
             return cls(await asyncio.shield(opening))
@@ -267,12 +267,12 @@ class AsyncView:
 
 
 def _unheard(work: asyncio.Future[T]) -> None:
-    """Nobody waits for this work any more, so that it failed is nobody's error."""
+    """No caller waits for this work any more; drop its error."""
     if not work.cancelled() and (error := work.exception()) is not None:
         log.info("work that was no longer waited for failed: %s", error)
 
 
 def _close_opened(opening: asyncio.Future[Memory]) -> None:
-    """Nobody waits for this store any more."""
+    """No caller waits for this store any more; close it."""
     if not opening.cancelled() and opening.exception() is None:
         opening.result().close()

@@ -21,10 +21,9 @@ from recollect.engine.embedding.reranker import Reranker, RerankFunction, choose
 from recollect.engine.embedding.store_embedder import WORDS_ONLY, Embedding, words_only_reason
 from recollect.engine.formula_lookup import formula_in_force, formula_named
 from recollect.engine.lazy import LazyModule
-from recollect.engine.model_effects import Expander, Models
 from recollect.engine.moments import When
 from recollect.engine.past import PastView
-from recollect.engine.recall import Standpoint
+from recollect.engine.recall import Expander, Models, Standpoint
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.sql import SqlTables
 from recollect.engine.status import status_of

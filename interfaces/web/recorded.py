@@ -9,6 +9,7 @@ from recollect.engine.event_summaries import happening_of
 from recollect.engine.log_stream import Selection
 from recollect.engine.moments import iso
 from recollect.engine.store import Store
+from recollect.engine.torn_state import locked
 from recollect.events.facts import Question, Recalled
 from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import from_canonical
@@ -69,14 +70,17 @@ class RecallCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 def recalls(memory: Memory, *, before: int | None, limit: int) -> RecallPage:
     """The last `limit` recalls that were recorded before a seq."""
-    store = memory.store
+    return _recalls(memory.store, before, limit)
+
+
+@locked
+def _recalls(store: Store, before: int | None, limit: int) -> RecallPage:
     store.catch_up()
-    with store.lock, store.whole:
-        seqs = store.projections.adoptions.recalls
-        end = len(seqs) if before is None else int(seqs.searchsorted(before))
-        chosen = seqs[max(0, end - limit) : end].tolist()
-        found = tuple(_recorded(store, seq) for seq in reversed(chosen))
-        return RecallPage(recalls=found, total=len(seqs), before=chosen[0] if end > limit else None)
+    seqs = store.projections.adoptions.recalls
+    end = len(seqs) if before is None else int(seqs.searchsorted(before))
+    chosen = seqs[max(0, end - limit) : end].tolist()
+    found = tuple(_recorded(store, seq) for seq in reversed(chosen))
+    return RecallPage(recalls=found, total=len(seqs), before=chosen[0] if end > limit else None)
 
 
 def _recorded(store: Store, seq: int) -> RecordedRecall:
@@ -118,9 +122,7 @@ def recall_fact(memory: Memory, recall: str) -> Recalled:
 def check(memory: Memory, recall: str) -> RecallCheck:
     """Rank one recorded recall again at its own basis, formula and clock, and compare bit for bit."""
     fact = recall_fact(memory, recall)
-    store = memory.store
-    with store.lock, store.whole:
-        one = check_one(store.log, store.projections, int(recall[1:]))
+    one = _check_one(memory.store, int(recall[1:]))
     difference = one.difference
     return RecallCheck(
         recall=recall,
@@ -133,6 +135,11 @@ def check(memory: Memory, recall: str) -> RecallCheck:
         recorded=difference.recorded if difference else None,
         replayed=difference.replayed if difference else None,
     )
+
+
+@locked
+def _check_one(store: Store, seq: int) -> Outcome:
+    return check_one(store.log, store.projections, seq)
 
 
 def _told(recall: str, hits: int, one: Outcome) -> str:

@@ -1,7 +1,7 @@
 """usage: how often a memory was read, in how many sessions, and what people said about it.
 
 `Usage` reads Accessed; `Feedback` reads Rated. An access of any kind counts once per event. The sessions of
-a memory are the one that it was created in and those that accessed it; a session without a name is none.
+a memory are the one that it was created in and those that accessed it; a session without a name does not count.
 """
 
 from __future__ import annotations

@@ -15,9 +15,8 @@ from recollect.projections.vectors.shard_cache import ShardUnavailable
 from recollect.projections.view import View
 from recollect.query.explain.trace import Trace
 from recollect.query.formula import Formula
-from recollect.query.rank_context import RankContext
 from recollect.query.ranking import rank, rank_around
-from recollect.query.sheet import KEPT, Order
+from recollect.query.sheet import KEPT, Order, RankContext
 
 DERIVATION = "derivation"
 

@@ -9,12 +9,11 @@ import numpy as np
 from recollect.events.grid import from_bytes
 from recollect.projections.lexical.index import TermDetail
 from recollect.projections.vectors.nearest import TAIL
-from recollect.query.channels import CHANNELS
 from recollect.query.explain.case import Case
 from recollect.query.explain.trace import Given
 from recollect.query.explanation import ChannelPart
-from recollect.query.rank_context import RankContext
-from recollect.query.stages.retrieving import Retrieve
+from recollect.query.sheet import RankContext
+from recollect.query.stages.retrieving import CHANNELS, Retrieve
 
 
 def channel_parts(case: Case) -> tuple[ChannelPart, ...]:

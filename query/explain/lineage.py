@@ -14,7 +14,7 @@ from recollect.projections.view import View
 from recollect.query.explain.case import Case
 from recollect.query.formula_check import read_by
 from recollect.query.inputs import INPUTS, read
-from recollect.query.rank_context import RankContext
+from recollect.query.sheet import RankContext
 from recollect.query.stages.filtering import Exclude
 from recollect.query.stages.measuring import LookUp, Overlap
 

@@ -13,8 +13,7 @@ import numpy as np
 from recollect.query.factors.factor import SIGNATURES
 from recollect.query.formula import Formula
 from recollect.query.inputs import read
-from recollect.query.rank_context import RankContext
-from recollect.query.sheet import Sheet
+from recollect.query.sheet import RankContext, Sheet
 from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.filtering import Abstain, Filter, Silence
 from recollect.query.stages.measuring import RankBy

@@ -12,8 +12,7 @@ from recollect.projections.columns import BoolArray, FloatArray
 from recollect.projections.lexical.frozen_unicode import lower_14
 from recollect.query.bounds import Count, Finite, NonNegative, Share
 from recollect.query.inputs import read
-from recollect.query.rank_context import RankContext
-from recollect.query.sheet import Sheet
+from recollect.query.sheet import RankContext, Sheet
 from recollect.query.stages.ordering import best_first
 from recollect.query.stages.stage import Stage
 

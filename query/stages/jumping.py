@@ -9,8 +9,7 @@ from recollect.projections.columns import FloatArray
 from recollect.projections.portable_math import round12
 from recollect.query.bounds import NonNegative, Share
 from recollect.query.inputs import read
-from recollect.query.rank_context import RankContext
-from recollect.query.sheet import Reads, Sheet
+from recollect.query.sheet import RankContext, Reads, Sheet
 from recollect.query.stages.stage import ScoringStage, Stage
 
 

@@ -15,8 +15,7 @@ from recollect.projections.lexical.frozen_unicode import lower_14
 from recollect.projections.portable_math import compared, log
 from recollect.query.bounds import Count, Finite, Share
 from recollect.query.inputs import names_of, read
-from recollect.query.rank_context import RankContext
-from recollect.query.sheet import Sheet
+from recollect.query.sheet import RankContext, Sheet
 from recollect.query.stages.stage import FactorStage, LexicalStage, Stage
 from recollect.query.text.asks_when import asks_when, time_terms
 from recollect.query.text.words import family, words_of

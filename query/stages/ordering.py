@@ -14,8 +14,7 @@ from recollect.projections.columns import FloatArray, Int32Array
 from recollect.projections.portable_math import compared, round12_array
 from recollect.query.bounds import Count, NonNegative
 from recollect.query.inputs import read
-from recollect.query.rank_context import RankContext
-from recollect.query.sheet import Order, Reads, Sheet
+from recollect.query.sheet import Order, RankContext, Reads, Sheet
 from recollect.query.stages.stage import ScoringStage, Stage
 
 

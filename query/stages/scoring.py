@@ -10,8 +10,7 @@ import numpy as np
 from recollect.projections.columns import FloatArray
 from recollect.query.bounds import Finite, NonNegative, Positive
 from recollect.query.inputs import read
-from recollect.query.rank_context import RankContext
-from recollect.query.sheet import Reads, Sheet
+from recollect.query.sheet import RankContext, Reads, Sheet
 from recollect.query.stages.stage import FactorStage, ScoringStage
 
 

@@ -10,8 +10,7 @@ from recollect.projections.columns import BoolArray, FloatArray, Int32Array, dis
 from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.projections.portable_math import log, round12_array
 from recollect.query.bounds import Count, NonNegative, Share
-from recollect.query.rank_context import RankContext
-from recollect.query.sheet import Reads, Sheet
+from recollect.query.sheet import RankContext, Reads, Sheet
 from recollect.query.speaking import has_role
 from recollect.query.stages.stage import ScoringStage, Stage
 

@@ -15,8 +15,7 @@ from recollect.projections.lexical.bm25 import DEFAULT_VARIANT, Bm25, Variant
 from recollect.query.bounds import NonNegative, Share
 from recollect.query.factors.factor import FACTORS, SIGNATURES, Parameter
 from recollect.query.inputs import read
-from recollect.query.rank_context import RankContext
-from recollect.query.sheet import Reads, Sheet
+from recollect.query.sheet import RankContext, Reads, Sheet
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True, tag_field="op", forbid_unknown_fields=True):

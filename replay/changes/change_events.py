@@ -107,8 +107,8 @@ class ChangeEvents:
         seqs = self._within([seq for rival in (*by, *over)[:_RIVALS_MAX] for seq in self._history(rival)])
         passings = self._listed({"passed by": by, "passed": over})
         if seqs or not moved:
-            return seqs, passings or "nobody passed it, nor it anybody"
-        return self._beside(passings or "nobody passed it")
+            return seqs, passings or "no other memory passed it, and it passed none"
+        return self._beside(passings or "no other memory passed it")
 
     def _beside(self, passings: str) -> tuple[list[int], str]:
         """A score can hang on the other candidates as they are: as its scale, or through edges and clusters."""

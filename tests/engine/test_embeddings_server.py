@@ -12,9 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from recollect.engine.embedding.choice import choose
-from recollect.engine.embedding.embedder import EmbedderAway, EmbedderFailed
+from recollect.engine.embedding.embedder import EmbedderAway, EmbedderFailed, HashEmbedder
 from recollect.engine.embedding.embeddings_server import EmbeddingsServer
-from recollect.engine.embedding.hash import HashEmbedder
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.python.memory import Memory

@@ -13,9 +13,9 @@ import pytest
 from recollect.engine import store as stores
 from recollect.engine.doctor import doctor
 from recollect.engine.doctor_caches import _differs
-from recollect.engine.embedding.hash import HashEmbedder
+from recollect.engine.embedding.embedder import HashEmbedder
 from recollect.engine.embedding.store_embedder import Embedding
-from recollect.engine.model_effects import rank_at
+from recollect.engine.recall import rank_at
 from recollect.engine.store import Store
 from recollect.events.facts import AnyFact, Question
 from recollect.events.segment_log import SegmentLog

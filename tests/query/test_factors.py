@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.query.catalogue import FACTORS, complete, describe, range_of
-from recollect.query.channels import CHANNELS
 from recollect.query.factors.factor import SIGNATURES
 from recollect.query.factors.usage import depth_weight, strength
 from recollect.query.formula import built_in, names
 from recollect.query.inputs import INPUTS
+from recollect.query.stages.retrieving import CHANNELS
 
 # Version 1, which computes with `math`; tests/query/test_versions.py has the other.
 recency_boost, session_spread, stability = (

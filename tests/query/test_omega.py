@@ -23,9 +23,8 @@ from recollect.events.facts import (
 from recollect.projections.portable_math import exp
 from recollect.projections.view import Projections
 from recollect.query.formula import built_in
-from recollect.query.rank_context import RankContext
 from recollect.query.ranking import Ranking
-from recollect.query.sheet import Step
+from recollect.query.sheet import RankContext, Step
 from recollect.query.stages.stage import FactorStage
 
 OMEGA = built_in("omega")

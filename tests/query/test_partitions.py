@@ -27,8 +27,8 @@ from recollect.projections.lexical.index import CorpusStatistics
 from recollect.projections.lexical.matches import Matches, TermMatch, Texts
 from recollect.projections.lexical.selection import Room
 from recollect.projections.view import Projections
-from recollect.query.channels import CHANNELS
-from recollect.query.rank_context import RankContext
+from recollect.query.sheet import RankContext
+from recollect.query.stages.retrieving import CHANNELS
 
 WORDS = ("tea", "milk", "cup", "tea tea", "hot", "pot of tea", "coffee")
 Found = list[tuple[float, str]]

@@ -12,8 +12,8 @@ from recollect.engine.store import Store
 from recollect.events.facts import Filters, Question, Recalled
 from recollect.projections.vectors.index import Vectors
 from recollect.query.formula import built_in, names
-from recollect.query.rank_context import RankContext
 from recollect.query.ranking import rank
+from recollect.query.sheet import RankContext
 from recollect.query.stages import retrieving
 
 TEXTS = [f"note {n} about {topic}" for n in range(12) for topic in ("tea", "kettles", "trains", "rain")]

@@ -169,10 +169,10 @@ def test_what_hangs_on_the_other_candidates_names_their_events_though_nobody_pas
     others = part(change, "others")
     assert others.score != 0.0
     assert others.events == (new,)
-    assert others.says == "nobody passed it; new beside it: new"
+    assert others.says == "no other memory passed it; new beside it: new"
     gone = memory.forget("new")
     back = part(changed(memory, new, formula="recollect"), "others")
-    assert (back.events, back.says) == ((gone,), "nobody passed it; gone: new")
+    assert (back.events, back.says) == ((gone,), "no other memory passed it; gone: new")
 
 
 def test_an_edge_that_moved_a_memory_is_among_the_events_of_the_others(memory: Memory):

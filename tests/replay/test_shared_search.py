@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import Memory
-from recollect.engine.embedding.hash import HashEmbedder
+from recollect.engine.embedding.embedder import HashEmbedder
 from recollect.events.facts import ShardSealed
 from recollect.events.grid import quantize
 from recollect.projections.lexical.bm25 import Bm25

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from travel_world import DAY, QUERY, START, Hours, histories, tell, texts, world
 
 from recollect.engine.answers import Answer
-from recollect.engine.embedding.hash import HashEmbedder
+from recollect.engine.embedding.embedder import HashEmbedder
 from recollect.engine.moments import to_datetime
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import EmbedderAdopted, Ingested, Reembedded

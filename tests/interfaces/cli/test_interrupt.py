@@ -26,7 +26,7 @@ main(prog_name="recollect")
 """
 INTERRUPTED_WHILE_EMBEDDING = """
 import os, signal
-from recollect.engine.embedding.hash import HashEmbedder
+from recollect.engine.embedding.embedder import HashEmbedder
 
 def stop(self, texts):
     os.kill(os.getpid(), signal.SIGINT)

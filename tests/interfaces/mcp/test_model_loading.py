@@ -14,7 +14,7 @@ from pathlib import Path
 from recollect.interfaces.mcp.lazy_store import LazyStore
 from recollect.interfaces.mcp.stdio import run_and_leave
 from recollect.interfaces.mcp.tool import Scope
-from recollect.engine.embedding.hash import HashEmbedder
+from recollect.engine.embedding.embedder import HashEmbedder
 from recollect.interfaces.python.memory import Memory
 
 folder = Path(sys.argv[1])

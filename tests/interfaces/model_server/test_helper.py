@@ -23,8 +23,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recollect.engine.embedding.embedder import PROBE_TEXT, EmbedderMismatch
-from recollect.engine.embedding.hash import HashEmbedder
+from recollect.engine.embedding.embedder import PROBE_TEXT, EmbedderMismatch, HashEmbedder
 from recollect.engine.embedding.minilm import ModelMissing
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.model_server import client, protocol, server
@@ -131,7 +130,7 @@ def test_many_that_start_at_once_get_one_helper(runtime):
 def test_it_belongs_to_no_terminal_and_holds_no_pipe_of_its_starter(runtime):
     code = (
         "from recollect.interfaces.model_server.client import HelperEmbedder as H;"
-        "from recollect.engine.embedding.hash import HashEmbedder as E;"
+        "from recollect.engine.embedding.embedder import HashEmbedder as E;"
         "h = H(E(), 'hash'); h.embed(['a']); print(h.helper().pid)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
