@@ -6,7 +6,9 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 
 import click
 import pytest
@@ -53,14 +55,41 @@ def test_the_output_on_the_page_is_what_the_command_prints(name: str):
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-@pytest.mark.parametrize(
-    "page", sorted(str(p.relative_to(ROOT)) for p in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
-)
+PAGES = sorted(str(p.relative_to(ROOT)) for p in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+OF_TODAY = [page for page in PAGES if page != "CHANGELOG.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_links_between_pages_lead_somewhere(page: str):
     text = (ROOT / page).read_text("utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         if "://" not in target:
             assert ((ROOT / page).parent / target).exists(), target
+
+
+@cache
+def python_files() -> dict[str, str]:
+    folders = ("src", "events", "projections", "query", "dream", "replay", "engine", "interfaces")
+    found = [p for name in (*folders, "tests", "bench", "docs", "tools") for p in (ROOT / name).rglob("*.py")]
+    return {f"/{path.relative_to(ROOT)}": path.read_text("utf-8") for path in found}
+
+
+@pytest.mark.parametrize("page", OF_TODAY)
+def test_files_and_tests_that_a_page_names_exist(page: str):
+    text = (ROOT / page).read_text("utf-8")
+    for name, test in re.findall(r"`([\w./-]+\.py)(?:::(\w+))?`", text):
+        named = [source for path, source in python_files().items() if path.endswith(f"/{name}")]
+        assert any(f"def {test}" in source for source in named) if test else named, (name, test)
+    for test in re.findall(r"`(test_\w+?)_?…`", text):
+        assert any(f"def {test}" in source for source in python_files().values()), test
+
+
+@pytest.mark.parametrize("page", OF_TODAY)
+def test_python_names_on_a_page_can_be_imported(page: str):
+    text = (ROOT / page).read_text("utf-8")
+    for name in re.findall(r"(?<!logger )`(recollect\.[\w.]+)[`(]", text):
+        if not name.endswith(".toml"):
+            resolve_name(name)
 
 
 def test_no_example_on_the_page_of_commands_fails():

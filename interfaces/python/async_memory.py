@@ -47,7 +47,7 @@ from recollect.query.formula import Formula
 
 P = ParamSpec("P")
 T = TypeVar("T")
-log = logging.getLogger("recollect.interfaces.python.async_memory")
+log = logging.getLogger("recollect.async_memory")
 Lane = Literal["writes", "reads", "long"]
 
 _THREADS: dict[Lane, int] = {"writes": 1, "reads": 4, "long": 1}

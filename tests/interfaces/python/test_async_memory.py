@@ -152,7 +152,7 @@ def test_work_that_fails_after_its_await_was_cancelled_is_logged_and_troubles_no
         await memory.run(lambda _: None)
         gc.collect()
 
-    with caplog.at_level("INFO", logger="recollect.interfaces.python.async_memory"):
+    with caplog.at_level("INFO", logger="recollect.async_memory"):
         with_memory(tmp_path, scenario)
     assert unheard == []
     assert "no longer waited for failed: content is empty" in caplog.text
