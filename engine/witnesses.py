@@ -39,7 +39,10 @@ def log_checkpoint(store: Store) -> LogCheckpoint:
     head = store.catch_up()
     if store.damage is not None:
         raise store.damage
-    store.log.sync()
+    if store.read_only:
+        head = min(head, store.log.status().durable)
+    else:
+        store.log.sync()
     made = checkpoint_of(store.log, head)
     key = _private_key()
     return (

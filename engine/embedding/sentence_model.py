@@ -193,6 +193,8 @@ def _known_prompt(source: str, *, query: bool) -> str | None:
 
 
 def load(source: str, spec: ModelSpec, *, offline: bool) -> SentenceTransformer:
+    if source.startswith(("/", "~", ".")) and not Path(source).is_dir():
+        raise ModelMissing(f"there is no folder {source}")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     if offline:
         os.environ.setdefault("HF_HUB_OFFLINE", "1")

@@ -89,6 +89,7 @@ class FolderSync:
 
     def step(self, scope: Iterable[str] | None = None, bars: Bars | None = None) -> Step:
         """Make the store equal to the folder, or to what lies at and below the paths of the scope."""
+        self._store.require_writable()
         step = Step()
         try:
             with lease(self.folder, self._store.cache, sleep=self._timing.sleep):

@@ -80,6 +80,7 @@ def answers(memory: Memory, target: Path) -> list[object]:
         memory.sql("SELECT id, access_count FROM memories ORDER BY id").rows,
         list(memory.log()),
         memory.verify().exact,
+        memory.checkpoint(),
         memory.export(target).chain,
         memory.dream(dry_run=True, now="2026-01-01"),
         memory.status().head,
@@ -114,6 +115,7 @@ def test_a_write_is_refused_with_the_path(mounted: Path, open_memory: Open, tmp_
         lambda: memory.forget("n3"),
         lambda: memory.erase("n3"),
         lambda: memory.import_(tmp_path / "log.jsonl"),
+        lambda: memory.watch(tmp_path, once=True),
         memory.dream,
     ):
         with pytest.raises(LogReadOnly, match=f"^the store is read-only: {mounted}$"):

@@ -81,6 +81,13 @@ def test_texts_that_are_longer_than_the_model_reads_are_said(folder: Path, tmp_p
     ]
 
 
+def test_a_folder_that_is_not_there_is_an_error_that_says_so(tmp_path):
+    model = choose(f"st:{tmp_path}/none")
+    assert model is not None
+    with pytest.raises(ModelMissing, match=f"there is no folder {tmp_path}/none"):
+        model.embed([TEXT])
+
+
 @pytest.mark.model
 def test_a_model_that_is_not_there_is_an_error_with_its_name(tmp_path):
     model = choose("st:nobody/has-this-model", from_log=True)
