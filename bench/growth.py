@@ -130,7 +130,7 @@ def _asked(store: Store, corpus: Corpus) -> dict[str, float]:
     asks = {}
     for name in FORMULAS:
         formula = built_in(name)
-        store.require(formula)
+        store.require_analyzers(formula.analyzers)
         view = store.view()
         asks[name] = lambda question, view=view, formula=formula: rank(question, view, formula, prefetch=True)
     timings = interleaved(asks, questions)

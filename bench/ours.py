@@ -124,7 +124,7 @@ def rankings(store: Store, questions: Sequence[Question]) -> Found:
     asks: dict[str, Callable[[Question], object]] = {}
     for name in names():
         formula = built_in(name)
-        store.require(formula)
+        store.require_analyzers(formula.analyzers)
         view = store.view()
         asks[name] = lambda question, view=view, formula=formula: rank(question, view, formula, prefetch=True)
     return {f"rank_{name}_ms_p50": t.p50_ms for name, t in interleaved(asks, questions).items()}
@@ -149,7 +149,7 @@ def as_of(size: int, folder: Path) -> tuple[Found, list[tuple[float, float]]]:
     corpus = Corpus(size)
     store = Store.open(grown(folder, corpus))
     formula = built_in("reverie")
-    store.require(formula)
+    store.require_analyzers(formula.analyzers)
     head = store.log.head
     asks = {}
     for age in AGES:

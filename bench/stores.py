@@ -123,7 +123,7 @@ def made(folder: Path, corpus: Corpus) -> Rates:
     store = Store.open(folder, analyzers=built_in("reverie").analyzers)
     rates["rebuild_events_per_s"] = store.log.head / (time.perf_counter() - begun)
     for name in FORMULAS:
-        store.require(built_in(name))
+        store.require_analyzers(built_in(name).analyzers)
     rates["hnsw_build_s"] = seal(store)
     rates["shards"] = float(len(store.projections.vectors.shards_at(store.log.head)))
     store.checkpoint()

@@ -27,7 +27,7 @@ from recollect.engine.store import Progress, Store
 from recollect.engine.unfinished_files import unfinished_folder
 from recollect.events import scrub as scrubbing
 from recollect.events.clock import CLOCK_CORRECTED, ClockAhead, span
-from recollect.events.disk import RealDisk
+from recollect.events.disk import RealDisk, WriterLock
 from recollect.events.envelope import draft
 from recollect.events.erasure import INTENT
 from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
@@ -40,7 +40,6 @@ from recollect.events.recovery import QUARANTINE
 from recollect.events.redacted_log import RedactedLog
 from recollect.events.segment_log import SegmentLog, wall_clock
 from recollect.events.transfer import export_lines, import_lines
-from recollect.events.writer_lock import WriterLock
 from recollect.projections import checkpoints
 from recollect.replay.fork.note import GO_ON, read_note
 

@@ -268,7 +268,7 @@ def rank_at(store: Store, question: Question, view: View, formula: Formula) -> t
     """The ranking, and the question with the shards that were done without."""
     check_weights(question.context.weights, formula)
     with store.lock, store.whole:  # `@locked` would be one more level on the longest way
-        store.require(formula)
+        store.require_analyzers(formula.analyzers)
         if not view.projections.lexicals.keys() >= set(formula.analyzers):  # an erasure made them all anew
             view = store.view(view.seq)
         return rank_around(question, view, formula, prefetch=True)

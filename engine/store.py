@@ -27,7 +27,7 @@ write is conditional on the head it was decided at and decided again when that m
 from __future__ import annotations
 
 import contextlib
-import gc
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -38,6 +38,7 @@ from typing import TypeVar
 from recollect.engine.checkpointing import Checkpointer
 from recollect.engine.erased_bytes import ErasedBytes
 from recollect.engine.moments import When, clock_ahead_max, parse_seq, parse_time
+from recollect.engine.opening import no_collection, open_log
 from recollect.engine.torn_state import Wholeness, interrupted, locked
 from recollect.events.envelope import EventId, Recorded, draft
 from recollect.events.errors import (
@@ -52,8 +53,6 @@ from recollect.events.errors import (
 )
 from recollect.events.facts import AnyFact, Ingested, Redacted, Revised, ShardRetired, ShardSealed
 from recollect.events.log import Clock, Durability
-from recollect.events.memory_log import MemoryLog
-from recollect.events.packs.urls import is_url, open_packs, refuse_mirror
 from recollect.events.process_forks import renewed_in_children
 from recollect.events.redacted_log import ErasedMeanwhile, RedactedLog
 from recollect.events.segment_log import SegmentLog
@@ -62,7 +61,6 @@ from recollect.projections import checkpoints
 from recollect.projections.vectors import background
 from recollect.projections.vectors.sealing import Sealer, retirement_event_id, seal_event_id
 from recollect.projections.view import Projections, View
-from recollect.query.formula import Formula
 
 Progress = Callable[[int, int], None]
 Decided = TypeVar("Decided")
@@ -79,37 +77,9 @@ def system_clock() -> int:
     return time.time_ns() // 1_000
 
 
-@contextmanager
-def _no_collection(events: int) -> Iterator[None]:
-    """A long fold makes millions of objects and no cycles: looking for cycles would cost a third of it."""
-    pause = events >= _PROGRESS_EVERY and gc.isenabled()
-    if pause:
-        gc.disable()
-    try:
-        yield
-    finally:
-        if pause:
-            gc.enable()
-
-
 def _warn(warning: str) -> None:
     """Tell the program's log, which is stderr unless it says otherwise: there is no caller left."""
-    import logging  # noqa: PLC0415 (imports wait until needed)
-
     logging.getLogger("recollect").warning("recollect: %s", warning)
-
-
-def _opened(path: Path, clock: Clock) -> tuple[SegmentLog, bool]:
-    """The log, and whether it can only be read: a disk that takes no writes, for whatever reason, is no error."""
-    try:
-        return SegmentLog.open(path, clock=clock, ahead_max=clock_ahead_max()), False
-    except LogFailed as error:
-        if not path.is_dir():
-            raise
-        try:
-            return SegmentLog.open(path, clock=clock, ahead_max=clock_ahead_max(), read_only=True), True
-        except (RecollectError, OSError):
-            raise error from None
 
 
 class Store:
@@ -175,19 +145,9 @@ class Store:
         One that is there and cannot be written to is opened for reading (`read_only`).
         With `ahead` the shards that the first question needs are loaded in a thread while the log is folded.
         """
-        if str(path) == ":memory:":
-            log = MemoryLog(clock=clock, ahead_max=clock_ahead_max())
-            return cls(log, folder=None, clock=clock, analyzers=analyzers)
-        if is_url(path):
-            packs, folder = open_packs(str(path), clock=clock, ahead_max=clock_ahead_max())
-            return cls(packs, folder=folder, clock=clock, analyzers=analyzers, progress=progress, ahead=ahead)
-        folder = Path(path).expanduser()
-        refuse_mirror(folder)
-        if folder.exists() and not folder.is_dir():
-            raise InvalidInput(f"{folder} is a file; a store is a directory")
-        opened, read_only = _opened(folder / "log", clock)
+        log, folder, read_only = open_log(path, clock)
         return cls(
-            opened, folder=folder, clock=clock, analyzers=analyzers, progress=progress, ahead=ahead, read_only=read_only
+            log, folder=folder, clock=clock, analyzers=analyzers, progress=progress, ahead=ahead, read_only=read_only
         )  # fmt: skip
 
     def _load_shards(self) -> None:
@@ -357,7 +317,7 @@ class Store:
             self._finish_erasures(erasures)
         start = self.projections.position
         shown = start
-        with _no_collection(head - start):
+        with no_collection() if head - start >= _PROGRESS_EVERY else contextlib.nullcontext():
             for position in self.projections.apply_all(self.log.steady(start, head)):
                 if progress and position - shown >= _PROGRESS_EVERY:
                     shown = position
@@ -387,10 +347,6 @@ class Store:
         self.purge_caches()
         if self.unfinished_erasure is not None:
             raise self.unfinished_erasure
-
-    def require(self, formula: Formula) -> None:
-        """Make sure that the indexes which a formula reads exist."""
-        self.require_analyzers(formula.analyzers)
 
     @locked
     def require_analyzers(self, analyzers: Iterable[str]) -> None:

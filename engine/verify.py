@@ -66,7 +66,7 @@ def _verified(
 ) -> tuple[VerifyReport, list[Outcome], int]:
     head = store.catch_up()
     for text in list(store.projections.adoptions.formulas.values()):
-        store.require(from_canonical(text))
+        store.require_analyzers(from_canonical(text).analyzers)
     report, found = verified(store.log, store.projections, independent=independent, progress=progress)
     unfinished = () if store.unfinished_erasure is None else (str(store.unfinished_erasure),)
     return msgspec.structs.replace(report, notes=(*report.notes, *unfinished)), found, head

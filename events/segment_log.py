@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Self
 
 from recollect.events.clock import AHEAD_MAX, ClockAhead, Correction, clock_ahead, effective, with_missing
-from recollect.events.disk import Disk, RealDisk
+from recollect.events.disk import Disk, RealDisk, WriterLock
 from recollect.events.envelope import Draft, Recorded
 from recollect.events.erasure import Intent
 from recollect.events.errors import (
@@ -47,7 +47,6 @@ from recollect.events.recovery import QUARANTINE, find_damage, show_until_damage
 from recollect.events.segment_writer import SegmentWriter
 from recollect.events.segments import Segments, check_seq
 from recollect.events.verification import verify_segments
-from recollect.events.writer_lock import WriterLock
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 

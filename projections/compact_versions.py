@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from recollect.projections.columns import IntArray, State, state_array
-from recollect.projections.versions import Versions
+from recollect.projections.columns import IntArray, State, Versions, state_array
 
 _LINKS = ("prev", "jump", "depth")
 _WIDTHS = (np.int8, np.int16, np.int32)

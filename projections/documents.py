@@ -63,10 +63,10 @@ from recollect.projections.columns import (
     IntArray,
     Interner,
     State,
+    Versions,
     state_array,
     state_bytes,
 )
-from recollect.projections.versions import Versions
 
 
 class NewRow(NamedTuple):

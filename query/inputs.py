@@ -5,6 +5,7 @@ Ages are never negative: what lies in the future of the question's clock has age
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -15,15 +16,14 @@ import numpy as np
 from recollect.events.facts import Context
 from recollect.events.grid import GridArray, from_bytes, norm2
 from recollect.events.grid import cosines as cosines_of
-from recollect.projections.columns import FloatArray
+from recollect.projections.columns import BoolArray, FloatArray
+from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.projections.lexical.frozen_unicode import casefold_14
 from recollect.projections.lifecycle.traits import NO_PRIORITY
 from recollect.projections.portable_math import round12
-from recollect.query.nearness import nearness
 from recollect.query.sheet import RankContext, Sheet
-from recollect.query.speaking import asking, by_asker, under_label
-from recollect.query.text import calendar_dates
-from recollect.query.text.dates import Span, given_span, span_of_question
+from recollect.query.text.dates import Span, given_span, span_of_question, span_of_question_2
+from recollect.query.text.intents import Cues
 
 MICROS_PER_HOUR = 3_600_000_000
 MICROS_PER_DAY = 24 * MICROS_PER_HOUR
@@ -91,8 +91,8 @@ def in_span(sheet: Sheet, ctx: RankContext) -> FloatArray:
 
 
 def in_span_2(sheet: Sheet, ctx: RankContext) -> FloatArray:
-    """As `in_span`, with dates read to the day and with their years (`text/calendar_dates.py`)."""
-    return _inside(calendar_dates.span_of_question(ctx.question), sheet, ctx)
+    """As `in_span`, with dates read to the day and with their years (`span_of_2` in `text/dates.py`)."""
+    return _inside(span_of_question_2(ctx.question), sheet, ctx)
 
 
 def _inside(span: Span | None, sheet: Sheet, ctx: RankContext) -> FloatArray:
@@ -219,6 +219,111 @@ def context_project(sheet: Sheet, ctx: RankContext) -> FloatArray:
     columns = ctx.lifecycle(sheet)
     projects = columns.texts(columns.project)
     return np.array([float(bool(p) and casefold_14(str(p)) in wanted) for p in projects], dtype=np.float64)
+
+
+_ZERO_MAX = 0.9
+_SAMPLE = 64
+
+
+def nearness(sheet: Sheet, ctx: RankContext) -> FloatArray:
+    """The cosine with the question on a scale on which texts that have nothing to do with each other are at 0.
+
+    Models differ in what they call unrelated: with one such texts have cosines about 0, with another about 0.7. The store
+    keeps the vector of one fixed text (the probe that its embedder was adopted with), which has nothing to do with nearly
+    any memory; its mean cosine with candidates is the model's zero.
+
+    nearness(d) = (cos(question, d) − zero) / (1 − zero)    zero = the mean of cos(probe, d) over the first candidates, at
+                                                                   most 64 of them, and at most 0.9
+
+    NaN where a memory has no vector of the question's embedder, or the question has none.
+    """
+    view, asked = ctx.view, ctx.question.vector
+    adopted = view.adoptions.embedder(view.seq)
+    if asked is None or adopted is None or len(adopted.probe) != len(asked):
+        return np.full(len(sheet), np.nan)
+    cosines = sheet.columns.get("vector")
+    able = view.vectors.comparable(sheet.rows, at=view.seq)
+    if cosines is None or np.isnan(cosines[able]).any():
+        cosines = np.where(able, view.vectors.cosines(from_bytes(asked), sheet.rows, at=view.seq), np.nan)
+    sample = sheet.rows[able][:_SAMPLE]
+    if not len(sample):
+        return cosines
+    unrelated = view.vectors.cosines(from_bytes(adopted.probe), sample, at=view.seq).tolist()
+    zero = min(math.fsum(unrelated) / len(unrelated), _ZERO_MAX)
+    return (cosines - zero) / (1.0 - zero)
+
+
+# Who speaks, and to whom: labels that memories stand under, roles that importers tag, and who asks the question.
+#
+# A turn of a conversation between people stands under its speaker's name ("Ann: I adopted a puppy"), a turn of a chat
+# with an assistant is tagged with its role; importers write both so. A question in the first person, which holds a word
+# for I, me, my, we or our, is asked by the one whose turns are tagged `user`.
+
+USER = "user"
+ROLES = frozenset({USER, "assistant", "system", "tool"})
+_STEMS, _WORDS = "english/2", "unicode61-cjk/2"
+FIRST_PERSON = Cues(
+    """
+    i; me; my; mine; myself; we; us; our; ours; ourselves;
+    ich; mir; mich; mein; meine; meinen; meinem; meiner; wir; uns; unser; unsere;
+    je; moi; mon; ma; mes; nous; notre; nos; yo; mi; mis; nosotros; nuestro; nuestra; eu; meu; minha; nosso; nossa;
+    я; мне; меня; мой; моя; мои; мы; нам; нас; наш; 我的; 我们; 我在; 我有; 我想; 我是; 私の; 私は; 私が; 僕の; 僕は; 나는; 내가;
+    나의; 우리; أنا; मैं; मेरा; मेरी; हम
+    """
+)
+
+
+def asking(sheet: Sheet, ctx: RankContext) -> FloatArray:
+    """1 where the memory stands under a label and its text holds a question mark, else 0: who asks seldom tells.
+
+    Only turns between people are meant: who asks an assistant tells why.
+    """
+    marks = ctx.view.marks
+    return (marks.asking(sheet.rows) & (marks.label_numbers(sheet.rows) >= 0)).astype(np.float64)
+
+
+def under_label(sheet: Sheet, ctx: RankContext) -> FloatArray:
+    """Where the question holds a word of the label that the memory stands under: 1 in a session, 1 − 1/n outside; else 0.
+
+    n candidates stand under that label: outside a session, one that a single memory has is the beginning of a title,
+    one that many share is what notes are about. Words are stems without English stop words; a label that has no other
+    words ("Will:") is compared as it is written.
+    """
+    own = ctx.view.marks.label_numbers(sheet.rows)
+    numbers, place_of = np.unique(own, return_inverse=True)
+    counts = np.bincount(place_of[sheet.kept], minlength=len(numbers))
+    names = ctx.view.marks.labels.values
+    named = [number >= 0 and _named_in(ctx.question.text, names[number]) for number in numbers.tolist()]
+    shared = np.where(named, 1.0 - 1.0 / np.maximum(counts, 1), 0.0)[place_of]
+    spoken = np.array(named, dtype=np.float64)[place_of]
+    return np.where(ctx.view.conversations.of(sheet.memories) >= 0, spoken, shared)
+
+
+def by_asker(sheet: Sheet, ctx: RankContext) -> FloatArray:
+    """1 where the question is in the first person and the memory is tagged `user`, else 0."""
+    if not FIRST_PERSON.found_in(ctx.question.text, _WORDS):
+        return np.zeros(len(sheet))
+    return _tagged(sheet, ctx, frozenset({USER})).astype(np.float64)
+
+
+def has_role(sheet: Sheet, ctx: RankContext) -> BoolArray:
+    """Where the memory is a turn of a chat with an assistant: one of its tags is a role."""
+    return _tagged(sheet, ctx, ROLES)
+
+
+def _tagged(sheet: Sheet, ctx: RankContext, wanted: frozenset[str]) -> BoolArray:
+    columns = ctx.lifecycle(sheet)
+    sets, place_of = np.unique(columns.tags, return_inverse=True)
+    held = [not wanted.isdisjoint(tags) for tags in columns.members(sets)]
+    return np.array(held, dtype=np.bool_)[place_of]
+
+
+@lru_cache(maxsize=4096)
+def _named_in(question: str, label: str) -> bool:
+    for analyzer in (_STEMS, _WORDS):
+        if words := ANALYZERS[analyzer](label):
+            return not set(words).isdisjoint(ANALYZERS[analyzer](question))
+    return False
 
 
 INPUTS: dict[str, Input] = {

@@ -15,6 +15,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LAYERS = ("events", "projections", "query", "dream", "replay", "engine", "interfaces")
 FUNCTION_LINES_MAX = 60
+FILE_LINES_MAX = 500
+LONGER = {"interfaces/python/memory.py"}  # one method per operation, each with its docstring
 
 
 def sources() -> list[Path]:
@@ -78,6 +80,15 @@ def test_imports_are_absolute():
         if isinstance(node, ast.ImportFrom) and node.level
     ]
     assert relative == []
+
+
+def test_a_file_is_one_idea():
+    long = {
+        str(path.relative_to(ROOT))
+        for path in sources()
+        if len(path.read_text("utf-8").splitlines()) > FILE_LINES_MAX
+    }
+    assert long == LONGER
 
 
 def test_functions_fit_on_a_screen():

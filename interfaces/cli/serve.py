@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 import msgspec
 
 from recollect.interfaces.cli.app import common_options, main, open_memory
-from recollect.interfaces.mcp.http import mcp_application
-from recollect.web import serving
+
+if TYPE_CHECKING:
+    from recollect.web.serving import Address
 
 
 @main.command()
@@ -39,7 +42,10 @@ def serve(
       recollect serve --host 0.0.0.0 --token "$(openssl rand -hex 16)" --dream-every 24h
     """
 
-    def ready(address: serving.Address) -> None:
+    from recollect.interfaces.mcp.http import mcp_application  # noqa: PLC0415 (a third of a second for --help)
+    from recollect.web import serving  # noqa: PLC0415 (the same)
+
+    def ready(address: Address) -> None:
         _announce(address, as_json)
         if open_:
             click.launch(address.page)
@@ -53,7 +59,7 @@ def serve(
     click.echo(f"recollect: stopped; the store is closed, its head is @{head}", err=True)
 
 
-def _announce(address: serving.Address, as_json: bool) -> None:
+def _announce(address: Address, as_json: bool) -> None:
     """One line, at once: the caller may be waiting for it."""
     if as_json:
         click.echo(msgspec.json.encode(address))

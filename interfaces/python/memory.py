@@ -136,7 +136,7 @@ class Memory:
                 if formula is None
                 else formula_named(store, formula, files=True)
             )
-            store.require(recipe)
+            store.require_analyzers(recipe.analyzers)
             adopted = adoptions.embedder(head)
             if embedder == AUTO:
                 empty = not store.projections.documents.memories

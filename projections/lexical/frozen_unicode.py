@@ -106,7 +106,7 @@ class Composer:
 
     def __init__(self) -> None:
         tables = _tables()
-        composites, firsts, seconds = (_text(steps) for steps in tables["composites"])
+        composites, firsts, seconds = map(_text, tables["composites"])
         pairs = [first + second for first, second in zip(firsts, seconds, strict=True)]
         self._composed = dict(zip(pairs, composites, strict=True))
         self._apart = dict(zip(composites, pairs, strict=True)) | _mapped(tables["decompositions"])
@@ -182,10 +182,7 @@ class Composer:
         return "".join(kept)
 
 
-@cache
-def composer() -> Composer:
-    """Made for the first text that needs it."""
-    return Composer()
+composer = cache(Composer)  # made for the first text that needs it
 
 
 def _tables() -> dict[str, Any]:
@@ -199,7 +196,7 @@ def _text(steps: list[int]) -> str:
 
 
 def _mapped(table: tuple[list[int], str]) -> dict[str, str]:
-    return dict(zip(_text(table[0]), table[1].split("\n"), strict=True))
+    return dict(zip(map(chr, accumulate(table[0])), table[1].split("\n"), strict=True))
 
 
 def _orders(runs: list[tuple[int, int]]) -> dict[str, int]:
@@ -208,7 +205,7 @@ def _orders(runs: list[tuple[int, int]]) -> dict[str, int]:
     code = 0
     for order, length in runs:
         if order:
-            orders.update((chr(at), order) for at in range(code, code + length))
+            orders.update(dict.fromkeys(map(chr, range(code, code + length)), order))
         code += length
     return orders
 

@@ -32,7 +32,7 @@ from recollect.projections.lexical.analyzers import ANALYZERS, FOLLOWS_PYTHON, P
 from recollect.projections.lexical.bm25 import VARIANTS, Bm25, average_okapi_idf
 from recollect.projections.lexical.forward import DeadPostings, ForwardIndex
 from recollect.projections.lexical.frequencies import DocumentFrequencies
-from recollect.projections.lexical.matches import Admit, LexicalHits, Matches, TermMatch, Texts
+from recollect.projections.lexical.matches import Admit, LexicalHits, Matches, Room, TermMatch, Texts
 from recollect.projections.lexical.postings import (
     BLOCK_TOKENS,
     FANOUT,
@@ -40,7 +40,6 @@ from recollect.projections.lexical.postings import (
     Postings,
     TermPostings,
 )
-from recollect.projections.lexical.selection import Room
 
 __all__ = ["Admit", "CorpusStatistics", "Lexical", "LexicalHits", "TermDetail"]
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from recollect.events.facts import Status
-from recollect.projections.columns import State
-from recollect.projections.versions import Versions
+from recollect.projections.columns import State, Versions
 
 STRENGTH = 1.0
 STABILITY = 1.0

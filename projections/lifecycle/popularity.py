@@ -13,8 +13,7 @@ from itertools import islice
 
 import numpy as np
 
-from recollect.projections.columns import IntArray
-from recollect.projections.versions import Versions
+from recollect.projections.columns import IntArray, Versions
 
 _ONE_BY_ONE_MAX = 64
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.events.facts import Verdict
-from recollect.projections.columns import FloatArray, Int32Array, State
-from recollect.projections.versions import Versions
+from recollect.projections.columns import FloatArray, Int32Array, State, Versions
 
 
 class Ratings:

@@ -8,14 +8,13 @@ import msgspec
 import numpy as np
 
 from recollect.events.facts import MemoryId, Micros, Status
-from recollect.projections.columns import NEVER
+from recollect.projections.columns import NEVER, Versions
 from recollect.projections.lifecycle.columns import LifecycleColumns
 from recollect.projections.lifecycle.condition import STATUSES, VISIBILITIES, VisibilityName
 from recollect.projections.lifecycle.histories import Histories
 from recollect.projections.lifecycle.traits import ALWAYS, NO_PRIORITY
 from recollect.projections.lifecycle.traits import NAMES as TRAITS
 from recollect.projections.lifecycle.usage import NEVER_ACCESSED, NO_RECALL
-from recollect.projections.versions import Versions
 
 EVENTS_MAX = 50
 

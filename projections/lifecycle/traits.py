@@ -17,9 +17,8 @@ import numpy as np
 from msgspec import UNSET
 
 from recollect.events.facts import Ingested, Revised
-from recollect.projections.columns import NEVER, Column, IntArray, Interner, State, state_array
+from recollect.projections.columns import NEVER, Column, IntArray, Interner, State, Versions, state_array
 from recollect.projections.string_sets import StringSets
-from recollect.projections.versions import Versions
 
 ALWAYS = -(2**63)
 NO_PRIORITY = -(2**63)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.events.facts import Accessed, Verdict
-from recollect.projections.columns import Column, State, state_array
+from recollect.projections.columns import Column, State, Versions, state_array
 from recollect.projections.compact_versions import dump_compact, load_compact
 from recollect.projections.lifecycle.popularity import Popularity
-from recollect.projections.versions import Versions
 
 NEVER_ACCESSED = -(2**63)
 NO_RECALL = -1

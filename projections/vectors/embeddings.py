@@ -148,7 +148,8 @@ class Embeddings:
 
     def belong(self, rows: Int32Array | IntArray, seq: int) -> BoolArray:
         """Which of these rows have a vector of the embedder in force at `seq`."""
-        self.flush()
+        with self._lock:
+            self._flush()
         return np.equal(self._number_of.array[rows], self.number_at(seq))
 
     # --- checkpoints -------------------------------------------------------------------------------

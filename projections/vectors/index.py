@@ -363,7 +363,7 @@ class Vectors:
     def dots(self, query: GridArray, rows: Int32Array | IntArray, *, at: int) -> IntArray:
         """Dot products with the vectors of these rows; 0 where a row is not comparable."""
         found = np.zeros(len(rows), dtype=np.int64)
-        able = self.comparable(rows, at=at)
+        able = self._embeddings.belong(rows, at)
         if able.any():
             space = self._embeddings.space_at(at)
             check_query(query, space)

@@ -17,7 +17,7 @@ from recollect.query.bounds import Count, Finite, Share
 from recollect.query.inputs import names_of, read
 from recollect.query.sheet import RankContext, Sheet
 from recollect.query.stages.stage import FactorStage, LexicalStage, Stage
-from recollect.query.text.asks_when import asks_when, time_terms
+from recollect.query.text.dates import asks_when, time_terms
 from recollect.query.text.words import family, words_of
 
 
@@ -315,7 +315,7 @@ class TellsTime(Stage, frozen=True, kw_only=True, tag="tells_time"):
 
     Writes `name` = 1 where the question asks when and the memory's text holds a word of time, else 0.
 
-    Both are English words (`query/text/asks_when.py`): "when", "what year", and "yesterday", "Friday", "June", "2022",
+    Both are English words (`query/text/dates.py`): "when", "what year", and "yesterday", "Friday", "June", "2022",
     "3rd". What is asked for stands in the answer: a text without a time does not say when.
     """
 

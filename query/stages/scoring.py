@@ -223,8 +223,11 @@ class Boost(ScoringStage, frozen=True, kw_only=True, tag="boost"):
         return "boost by " + ", ".join(f"{amount:+g} {name}" for name, amount in sorted(self.amounts.items()))
 
     def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
-        columns = {name: read(name, sheet, ctx) for name in sorted(self.amounts)}
-        return {name: np.where(np.isnan(values), 0.0, values) for name, values in columns.items()}
+        reads: Reads = {}
+        for name in sorted(self.amounts):
+            values = read(name, sheet, ctx)
+            reads[name] = np.where(np.isnan(values), 0.0, values)
+        return reads
 
     def combine(self, before: FloatArray, reads: Reads) -> FloatArray:
         total = np.zeros(len(before))

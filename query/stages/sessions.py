@@ -10,8 +10,8 @@ from recollect.projections.columns import BoolArray, FloatArray, Int32Array, dis
 from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.projections.portable_math import log, round12_array
 from recollect.query.bounds import Count, NonNegative, Share
+from recollect.query.inputs import has_role
 from recollect.query.sheet import RankContext, Reads, Sheet
-from recollect.query.speaking import has_role
 from recollect.query.stages.stage import ScoringStage, Stage
 
 

@@ -87,7 +87,9 @@ class FactorStage(ScoringStage, frozen=True, kw_only=True):
     def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
         """The factor of every candidate; also written to the sheet as a column."""
         signature = SIGNATURES[self.factor]
-        inputs = [read(name, sheet, ctx) for name in signature.inputs]
+        inputs: list[FloatArray] = []
+        for name in signature.inputs:
+            inputs.append(read(name, sheet, ctx))  # noqa: PERF401 (a comprehension is one more level of calls)
         dials = {name: ctx.dial(name) for name in signature.dials}
         values = FACTORS[self.factor](*inputs, **self.parameters, **dials)
         sheet.columns[self.column] = values

@@ -14,10 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from recollect.events.facts import Context, Micros, Question
+from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.projections.lexical.frozen_unicode import as_unicode_14
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -177,3 +178,121 @@ def given_span(context: Context, now: Micros) -> Span | None:
         return None
     start = 0 if context.since is None else context.since
     return Span(start, now + 1 if context.until is None else context.until)
+
+
+# --- the second version: dates are read to the day, and a year that is written counts --------------
+#
+#     October 13, 2022 · Oct 13, 2022 · 29 Dec 2022 · the 3rd of May 2022 · 2022-10-13 · 2022/10/13    that day
+#     October 2022 · Oct. 2022 · October of 2022                                                      that month
+#     October 13 · the 29th of December                                the most recent such day, today included
+#
+# These come first, in this order but for the last line, which comes after what the first version reads of days counted
+# back, named days and weekdays. All other words are those of the first version (above), which widened a day to its
+# month, gave "October 13, 2022" the year of the clock, and did not know short names of months. A day that no calendar
+# has (February 30, 2022) is read as its month. `may 3` is a day, `mar` and `may` alone are nothing.
+
+_NUMBER = {name: n for n, month in enumerate(MONTHS, 1) for name in (month, month[:3])} | {"sept": 9}
+_NAME = "(" + "|".join(sorted(_NUMBER, key=len, reverse=True)) + r")\b\.?"
+_NTH = r"(\d{1,2})(?:st|nd|rd|th)?"
+_IN_YEAR = r"(?:\s*,\s*|\s+(?:of\s+)?)((?:19|20)\d\d)\b"
+_MONTH_DAY = rf"\b{_NAME}\s+(?:the\s+)?{_NTH}\b"
+_DAY_MONTH = rf"(?<![\d.,:/-])\b{_NTH}\s+(?:of\s+)?{_NAME}"
+_MONTH_DAY_YEAR = re.compile(_MONTH_DAY + _IN_YEAR)
+_DAY_MONTH_YEAR = re.compile(_DAY_MONTH + _IN_YEAR)
+_YEAR_FIRST = re.compile(r"(?<![\d./-])((?:19|20)\d\d)([-/.])(\d{1,2})\2(\d{1,2})(?![\d/-])")
+_MONTH_YEAR = re.compile(rf"\b{_NAME}{_IN_YEAR}")
+_MONTH_AND_DAY = re.compile(_MONTH_DAY)
+_DAY_AND_MONTH = re.compile(_DAY_MONTH)
+
+
+def span_of_2(text: str, now: Micros) -> Span | None:
+    """The time that the question speaks of; None if it names none."""
+    return first_span(as_unicode_14(text).lower(), now, _RULES_2)
+
+
+def _day_with_year(text: str, now: datetime) -> Moments | None:
+    del now  # the year stands in the text
+    if match := _MONTH_DAY_YEAR.search(text):
+        year, month, day = int(match[3]), _NUMBER[match[1]], int(match[2])
+    elif match := _DAY_MONTH_YEAR.search(text):
+        year, month, day = int(match[3]), _NUMBER[match[2]], int(match[1])
+    elif match := _YEAR_FIRST.search(text):
+        return _day(int(match[1]), int(match[3]), int(match[4]))
+    else:
+        return None
+    return _day(year, month, day) or whole_month(year, month)
+
+
+def _month_with_year(text: str, now: datetime) -> Moments | None:
+    del now
+    match = _MONTH_YEAR.search(text)
+    return None if match is None else whole_month(int(match[2]), _NUMBER[match[1]])
+
+
+def _day_without_year(text: str, now: datetime) -> Moments | None:
+    """The most recent one; February 29 that of the last leap year."""
+    if match := _MONTH_AND_DAY.search(text):
+        month, day = _NUMBER[match[1]], int(match[2])
+    elif match := _DAY_AND_MONTH.search(text):
+        month, day = _NUMBER[match[2]], int(match[1])
+    else:
+        return None
+    days = (_day(year, month, day) for year in range(now.year, now.year - 9, -1))
+    return next((found for found in days if found is not None and found[0] <= now), None)
+
+
+def _day(year: int, month: int, day: int) -> Moments | None:
+    try:
+        start = datetime.combine(date(year, month, day), datetime.min.time(), tzinfo=UTC)
+    except ValueError:  # no calendar has it
+        return None
+    return start, start + _DAY
+
+
+_RULES_2 = (
+    _day_with_year, _month_with_year, counted_back, named, weekday, _day_without_year,
+    month, year,
+)  # fmt: skip
+
+
+_in_words_2 = lru_cache(maxsize=64)(span_of_2)
+
+
+def span_of_question_2(question: Question) -> Span | None:
+    """The time that the question is about: what the caller gives, else what its words name; None if neither."""
+    return given_span(question.context, question.now) or _in_words_2(question.text, question.now)
+
+
+# --- asking for a time -----------------------------------------------------------------------------
+#
+# Whether a question asks for a time, and the words by which a text tells one. English alone.
+#
+# The words are terms of an English analyzer: days of the week, months, units of the calendar, "yesterday", "ago", years
+# from 1900 to 2099 and ordinals from 1st to 31st. `may` and `march` are left out: they are other words more often.
+
+_SPLIT_BY = "unicode61-cjk/2"
+_WHAT = "(?:what|which) (?:date|day|month|year|time)"
+_WHEN = re.compile(
+    rf"^(?:when|how long|{_WHAT}) "
+    rf"|(?:^| )(?:when (?:did|do|does|was|were|is|are|will|has|have|had)|(?:on|in|at|during) {_WHAT}) "
+)
+_TIMES = (
+    "yesterday today tonight tomorrow ago week month year morning weekend summer winter monday tuesday wednesday "
+    "thursday friday saturday sunday january february april june july august september october november december "
+    "jan feb mar apr jun jul aug sep sept oct nov dec"
+)
+_ENDINGS = ("st", "nd", "rd", "th")
+
+
+@lru_cache(maxsize=64)
+def asks_when(text: str) -> bool:
+    """Whether the question begins with "when", "how long" or "what year", or asks so further on."""
+    return bool(_WHEN.search(" ".join(ANALYZERS[_SPLIT_BY](text)) + " "))
+
+
+@cache
+def time_terms(analyzer: str) -> tuple[str, ...]:
+    """The terms by which a text tells a time, each once, in order."""
+    years = [str(year) for year in range(1900, 2100)]
+    ordinals = [f"{day}{ending}" for day in range(1, 32) for ending in _ENDINGS]
+    return tuple(dict.fromkeys((*ANALYZERS[analyzer](_TIMES), *years, *ordinals)))

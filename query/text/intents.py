@@ -7,7 +7,6 @@ omega_intent, omega_preference    omega's four intents, and whether a question a
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.projections.lexical.frozen_unicode import as_unicode_14
@@ -28,24 +27,23 @@ class Cues:
 
     def __init__(self, table: str) -> None:
         self._table = table
+        self._by_first: dict[str, dict[str, list[list[str]]]] = {}
 
     def found_in(self, text: str, analyzer: str = FIRST) -> bool:
-        words, by_first = ANALYZERS[analyzer](text), _by_first(self._table, analyzer)
+        by_first = self._by_first.get(analyzer)
+        if by_first is None:
+            by_first = {}
+            for cue in self._table.split(";"):
+                terms = ANALYZERS[analyzer](cue)
+                assert terms, f"the cue {cue!r} has no words"
+                by_first.setdefault(terms[0], []).append(terms)
+            self._by_first[analyzer] = by_first
+        words = ANALYZERS[analyzer](text)
         return any(
             words[start : start + len(cue)] == cue
             for start, word in enumerate(words)
             for cue in by_first.get(word, ())
         )
-
-
-@cache
-def _by_first(table: str, analyzer: str) -> dict[str, list[list[str]]]:
-    by_first: dict[str, list[list[str]]] = {}
-    for cue in table.split(";"):
-        words = ANALYZERS[analyzer](cue)
-        assert words, f"the cue {cue!r} has no words"
-        by_first.setdefault(words[0], []).append(words)
-    return by_first
 
 
 _RECENT = Cues(

@@ -20,10 +20,9 @@ from recollect.engine.copies import exclusive, known_copies
 from recollect.engine.doctor import doctor
 from recollect.engine.store import Progress, Store
 from recollect.engine.unfinished_files import UnfinishedFile, unfinished_file
-from recollect.events.disk import RealDisk
+from recollect.events.disk import RealDisk, WriterLock
 from recollect.events.errors import InvalidInput, LogBusy, RecollectError
 from recollect.events.segment_log import SegmentLog
-from recollect.events.writer_lock import WriterLock
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.python.memory import Memory
 from recollect.projections.vectors.sealing import Sealer, SealPolicy

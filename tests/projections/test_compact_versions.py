@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.projections.columns import Versions
 from recollect.projections.compact_versions import dump_compact, load_compact
-from recollect.projections.versions import Versions
 
 FIELDS = [("accesses", "i"), ("last_access_at", "q"), ("last_recall", "q")]
 COUNTERS = frozenset({"accesses"})

@@ -13,7 +13,7 @@ from recollect.events.facts import Forgotten, Ingested
 from recollect.projections.documents import Documents
 from recollect.projections.lexical.bm25 import DEFAULTS, Bm25
 from recollect.projections.lexical.index import Lexical
-from recollect.projections.lexical.selection import _nth_highest
+from recollect.projections.lexical.matches import _nth_highest
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=5_000), st.data())

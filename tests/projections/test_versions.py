@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.projections.versions import Versions
+from recollect.projections.columns import Versions
 
 OWNERS = 5
 

@@ -20,7 +20,7 @@ from recollect.engine.validate import QUERY_CHARACTERS_MAX
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import FormulaAdopted, Recalled
 from recollect.interfaces.python.memory import Memory
-from recollect.projections.lexical import matches, selection
+from recollect.projections.lexical import matches
 from recollect.query.formula import Formula, InvalidFormula, build, built_in, from_canonical, load, parse
 from recollect.query.ranking import NotFinite, rank
 
@@ -118,8 +118,7 @@ def test_no_bit_depends_on_how_many_rows_are_scored_at_once(
         return tuple(hit.score for hit in answer.hits)
 
     whole = scores()
-    for module in (matches, selection):
-        monkeypatch.setattr(module, "_CELLS_AT_ONCE", 13)
+    monkeypatch.setattr(matches, "_CELLS_AT_ONCE", 13)
     memory.remember("something else")
     memory.forget(memory.remember("another", id="x"))
     again = scores()

@@ -24,8 +24,7 @@ from recollect.events.grid import GridArray, from_bytes
 from recollect.projections.columns import FloatArray, Int32Array
 from recollect.projections.lexical.bm25 import VARIANTS, Bm25
 from recollect.projections.lexical.index import CorpusStatistics
-from recollect.projections.lexical.matches import Matches, TermMatch, Texts
-from recollect.projections.lexical.selection import Room
+from recollect.projections.lexical.matches import Matches, Room, TermMatch, Texts
 from recollect.projections.view import Projections
 from recollect.query.sheet import RankContext
 from recollect.query.stages.retrieving import CHANNELS

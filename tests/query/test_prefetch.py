@@ -36,7 +36,7 @@ def question(store: Store) -> Question:
 @pytest.mark.parametrize("name", names())
 def test_every_formula_ranks_the_same_with_and_without(store: Store, question: Question, name: str):
     formula, view = built_in(name), store.view()
-    store.require(formula)
+    store.require_analyzers(formula.analyzers)
     early, late = rank(question, view, formula, prefetch=True), rank(question, view, formula)
     assert early[:6] == late[:6]
     assert early.ids

@@ -14,8 +14,8 @@ from recollect.interfaces.python.memory import Memory
 from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.query.explanation import reproduce
 from recollect.query.formula import load
-from recollect.query.text.asks_when import asks_when, time_terms
-from recollect.query.text.first_person import in_first_person
+from recollect.query.inputs import FIRST_PERSON
+from recollect.query.text.dates import asks_when, time_terms
 
 TALK = [
     ("one", "Ann: did you ever have a puppy?", "s"),
@@ -121,12 +121,12 @@ def test_a_question_in_the_first_person_asks_for_what_the_user_said(tmp_path):
     "text", ["Did I?", "my plan", "What should we do?", "Was habe ich gesagt?", "我的计划", "мой план"]
 )
 def test_the_first_person(text: str):
-    assert in_first_person(text)
+    assert FIRST_PERSON.found_in(text, "unicode61-cjk/2")
 
 
 @pytest.mark.parametrize("text", ["Did she?", "the mystery of it", "", "Inés y Mia", "imagine"])
 def test_other_persons(text: str):
-    assert not in_first_person(text)
+    assert not FIRST_PERSON.found_in(text, "unicode61-cjk/2")
 
 
 # --- tells_time --------------------------------------------------------------------------------------

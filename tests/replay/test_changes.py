@@ -198,7 +198,7 @@ def test_the_formula_is_named(memory: Memory):
     memory.recall(QUERY, record=True, track=False)
     since = memory.status().head
     other = formulas.parse(BY_SCORE, origin="test")
-    memory._store.require(other)
+    memory._store.require_analyzers(other.analyzers)
     Memory(memory._store, memory._writer.embedding, other).recall(QUERY, track=False)
     change = changed(memory, since)
     assert change.cause == "formula"

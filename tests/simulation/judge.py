@@ -35,7 +35,7 @@ def fresh(machine: Machine, analyzers: Iterable[str]) -> Iterator[Store]:
     clock = lambda: int(machine.scheduler.now_s * 1e6)  # noqa: E731
     with closing(log):
         store = Store(log, folder=None, clock=clock, analyzers=list(analyzers))
-        store.require(FORMULA)
+        store.require_analyzers(FORMULA.analyzers)
         yield store
 
 
@@ -75,7 +75,7 @@ def _matters(key: str) -> bool:
 def ranked(store: Store, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Ids and the bits of their scores."""
     view = store.view()
-    store.require(FORMULA)
+    store.require_analyzers(FORMULA.analyzers)
     adopted = view.adoptions.embedder(view.seq)
     vector = None if adopted is None else embedder_named(adopted.label).grid(text)  # type: ignore[attr-defined]
     name = None if adopted is None else adopted.label

@@ -1,0 +1,56 @@
+"""Opening the log of a store: in memory, in a directory, or at a URL; and the fold of a long one."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from recollect.engine.moments import clock_ahead_max
+from recollect.events.errors import InvalidInput, LogFailed, RecollectError
+from recollect.events.log import Clock
+from recollect.events.memory_log import MemoryLog
+from recollect.events.packs.urls import is_url, open_packs, refuse_mirror
+from recollect.events.segment_log import SegmentLog
+from recollect.events.transfer import TransferableLog
+
+
+def open_log(path: str | Path, clock: Clock) -> tuple[TransferableLog, Path | None, bool]:
+    """The log, the folder of its store, and whether it can only be read."""
+    if str(path) == ":memory:":
+        return MemoryLog(clock=clock, ahead_max=clock_ahead_max()), None, False
+    if is_url(path):
+        packs, cache = open_packs(str(path), clock=clock, ahead_max=clock_ahead_max())
+        return packs, cache, False
+    folder = Path(path).expanduser()
+    refuse_mirror(folder)
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInput(f"{folder} is a file; a store is a directory")
+    log, read_only = _opened(folder / "log", clock)
+    return log, folder, read_only
+
+
+def _opened(path: Path, clock: Clock) -> tuple[SegmentLog, bool]:
+    """The log, and whether it can only be read: a disk that takes no writes, for whatever reason, is no error."""
+    try:
+        return SegmentLog.open(path, clock=clock, ahead_max=clock_ahead_max()), False
+    except LogFailed as error:
+        if not path.is_dir():
+            raise
+        try:
+            return SegmentLog.open(path, clock=clock, ahead_max=clock_ahead_max(), read_only=True), True
+        except (RecollectError, OSError):
+            raise error from None
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """A long fold makes millions of objects and no cycles: looking for cycles would cost a third of it."""
+    pause = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if pause:
+            gc.enable()
