@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from msgspec import UNSET, UnsetType
 
@@ -74,7 +74,8 @@ if TYPE_CHECKING:
     from recollect.replay.compare.judgements import Judgements
     from recollect.replay.fork.fork import ForkReport
     from recollect.replay.verify import VerifyReport
-else:
+    from recollect.web.serving import Address
+else:  # all of these together take as long to import as everything that a recall needs
     comparing, doctoring, dreaming, erasing, explaining, forking, log_stream, reembedding, retaining, time_travel, verifying, witnesses = (
         LazyModule(f"recollect.engine.{name}")
         for name in ("compare", "doctor", "dream", "erase", "explain", "fork", "log_stream", "reembed", "retain", "time_travel", "verify", "witnesses")
@@ -84,11 +85,6 @@ else:
     )  # fmt: skip
 
 Time = str | datetime | float
-mcp_server: Any = LazyModule(
-    "recollect.interfaces.mcp"
-)  # servers take a Memory, and Memory does not know them
-web_server: Any = LazyModule("recollect.web.serving")
-mcp_over_http: Any = LazyModule("recollect.interfaces.mcp.http")
 
 
 class Memory:
@@ -553,20 +549,26 @@ class Memory:
         session: str | None = None, dream_every: str | None = None,
     ) -> None:  # fmt: skip
         """Serve agents over the Model Context Protocol: stdio until it ends, or HTTP at an address such as ":8420"."""
-        scope = {"profile": profile, "project": project, "session": session, "dream_every": dream_every}
+        from recollect.interfaces import mcp  # noqa: PLC0415 (servers take a Memory; only here it starts one)
+
         if http is None:
-            mcp_server.serve_stdio(self, **scope)
+            mcp.serve_stdio(self, profile=profile, project=project, session=session, dream_every=dream_every)
         else:
-            mcp_server.serve_http(self, address=http, token=token, **scope)
+            mcp.serve_http(
+                self, address=http, token=token, profile=profile, project=project, session=session, dream_every=dream_every
+            )  # fmt: skip
 
     def serve(
         self, *, host: str = "127.0.0.1", port: int = 8377, token: str | None = None, read_only: bool = False,
-        dream_every: str | None = None, ready: Callable[[Any], None] | None = None,
+        dream_every: str | None = None, ready: Callable[[Address], None] | None = None,
     ) -> None:  # fmt: skip
         """A page and a JSON API over this store until SIGINT or SIGTERM; `ready` hears the address."""
-        web_server.serve(
+        from recollect.interfaces.mcp.http import mcp_application  # noqa: PLC0415 (as above)
+        from recollect.web import serving  # noqa: PLC0415 (as above)
+
+        serving.serve(
             self, host=host, port=port, token=token, read_only=read_only, dream_every=dream_every, ready=ready,
-            mcp=mcp_over_http.mcp_application,
+            mcp=mcp_application,
         )  # fmt: skip
 
 
