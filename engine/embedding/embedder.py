@@ -51,14 +51,18 @@ class EmbedderAway(RecollectError):
 
 
 class EmbedderMismatch(RecollectError):
-    """The store's vectors come from another embedder."""
+    """The store's vectors come from another embedder than the one given, or from one that has no name here."""
 
-    def __init__(self, *, store: str, given: str, detail: str = "") -> None:
+    def __init__(self, *, store: str, given: str | None = None, detail: str = "") -> None:
         self.store = store
         self.given = given
+        if given is None:
+            problem = ", which is not known here by its name; give it to Memory.open in Python"
+        else:
+            problem = f", but it was opened with {given!r}{detail}; open it with {store!r}"
         super().__init__(
-            f"this store's vectors come from the embedder {store!r}, but it was opened with {given!r}{detail}; "
-            f"open it with {store!r}, with embedder=None (`--embedder none`, words only), or re-embed it with `recollect reembed`"
+            f"this store's vectors come from the embedder {store!r}{problem}, take embedder=None (`--embedder none`, "
+            f"words only), or re-embed it with `recollect reembed --embedder NAME`"
         )
 
 

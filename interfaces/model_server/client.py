@@ -35,7 +35,7 @@ from recollect.engine.embedding.embedder import (
     EmbedFunction,
 )
 from recollect.engine.embedding.minilm import is_installed
-from recollect.engine.embedding.names import AUTO, is_known
+from recollect.engine.embedding.names import is_known
 from recollect.engine.embedding.sentence_model import ModelMissing, SentenceModel
 from recollect.events.errors import RecollectError
 from recollect.events.private_files import open_private
@@ -107,7 +107,7 @@ def embedder_of_store(
     if adopted is None:
         return choose_embedder("minilm", helper=helper, tell=tell) if empty and is_installed() else None
     if not is_known(adopted.label):
-        raise EmbedderMismatch(store=adopted.label, given=AUTO, detail=", which cannot be found by its name")
+        raise EmbedderMismatch(store=adopted.label)
     asked_for = os.environ.get("RECOLLECT_EMBEDDER")
     if asked_for and (named := choose(asked_for)) is not None and named.name == adopted.label:
         return choose_embedder(asked_for, helper=helper, tell=tell)

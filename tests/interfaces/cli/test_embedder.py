@@ -91,7 +91,13 @@ def test_status_says_that_the_embedder_is_not_here_and_what_to_do(run: Run, fore
     assert status["embedder"] == {"name": "letters", "dimensions": 8, "state": "not here"}
     (problem,) = status["degraded"]
     assert problem.startswith("vector: this store's vectors come from the embedder 'letters'")
-    assert "`recollect reembed`" in problem
+    assert "not known here by its name" in problem
+    assert "`recollect reembed --embedder NAME`" in problem
+
+
+def test_the_command_that_it_says_gives_the_store_an_embedder_that_is_here(run: Run, foreign: None):
+    assert run("reembed", "--embedder", "hash").exit_code == 0
+    assert json.loads(run("status", "--json").stdout)["degraded"] == []
 
 
 def test_what_needs_a_vector_is_refused_there_and_words_are_still_asked(run: Run, foreign: None):
