@@ -53,7 +53,9 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
 def limit_of(given: str | timedelta | None) -> int:
     """The age of a recall that is kept at most, in µs."""
     if isinstance(given, timedelta):
-        given = f"{given.total_seconds()}s"
+        if given <= timedelta(0):
+            raise InvalidInput(f"recalls are kept for a time, and {given} is none; give one such as 180 days")
+        return given // timedelta(microseconds=1)
     told = given or os.environ.get(SETTING, "")
     if not told:
         raise InvalidInput(f"say how long recalls are kept, such as 180d (or set {SETTING})")
@@ -86,7 +88,7 @@ def retain(
         at = store.append(facts, actor=actor, expect=view.seq)[-1]
         _finish(store)
         return msgspec.structs.replace(
-            report, attested=count, different=different, unattested=len(pending.seqs) - count, at=at,
+            report, attested=count, different=different, unattested=pending.untold, at=at,
             copies=copies_holding(store.folder, tuple(old), before=at),
         )  # fmt: skip
 

@@ -19,10 +19,18 @@ from recollect.events.errors import InvalidInput
 from recollect.events.facts import Attested, Recalled
 from recollect.events.redacted_log import ERASED
 from recollect.projections.documents import Erasure
-from recollect.query.formula import from_canonical
-from recollect.replay.attestation import Attestations, attest
+from recollect.replay.attestation import Attestation, Attestations, attest
 from recollect.replay.redaction import mover
-from recollect.replay.verify import Found, Outcome, VerifyReport, judged, replayed, verified
+from recollect.replay.verify import (
+    Found,
+    Outcome,
+    VerifyReport,
+    judged,
+    moved_since,
+    readable_formulas,
+    replayed,
+    verified,
+)
 
 _TOLD = ("exact", "different")
 
@@ -65,8 +73,8 @@ def _verified(
     store: Store, *, independent: bool, progress: Progress | None
 ) -> tuple[VerifyReport, list[Outcome], int]:
     head = store.catch_up()
-    for text in list(store.projections.adoptions.formulas.values()):
-        store.require_analyzers(from_canonical(text).analyzers)
+    for formula in readable_formulas(store.projections):
+        store.require_analyzers(formula.analyzers)
     report, found = verified(store.log, store.projections, independent=independent, progress=progress)
     unfinished = () if store.unfinished_erasure is None else (str(store.unfinished_erasure),)
     return msgspec.structs.replace(report, notes=(*report.notes, *unfinished)), found, head
@@ -114,31 +122,47 @@ def _attestation(store: Store, told: dict[int, Found], head: int) -> Attested | 
 class Pending:
     """The recalls that an erasure is about to make unverifiable, and what became of those that were ranked again.
 
-    A recall is ranked again once, however often the erasure has to be decided anew.
+    A recall is ranked again once, however often the erasure has to be decided anew. So are those that are attested as
+    exact already, as long as they can still come out: an attestation is an event that anyone who may write can write.
+
+    `seqs` are those without an attestation, `again` those with one.
     """
 
     def __init__(self) -> None:
         self.seqs: list[int] = []
+        self.again: list[int] = []
         self._found: dict[int, Found] = {}
 
     def look(self, store: Store, erasures: Iterable[Erasure], others: Iterable[int] = ()) -> None:
-        """Find them: what these erasures can have moved, and `others`, unless it is attested already."""
+        """Find them: what these erasures can have moved, and `others`."""
         recalls = store.projections.adoptions.recalls.tolist()
         known, gone = Attestations(store.log, recalls), list(erasures)
         first = min((one.first for one in gone), default=store.log.head)
         wanted = set(others)
-        self.seqs = [
-            seq
-            for seq in recalls
-            if known.of(seq) is None and (seq in wanted or (seq > first and _moved(store, seq, gone)))
-        ]
+        touched = [seq for seq in recalls if seq in wanted or (seq > first and _moved(store, seq, gone))]
+        self.seqs = [seq for seq in touched if known.of(seq) is None]
+        self.again = [seq for seq in touched if (one := known.of(seq)) and _open(store, seq, one)]
 
     def attestation(self, store: Store, head: int, progress: Progress | None) -> Attested | None:
         """Rank them again; what can be attested of them."""
-        unknown = [seq for seq in self.seqs if seq not in self._found]
+        unknown = [seq for seq in (*self.seqs, *self.again) if seq not in self._found]
         found = replayed(store.log, store.projections, unknown, progress) if unknown else []
         self._found.update({seq: one.found for seq, one in zip(unknown, found, strict=True)})
-        return _attestation(store, {seq: self._found[seq] for seq in self.seqs}, head)
+        refuted = [seq for seq in self.again if self._found[seq] == "different"]
+        return _attestation(store, {seq: self._found[seq] for seq in (*self.seqs, *refuted)}, head)
+
+    @property
+    def untold(self) -> int:
+        """How many have no attestation and cannot get one any more."""
+        return sum(self._found.get(seq) not in _TOLD for seq in self.seqs)
+
+
+def _open(store: Store, seq: int, attested: Attestation) -> bool:
+    """Whether a recall that is attested as exact could still turn out different."""
+    fact = store.log.get(seq).fact
+    return (
+        attested.exact and isinstance(fact, Recalled) and not moved_since(store.projections, fact, attested)
+    )
 
 
 def _moved(store: Store, seq: int, erasures: list[Erasure]) -> bool:

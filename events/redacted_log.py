@@ -5,8 +5,8 @@ log from the start meets an erased event first and has to know how it continues,
 up before anything is read. From the moment an `Erased` event is in the log, the events that it names read as
 erased, whether or not their payloads are overwritten yet: an interrupted erasure never shows a text again.
 
-An erased version of a memory, or recall, reads as `Redacted` with its remains; of other events the remains are whole facts and
-read as such. Of two remains of one event the later counts. All else is the log's own.
+An erased version of a memory, or recall, reads as `Redacted` with its remains; of other events the remains are whole
+facts and read as such. Remains of another type than the event's, or that cannot be read, are none: it reads as `Redacted`. Of two remains of one event the later counts. All else is the log's own.
 
 Another process may erase at any time. Its `Erased` event is in the log before it overwrites anything, so a payload
 that is gone without a known reason means that there are erasures to look up, and they are looked up at once, also
@@ -19,6 +19,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+
+import msgspec
 
 from recollect.events.clock import ClockAhead
 from recollect.events.envelope import Draft, Recorded, decode, type_name
@@ -151,11 +153,13 @@ class RedactedLog:
         if found is None:
             return recorded
         erasure, left = found
-        fact = decode(recorded.type, left.version, left.payload)
-        whole: AnyFact | Unknown | Redacted = fact
-        payload = left.payload
+        fact = _left(recorded.type, left)
+        whole: AnyFact | Unknown | Redacted = Redacted(type=recorded.type, erased_at=erasure)
+        payload = b""
         if isinstance(fact, Ingested | Revised | Recalled):
-            whole, payload = Redacted(type=recorded.type, erased_at=erasure, remains=fact), b""
+            whole = Redacted(type=recorded.type, erased_at=erasure, remains=fact)
+        elif fact is not None:
+            whole, payload = fact, left.payload
         return Recorded(
             recorded.seq, recorded.at, recorded.id, recorded.actor, recorded.type, left.version, payload, whole
         )  # fmt: skip
@@ -241,3 +245,12 @@ class RedactedLog:
 
     def close(self) -> None:
         self.base.close()
+
+
+def _left(type_: str, left: RedactedPayload) -> AnyFact | Unknown | None:
+    """What remains of an event of this type; None if that is of another type, or cannot be read."""
+    try:
+        fact = decode(type_, left.version, left.payload)
+    except (msgspec.DecodeError, LookupError, TypeError):
+        return None
+    return fact if isinstance(fact, Unknown) or type_name(type(fact)) == type_ else None

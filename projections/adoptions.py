@@ -14,7 +14,7 @@ from typing import ClassVar, assert_never
 import msgspec
 import numpy as np
 
-from recollect.events.envelope import Recorded
+from recollect.events.envelope import Recorded, type_name
 from recollect.events.facts import (
     Accessed,
     Attested,
@@ -49,6 +49,8 @@ from recollect.events.facts import (
 )
 from recollect.projections.columns import Column, IntArray, State, state_array, state_bytes
 
+RECALLED = type_name(Recalled)
+
 
 class Adoption(msgspec.Struct, array_like=True):
     """A formula or embedder that came into force at `seq`."""
@@ -82,7 +84,7 @@ class Adoptions:
     name = "engine"
     version = 2
     reads: ClassVar[frozenset[type]] = frozenset(
-        {Recalled, FormulaAdopted, EmbedderAdopted, DreamBegan, DreamEnded, Unknown}
+        {Recalled, FormulaAdopted, EmbedderAdopted, DreamBegan, DreamEnded, Unknown, Redacted}
     )
 
     def __init__(self) -> None:
@@ -112,14 +114,22 @@ class Adoptions:
             case Unknown(type=type_, version=version):
                 label = f"{type_} v{version}"
                 self.unknown[label] = self.unknown.get(label, 0) + 1
+                self._count_recall(type_, recorded.seq)
+            case Redacted(type=type_):
+                self._count_recall(type_, recorded.seq)
             case (
                 Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
                 | Accessed() | Rated() | Linked() | Unlinked() | Clustered() | Consolidated() | Downscaled()
-                | Stabilized() | Pruned() | Placed() | Promoted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Attested() | Redacted()
+                | Stabilized() | Pruned() | Placed() | Promoted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Attested()
             ):  # fmt: skip
                 pass
             case _:
                 assert_never(recorded.fact)
+
+    def _count_recall(self, type_: str, seq: int) -> None:
+        """A recall of which nothing can be read is still one."""
+        if type_ == RECALLED:
+            self._recalls.append(seq)
 
     def _end_dream(self, dream: str, seq: int) -> None:
         began, undoes = self._began.pop(dream, (seq, ""))

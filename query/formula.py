@@ -95,6 +95,16 @@ def from_canonical(text: str) -> Formula:
     return build(fields, origin="in the log", check=False)
 
 
+def from_log(text: str | None, digest: str) -> Formula | None:
+    """The formula that a log keeps under this digest; None if its text is another, or no formula."""
+    if text is None or hashlib.sha256(text.encode()).hexdigest() != digest:
+        return None
+    try:
+        return from_canonical(text)
+    except (InvalidFormula, msgspec.DecodeError):
+        return None
+
+
 def build(fields: Mapping[str, object], *, origin: str, check: bool = True) -> Formula:
     """Complete the fields of a formula, and check them; unchecked are those of a log, which state their versions."""
     stages = fields.get("stages")

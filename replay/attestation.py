@@ -5,7 +5,8 @@ make unverifiable is verified before, and an `Attested` event in the same append
 SHA-256 of one line per recall, in the order of the log: `r12 exact` or `r12 different`, each with a newline.
 
 An attestation is believed as far as it agrees with itself and with the log: it speaks of recalls before it, counts
-them right, and its digest is the one of what it says. A replay that is still possible always weighs more.
+them right, and its digest is the one of what it says. A replay that is still possible always weighs more. And it must
+have been written before what hides the recall now was erased: later the recall came out as it does now.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Attestations:
                     self._take(seq, fact)
 
     def of(self, recall: int) -> Attestation | None:
-        """What is attested of the recall at this seq; of two attestations the one that found it different counts."""
+        """What is attested of the recall at this seq: by the first attestation that found it different, or the first."""
         return self._of.get(recall)
 
     def _take(self, seq: int, fact: Attested) -> None:
@@ -58,7 +59,7 @@ class Attestations:
         else:
             for recall in covered:
                 before = self._of.get(recall)
-                if before is None or before.exact:
+                if before is None or (before.exact and recall in different):
                     self._of[recall] = Attestation(seq, recall not in different)
 
 

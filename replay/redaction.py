@@ -32,7 +32,7 @@ from recollect.events.facts import Recalled, Redacted
 from recollect.events.log import Log
 from recollect.projections.documents import Erasure
 from recollect.projections.view import Projections
-from recollect.query.formula import Formula, from_canonical
+from recollect.query.formula import Formula, from_log
 
 
 class RedactedRank(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,10 +83,10 @@ _OF_THE_CORPUS = ("cluster", "centroid", "kind_helpful", "kind_unhelpful", "thom
 
 def mover(projections: Projections, recalled: Recalled, erasures: Iterable[Erasure]) -> Erasure | None:
     """The last of the erasures that can have moved this ranking; None if none can."""
-    text = projections.adoptions.formulas.get(recalled.formula)
-    if text is None:
+    formula = from_log(projections.adoptions.formulas.get(recalled.formula), recalled.formula)
+    if formula is None:
         return None
-    basis, formula = recalled.basis, from_canonical(text)
+    basis = recalled.basis
     near = [one for one in erasures if one.first <= basis < one.seq]
     if _reads_candidates_alone(formula):
         able = _reads_vectors(formula) and projections.adoptions.embedder(basis) is not None

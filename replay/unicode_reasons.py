@@ -16,7 +16,7 @@ from recollect.projections.documents import Documents
 from recollect.projections.lexical.analyzers import FOLLOWS_PYTHON, PYTHON_UNICODE
 from recollect.projections.lexical.frozen_unicode import as_unicode_14
 from recollect.projections.view import Projections
-from recollect.query.formula import from_canonical
+from recollect.query.formula import from_log
 
 
 class UnicodeReasons:
@@ -27,15 +27,11 @@ class UnicodeReasons:
     def of(self, seq: int) -> str | None:
         """What Unicode has to do with the recall at this seq; None if it cannot be the reason."""
         recalled = self._log.get(seq).fact
-        text = (
-            self._projections.adoptions.formulas.get(recalled.formula)
-            if isinstance(recalled, Recalled)
-            else None
-        )
-        named = (
-            [] if text is None else [one for one in from_canonical(text).analyzers if one in FOLLOWS_PYTHON]
-        )
-        if not named or not isinstance(recalled, Recalled):
+        if not isinstance(recalled, Recalled):
+            return None
+        formula = from_log(self._projections.adoptions.formulas.get(recalled.formula), recalled.formula)
+        named = [] if formula is None else [one for one in formula.analyzers if one in FOLLOWS_PYTHON]
+        if not named:
             return None
         if not _is_newer(recalled.question.text) and not 0 < self._first <= recalled.basis:
             return None

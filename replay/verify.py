@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from recollect.events.checkpoint_note import Contradiction
-from recollect.events.errors import LogDamaged
+from recollect.events.errors import InvalidInput, LogDamaged
 from recollect.events.facts import AnyFact, Recalled, Redacted, Unknown
 from recollect.events.log import Finding, Log
 from recollect.projections.vectors.shard_cache import ShardUnavailable
 from recollect.projections.view import Projections
-from recollect.query.formula import Formula, from_canonical
+from recollect.query.formula import Formula, from_canonical, from_log
 from recollect.query.ranking import Ranking, rank
-from recollect.replay.attestation import Attestations
+from recollect.replay.attestation import Attestation, Attestations
 from recollect.replay.parallel import each
 from recollect.replay.redaction import RedactedRecall, Touched, mover, redaction
 from recollect.replay.unicode_reasons import UnicodeReasons
@@ -57,11 +57,13 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotHere(msgspec.Struct, frozen=True, kw_only=True):
-    """A recall that this machine cannot rank again: it needs the shard of this digest, neither there nor buildable."""
+    """A recall that this machine cannot rank again: it needs the shard of this digest, neither there nor buildable.
+
+    Without a shard, it is one that a newer program recorded."""
 
     recall: str
-    shard: str
     reason: str
+    shard: str = ""
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,8 +214,14 @@ def _sentence(report: VerifyReport) -> str:
 
 def _prepare_all(log: Log, projections: Projections) -> None:
     with suppress(LogDamaged):  # the recalls that need what cannot be read are counted as unreadable
-        for text in projections.adoptions.formulas.values():
-            prepare(log, projections, from_canonical(text))
+        for formula in readable_formulas(projections):
+            prepare(log, projections, formula)
+
+
+def readable_formulas(projections: Projections) -> list[Formula]:
+    """The formulas in the log, but for texts that are no formula or not of their digest."""
+    found = (from_log(text, digest) for digest, text in projections.adoptions.formulas.items())
+    return [formula for formula in found if formula is not None]
 
 
 def check_one(log: Log, projections: Projections, seq: int) -> Outcome:
@@ -338,7 +346,25 @@ def _checked(
             seq, f"it was ranked again when it still could be, and attested at @{attested.seq} as different"
         )
     if not isinstance(recalled, Recalled):
-        return _ATTESTED if attested is not None else _gone(seq, recalled)
+        return _gone(seq, recalled, attested)
+    found = _ranked_again(log, projections, seq, recalled, second)
+    if attested is None or found.found in ("exact", "different"):
+        return found
+    if found.found == "redacted" and not moved_since(projections, recalled, attested):
+        reason = (
+            f"it was attested at @{attested.seq} as exact, and what was erased since cannot have moved it"
+        )
+        return _different(seq, reason)
+    return _ATTESTED
+
+
+def _ranked_again(
+    log: Log, projections: Projections, seq: int, recalled: Recalled, second: IndependentViews | None
+) -> Outcome:
+    """What becomes of a recall whatever is attested of it."""
+    impossible = _impossible(projections, seq, recalled)
+    if impossible is not None:
+        return _different(seq, impossible)
     difference: Difference | NotHere | None
     try:
         difference = _difference(log, projections, seq, recalled, second)
@@ -346,10 +372,29 @@ def _checked(
         if error.proven:
             return _different(seq, str(error))
         difference = NotHere(recall=f"r{seq}", shard=error.digest, reason=error.reason)
-    if difference is None:
-        return _EXACT
-    found = _unequal(log, projections, seq, recalled, difference)
-    return _ATTESTED if attested is not None and found.found != "different" else found
+    except InvalidInput as error:
+        return _different(seq, f"what was recorded cannot be ranked: {error}")
+    return _EXACT if difference is None else _unequal(log, projections, seq, recalled, difference)
+
+
+def moved_since(projections: Projections, recalled: Recalled, attested: Attestation) -> bool:
+    """Whether something that was erased after this attestation can have moved the ranking."""
+    since = [one for one in projections.documents.erasures if one.seq > attested.seq]
+    return mover(projections, recalled, since) is not None
+
+
+def _impossible(projections: Projections, seq: int, recalled: Recalled) -> str | None:
+    """What no recall can have recorded; None if it may be true."""
+    if not 0 <= recalled.basis < seq:
+        return f"it says that it was ranked at @{recalled.basis}, which is not before it"
+    if len(recalled.ids) != len(recalled.scores):
+        return f"it names {len(recalled.ids)} memories and {len(recalled.scores)} scores"
+    text = projections.adoptions.formulas.get(recalled.formula)
+    if text is None:
+        return f"the log does not hold the formula {recalled.formula}"
+    if from_log(text, recalled.formula) is None:
+        return f"what the log holds as the formula {recalled.formula} is not the formula of this digest"
+    return None
 
 
 def _unequal(
@@ -376,8 +421,13 @@ def _different(seq: int, reason: str) -> Outcome:
     )
 
 
-def _gone(seq: int, fact: AnyFact | Unknown | Redacted) -> Outcome:
-    """A recall whose own question and answer were erased."""
+def _gone(seq: int, fact: AnyFact | Unknown | Redacted, attested: Attestation | None) -> Outcome:
+    """A recall whose own question and answer were erased, or which a newer program wrote."""
+    if isinstance(fact, Unknown):
+        reason = f"it was recorded by a newer version of this program ({fact.type} v{fact.version})"
+        return Outcome(found="not_here", missing=NotHere(recall=f"r{seq}", reason=reason))
+    if attested is not None and isinstance(fact, Redacted) and attested.seq < (fact.erased_at or 0):
+        return _ATTESTED
     when = f" at @{fact.erased_at}" if isinstance(fact, Redacted) and fact.erased_at else ""
     reason = f"its question and answer were erased{when}"
     return Outcome(found="redacted", redacted=RedactedRecall(recall=f"r{seq}", ranks=(), reason=reason))
@@ -386,14 +436,6 @@ def _gone(seq: int, fact: AnyFact | Unknown | Redacted) -> Outcome:
 def _difference(
     log: Log, projections: Projections, seq: int, recalled: Recalled, second: IndependentViews | None
 ) -> Difference | None:
-    if recalled.formula not in projections.adoptions.formulas:
-        return Difference(
-            recall=f"r{seq}",
-            rank=0,
-            recorded=None,
-            replayed=None,
-            reason=f"the log does not hold the formula {recalled.formula}",
-        )
     recall = f"r{seq}"
     if second is None:
         again = replay(log, projections, recalled)

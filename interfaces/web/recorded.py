@@ -149,7 +149,8 @@ def _told(recall: str, hits: int, one: Outcome) -> str:
     if one.redacted is not None:
         return one.redacted.reason
     if one.missing is not None:
-        return f"{recall} cannot be ranked again here: {one.missing.reason} (shard {one.missing.shard})"
+        shard = f" (shard {one.missing.shard})" if one.missing.shard else ""
+        return f"{recall} cannot be ranked again here: {one.missing.reason}{shard}"
     if one.found == "attested":
         return f"{recall} can no longer be ranked again; it was exact when it could."
     how = f"{hits} hits with the same ids, order and scores" if hits else "nothing, as recorded"

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from store_fixtures import Ticking
 
+from recollect.engine.retain import limit_of
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Attested, Erased, Recalled, Redacted
 from recollect.interfaces.cli.app import main
@@ -153,3 +154,10 @@ def test_the_command_says_what_it_did(memory: Memory, tmp_path: Path):
     assert run("verify")[1].startswith("attested  ")
     status, said = run("retain", "--recalls", "soon")
     assert (status, "is not an interval" in said) == (2, True)
+
+
+def test_a_limit_of_any_length_may_be_a_timedelta():
+    assert limit_of(timedelta(microseconds=1)) == 1
+    assert limit_of(timedelta(days=180)) == 180 * DAY
+    with pytest.raises(InvalidInput, match="give one such as 180 days"):
+        limit_of(timedelta(0))

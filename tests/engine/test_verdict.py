@@ -7,12 +7,23 @@ from hashlib import sha256
 
 import msgspec
 import pytest
+from store_fixtures import Ticking
 
+from recollect.events.envelope import encode
 from recollect.events.errors import InvalidInput
-from recollect.events.facts import Attested, Erased, Recalled
+from recollect.events.facts import (
+    Attested,
+    Erased,
+    Forgotten,
+    FormulaAdopted,
+    Question,
+    Recalled,
+    RedactedPayload,
+)
 from recollect.interfaces.python.memory import Memory
 
 Open = Callable[..., Memory]
+DAY = 86_400 * 1_000_000
 TEXTS = {
     "a": "deploys happen on tuesday",
     "b": "deploys happen on friday",
@@ -148,6 +159,107 @@ def test_an_attestation_is_not_believed_about_what_can_still_be_ranked_again(mem
     seq = int(forge(memory, answer.id)[1:])
     digest = sha256(f"r{seq} exact\n".encode()).hexdigest()
     memory.store.append([Attested(upto=seq, recalls=1, digest=digest, spans=((seq, seq),))])
+    assert counts(memory) == ("differs", 1, 0, 0, 0, 1)
+
+
+def attest_as_exact(memory: Memory, recall: str) -> None:
+    """The attestation that somebody who can write, and wants this recall believed, would write."""
+    seq = int(recall[1:])
+    digest = sha256(f"r{seq} exact\n".encode()).hexdigest()
+    memory.store.append([Attested(upto=seq, recalls=1, digest=digest, spans=((seq, seq),))])
+
+
+def test_an_erasure_refutes_a_forged_attestation_before_it_hides_what_it_is_about(memory: Memory):
+    forged = forge(memory, memory.recall("deploys tuesday", track=False).id)
+    attest_as_exact(memory, forged)
+    assert memory.erase("c").different == (forged,)
+    assert counts(memory) == ("differs", 0, 1, 0, 0, 1)
+
+
+def test_retention_refutes_a_forged_attestation_before_it_hides_what_it_is_about(
+    memory: Memory, clock: Ticking
+):
+    forged = forge(memory, memory.recall("deploys tuesday", track=False).id)
+    attest_as_exact(memory, forged)
+    clock.now += 2 * DAY
+    report = memory.retain(recalls="1d")
+    assert (report.recalls, report.attested, report.different, report.unattested) == (2, 2, (forged,), 0)
+    assert counts(memory) == ("differs", 0, 1, 0, 0, 1)
+
+
+def test_an_erasure_ranks_what_is_attested_again_and_attests_it_once(memory: Memory):
+    memory.recall("deploys tuesday", track=False)
+    at = memory.verify(attest=True).attested_at
+    assert memory.erase("c").attested == 0
+    assert memory.erase("b").attested == 0
+    assert memory.store.log.positions("log.attested") == [at]
+    assert counts(memory) == ("attested", 0, 1, 0, 0, 0)
+
+
+def test_an_attestation_written_after_the_erasure_vouches_for_nothing_that_it_hid(memory: Memory):
+    answer = memory.recall("deploys tuesday", track=False)
+    memory.erase("c")
+    attest_as_exact(memory, forge(memory, answer.id))
+    assert counts(memory) == ("differs", 0, 1, 0, 0, 1)
+
+
+def without_words(fact: Recalled) -> bytes:
+    return encode(
+        Recalled(question=Question(text="", now=0), basis=fact.basis, formula="", ids=(), scores=())
+    )
+
+
+@pytest.mark.parametrize(
+    ("remains", "version"),
+    [
+        (without_words, 1),
+        (lambda _: encode(Forgotten(id="d")), 1),
+        (lambda _: b"\xff\xff", 1),
+        (without_words, 99),
+    ],
+    ids=["its numbers", "another type", "garbage", "a version that is not known"],
+)
+def test_a_forged_recall_whose_payload_is_erased_by_hand_stays_counted_and_unverified(
+    memory: Memory, remains: Callable[[Recalled], bytes], version: int
+):
+    answer = memory.recall("deploys tuesday", track=False)
+    forged = forge(memory, answer.id)
+    left = remains(recorded(memory, forged))
+    seq = int(forged[1:])
+    gone = RedactedPayload(seq=seq, payload=left, version=version)
+    memory.store.append([Erased(id="", seqs=(seq,), remains=(gone,))])
+    attest_as_exact(memory, forged)
+    newer = version > 1
+    assert counts(memory) == ("partly", 1, 0, int(not newer), int(newer), 0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"basis": 10**6},
+        {"basis": -5},
+        {"scores": (1.0,)},
+        {"formula": "no formula"},
+        {"question": Question(text="deploys tuesday", now=0, vector=b"odd")},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_recall_that_cannot_have_been_recorded_is_different_and_ends_no_verification(
+    memory: Memory, change: dict[str, object]
+):
+    forge(memory, memory.recall("deploys tuesday", track=False).id, **change)
+    assert counts(memory) == ("differs", 1, 0, 0, 0, 1)
+    memory.erase("c")
+    assert memory.verify().verdict == "differs"
+
+
+@pytest.mark.parametrize("text", ["not a formula", "{}", None])
+def test_a_formula_is_the_one_of_its_digest_or_its_recalls_are_different(memory: Memory, text: str | None):
+    answer = memory.recall("deploys tuesday", track=False)
+    memory.store.catch_up()
+    used = memory.store.projections.adoptions.formulas[recorded(memory, answer.id).formula]
+    memory.store.append([FormulaAdopted(name="other", digest="f" * 64, text=text or used, in_force=False)])
+    forge(memory, answer.id, formula="f" * 64)
     assert counts(memory) == ("differs", 1, 0, 0, 0, 1)
 
 

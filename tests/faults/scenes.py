@@ -76,6 +76,7 @@ def make_store(place: Place) -> None:
 
 def seal(memory: Memory) -> None:
     memory.store.sealer._policy, memory.store.sealer._builder = POLICY, BUILDER
+    memory.store.sealer.stop()  # `step` leaves alone what it is building in the background
     memory.store.sealer.step()
 
 

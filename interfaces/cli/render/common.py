@@ -202,9 +202,8 @@ def verification(report: VerifyReport) -> None:
     for redacted in report.redactions[:_DIFFERENCES_SHOWN]:
         out.print(f"  redacted  {escaped(redacted.recall)}: {escaped(redacted.reason)}")
     for missing in report.missing[:_DIFFERENCES_SHOWN]:
-        out.print(
-            f"  not here  {escaped(missing.recall)}: shard {missing.shard[:12]}, {escaped(missing.reason)}"
-        )
+        shard = f"shard {missing.shard[:12]}, " if missing.shard else ""
+        out.print(f"  not here  {escaped(missing.recall)}: {shard}{escaped(missing.reason)}")
     if report.attested_at is not None:
         out.print(f"  what was found is attested at @{report.attested_at}")
     for note in report.notes:
