@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import base64
-import binascii
 import hashlib
 import json
 import re
@@ -36,6 +35,10 @@ FRAME = struct.Struct("<4sBBHIHHQQQ16sII32s32sII")
 FIELDS = struct.Struct("<4sBBHIHHQQQ16sII32s")
 HEAD_SLOT = struct.Struct("<4sIQQQII")
 HEAD_STRIDE = 512
+NOT_AS_WRITTEN = (
+    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, MemoryError, struct.error,
+)  # fmt: skip
+PAYLOAD_BYTES_MAX = 2**30
 SEGMENT_NAME = re.compile(r"(\d{20})-([0-9a-f]{8})\.seg")
 
 
@@ -211,7 +214,7 @@ def read_export(path: Path, report: Report) -> None:
             opening = json.loads(file.readline())
             head, chain = int(opening["head"]), bytes.fromhex(opening["chain"])
             known = opening["recollect"] == "log"
-        except (ValueError, KeyError, TypeError):
+        except NOT_AS_WRITTEN:
             raise Unreadable(f"{path} does not begin as an exported log does") from None
         if not known or opening.get("format") != 1:
             raise Unreadable(f"{path} is of a format that this program does not read")
@@ -229,16 +232,20 @@ def _lines(path: Path, file: Iterable[bytes], report: Report) -> Iterator[Event]
         where = f"{path}, line {number}"
         try:
             line = json.loads(text)
-            if "fact" in line and "payload" in line and _payload(line) != line["fact"]:
+            if "fact" in line and ("payload" in line or "erased" in line) and not _says_its_payload(line):
                 report.wrong(where, f"the fact of @{line['seq']} is not what its payload says")
             yield _line(where, line)
-        except (ValueError, KeyError, TypeError, struct.error, binascii.Error) as error:
+        except NOT_AS_WRITTEN as error:
             report.wrong(where, f"it is not a whole event: {error!r}; the rest of the file was not read")
             return
 
 
-def _payload(line: dict[str, Any]) -> object:
-    return Unpacked(base64.b64decode(line["payload"], validate=True)).value()
+def _says_its_payload(line: dict[str, Any]) -> bool:
+    """Whether the words for people are those of the payload, as JSON writes both; an erased one has none."""
+    if "erased" in line:
+        return False
+    payload = Unpacked(base64.b64decode(line["payload"], validate=True)).value()
+    return json.dumps(payload, sort_keys=True) == json.dumps(line["fact"], sort_keys=True)
 
 
 def _line(where: str, line: dict[str, Any]) -> Event:
@@ -246,6 +253,8 @@ def _line(where: str, line: dict[str, Any]) -> Event:
     digest, length = GENESIS, SALT_BYTES
     if "erased" in line:
         length, digest = line["erased"]["bytes"], bytes.fromhex(line["erased"]["digest"])
+        if length > PAYLOAD_BYTES_MAX:
+            raise ValueError(f"a payload of {length} bytes")
         body = bytes(length)
     elif "payload" in line:
         body = bytes.fromhex(line["salt"]) + base64.b64decode(line["payload"], validate=True)
@@ -323,10 +332,14 @@ def compare(report: Report, path: Path) -> None:
     head = len(report.chains) - 1
     if size > head:
         report.wrong(str(path), f"the log had {size} events, and ends at @{head}: it was cut")
-    elif base64.b64encode(report.chains[size]).decode() != lines[2]:
+        return
+    if base64.b64encode(report.chains[size]).decode() != lines[2]:
         report.wrong(
             str(path), f"the log's value after @{size} is another one: it was rewritten, or is a fork"
         )
+    origin = f"recollect.log/{report.chains[1].hex()[:16] if size else 'empty'}"
+    if lines[0] != origin:
+        report.wrong(str(path), f"it is of the log {lines[0]}, and this is {origin}")
 
 
 def _compare_logs(report: Report, path: Path) -> None:

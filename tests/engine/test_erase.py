@@ -373,7 +373,7 @@ def crash(*_: object, **__: object) -> None:
         (Store, "_finish_erasures"),
         (SegmentLog, "erase"),
         (Store, "_new_projections"),
-        (Store, "_fold"),
+        (Projections, "apply_all"),
         (Store, "purge_caches"),
         (ShardCache, "keep_only"),
     ],

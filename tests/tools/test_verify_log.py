@@ -190,3 +190,45 @@ def test_words_for_people_that_are_not_those_of_the_payload_are_found(export: Pa
     export.write_text(text.replace('"content":"note 07 about tea"', '"content":"nope 07 about tea"'), "utf-8")
     status, said = run(export)
     assert (status, "is not what its payload says" in said) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"type": 7}, {"type": None}, {"actor": []}, {"seq": 2**70}, {"at": "now"}, {"id": "zz"}, {"batch": 1},
+        {"erased": {"bytes": 2**62, "digest": "00" * 32}}, {"erased": {"bytes": -1, "digest": ""}},
+        {"payload": "kZGR" * 5000}, {"salt": 1}, {"chain": None}, {"fact": []}, {"version": 2.5},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_line_that_no_export_would_hold_is_found_and_ends_in_no_traceback(
+    export: Path, change: dict[str, object]
+):
+    lines = export.read_text("utf-8").splitlines()
+    lines[4] = json.dumps(json.loads(lines[4]) | change)
+    export.write_text("\n".join(lines) + "\n", "utf-8")
+    code, said = run(export)
+    assert (code, "Traceback" in said, "line 5" in said) == (1, False, True)
+
+
+@pytest.mark.parametrize("data", [b"", b"[" * 100_000, b"\xff\xfe\x00", b'{"recollect":"log"}', b"null"])
+def test_an_export_that_begins_as_none_is_refused_with_two_and_no_traceback(tmp_path: Path, data: bytes):
+    (tmp_path / "log.jsonl").write_bytes(data)
+    code, said = run(tmp_path / "log.jsonl")
+    assert (code, "Traceback" in said) == (2, False)
+
+
+def test_an_erased_event_that_says_a_fact_is_found(export: Path):
+    lines = export.read_text("utf-8").splitlines()
+    place = next(n for n, line in enumerate(lines) if '"erased"' in line)
+    lines[place] = json.dumps(json.loads(lines[place]) | {"fact": {"type": "memory.forgotten", "id": "n3"}})
+    export.write_text("\n".join(lines) + "\n", "utf-8")
+    assert run(export)[0] == 1
+
+
+def test_a_checkpoint_of_another_origin_is_found(store: Path, checkpoint: Path):
+    assert run(store, "--against", checkpoint)[0] == 0
+    note = checkpoint.read_text("utf-8")
+    checkpoint.write_text("recollect.log/0000000000000000" + note[note.index("\n") :], "utf-8")
+    code, said = run(store, "--against", checkpoint)
+    assert (code, "it is of the log recollect.log/0000000000000000" in said) == (1, True)
