@@ -31,7 +31,7 @@ from recollect.events.disk import RealDisk, WriterLock
 from recollect.events.envelope import draft
 from recollect.events.erasure import INTENT
 from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
-from recollect.events.facts import ClockCorrected, Erased, Redacted
+from recollect.events.facts import ClockCorrected
 from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Clock, Finding, Log
 from recollect.events.packs.urls import is_url, refuse_mirror
@@ -215,10 +215,7 @@ def _unfinished_erasures(folder: Path, log: RedactedLog) -> Iterator[Problem]:
 
 def _unnamed_erasures(log: RedactedLog) -> Iterator[Problem]:
     """Payloads that are gone although no erasure names them: a memory's version is missing from every view."""
-    named = set(log.read_all_erasures())
-    named |= {seq for at in log.erasures if isinstance(fact := log.get(at).fact, Erased) for seq in fact.seqs}
-    gone = [recorded.seq for recorded in log.base.read() if isinstance(recorded.fact, Redacted)]
-    unnamed = [seq for seq in gone if seq not in named]
+    unnamed = log.unnamed()
     if unnamed:
         yield Problem(
             severity="damage",

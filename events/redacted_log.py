@@ -35,7 +35,7 @@ from recollect.events.facts import (
     Revised,
     Unknown,
 )
-from recollect.events.frame import Frame
+from recollect.events.frame import Frame, is_erased
 from recollect.events.log import Durability, Finding, LogStatus
 from recollect.events.process_forks import renewed_in_children
 from recollect.events.transfer import TransferableLog
@@ -229,7 +229,25 @@ class RedactedLog:
         return self.base.chain_at(seq)
 
     def verify_chain(self) -> list[Finding]:
-        return self.base.verify_chain()
+        """What the log itself finds, and payloads that were overwritten although no erasure names them."""
+        found = self.base.verify_chain()
+        unnamed = [] if found else self.unnamed()
+        path = self.base.status().path if unnamed else ""
+        problem = "its payload was overwritten, and no erasure names it"
+        return found + [Finding(path=path, offset=0, seq=seq, problem=problem) for seq in unnamed]
+
+    def unnamed(self) -> list[int]:
+        """The events whose payloads are gone although no `Erased` event says so."""
+        frames = self.base.frames(0, self.base.head)
+        gone = [frame.header.seq for frame in frames if is_erased(frame.body, frame.header.digest)]
+        if not gone:
+            return []
+        self.base.refresh()  # the erasure of another process was in the log before it overwrote anything
+        named = set(self.read_all_erasures())
+        for erasure in self.erasures:
+            fact = self.get(erasure).fact
+            named.update(fact.seqs if isinstance(fact, Erased) else ())
+        return [seq for seq in gone if seq not in named]
 
     def erase(self, seqs: Sequence[int]) -> None:
         self.base.erase(seqs)

@@ -303,3 +303,16 @@ def test_a_damaged_log_differs(memory: Memory, open_memory: Open):
     segment.write_bytes(data)
     report = open_memory().verify()
     assert (report.verdict, report.exact, "the log is damaged" in report.sentence) == ("differs", False, True)
+
+
+@pytest.mark.parametrize("type_", ["memory.ingested", "memory.rated", "recall.answered", "formula.adopted"])
+def test_a_payload_that_was_blanked_without_an_erasure_differs(memory: Memory, open_memory: Open, type_: str):
+    memory.recall("deploys tuesday", track=False)
+    memory.remember("nothing was ever asked about this", id="unasked")
+    memory.rate("unasked", "helpful")
+    (*_, seq) = memory.store.log.positions(type_)
+    memory.store.log.base.erase([seq])
+    memory.close()
+    report = open_memory().verify()
+    assert (report.verdict, [one.seq for one in report.damage]) == ("differs", [seq])
+    assert "no erasure names it" in report.damage[0].problem
