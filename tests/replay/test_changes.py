@@ -161,17 +161,17 @@ def test_the_memories_that_passed_it_are_named(memory: Memory):
 
 
 def test_what_hangs_on_the_other_candidates_names_their_events_though_nobody_passed_it(memory: Memory):
-    # In the default formula a word score counts relative to the best of the candidates.
+    # MemorySync normalises each factor over all candidates.
     since = memory.status().head
     new = memory.remember("auth cookie of the login page", id="new") and memory.status().head
-    change = changed(memory, since, formula="recollect")
+    change = changed(memory, since, formula="memorysync")
     assert (change.rank_change, change.passed_by, change.passed) == (0, (), ())
     others = part(change, "others")
     assert others.score != 0.0
     assert others.events == (new,)
     assert others.says == "no other memory passed it; new beside it: new"
     gone = memory.forget("new")
-    back = part(changed(memory, new, formula="recollect"), "others")
+    back = part(changed(memory, new, formula="memorysync"), "others")
     assert (back.events, back.says) == ((gone,), "no other memory passed it; gone: new")
 
 
