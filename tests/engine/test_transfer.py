@@ -147,7 +147,9 @@ def test_facts_are_readable_and_an_erased_payload_stays_gone(open_memory: Open, 
     copy.import_(tmp_path / "log.jsonl")
     assert chain(copy) == chain(memory)
     assert copy._store.log.get(seq) == memory._store.log.get(seq)
-    assert copy._store.log.verify_chain() == []
+    assert copy._store.log.base.verify_chain() == []
+    (finding,) = copy._store.log.verify_chain()
+    assert (finding.seq, finding.problem) == (seq, "its payload was overwritten, and no erasure names it")
 
 
 def test_an_event_of_a_newer_program_comes_back_bit_for_bit(tmp_path: Path):
