@@ -1,8 +1,8 @@
 """Summarise (only with a summariser): a memory derived from several, which stay as they are.
 
 A group is the living memories of one topic key and project, else those of one cluster, `sources_min` or more. The
-summary is linked `derived_from` to each source; its trust and importance are the least of theirs. It can never
-outrank a source for the source's own text: the order of every ranking sees to that (`recollect.query.stages.ordering`).
+summary is linked `derived_from` to each source; its trust and importance are the least of theirs. Under the
+default formula it never outranks a source for the source's own text: the stage `derived_from` sees to that.
 A group that was summarised once is not summarised again; a summary of a grown group supersedes the smaller one.
 """
 

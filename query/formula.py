@@ -10,9 +10,10 @@ import hashlib
 from collections.abc import Mapping
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.toml_file import parse_toml, read_toml
@@ -44,13 +45,24 @@ class InvalidFormula(RecollectError):
 
 
 class Formula(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
-    """Name, source, one line of description, and the stages in order."""
+    """Name, source, one line of description, and the stages in order.
+
+    `order = "score"`: answers stand by score, or as the stages say. A text in the log that states no order is from
+    before there was a choice: there a derived memory always stands below its sources. A file that states none means
+    "score"; `order = "sources"` asks for the old rule.
+    """
 
     name: str
     stages: tuple[AnyStage, ...]
     source: str = ""
     description: str = ""
     dials: tuple[Dial, ...] = ()
+    order: Literal["score"] | UnsetType = UNSET
+
+    @property
+    def sources_first(self) -> bool:
+        """Whether derived memories stand below their sources without a stage that says so."""
+        return self.order is UNSET
 
     @cached_property
     def text(self) -> str:
@@ -112,7 +124,7 @@ def build(fields: Mapping[str, object], *, origin: str, check: bool = True) -> F
         raise InvalidFormula(origin, "has no stages; give it `stages = [ … ]`")
     try:
         meant = [stated(stage, FACTORS) for stage in stages] if check else stages
-        formula = _built(fields, meant, origin)
+        formula = _built(_ordered(fields, origin) if check else fields, meant, origin)
     except RecursionError:
         raise InvalidFormula(origin, "is nested too deeply to be read") from None
     if check:
@@ -121,6 +133,18 @@ def build(fields: Mapping[str, object], *, origin: str, check: bool = True) -> F
             raise InvalidFormula(origin, problem)
     assert len(formula.written) == len(formula.stages)  # computed here, once, and not by the first recall
     return formula
+
+
+def _ordered(fields: Mapping[str, object], origin: str) -> dict[str, object]:
+    """The fields of a file with the order that it means; the old one is that of a text without any."""
+    order = fields.get("order", "score")
+    if order not in ("score", "sources"):
+        raise InvalidFormula(
+            origin,
+            f'has the order {order!r}; write "score", or "sources" for derived memories below their sources',
+        )
+    rest = {name: value for name, value in fields.items() if name != "order"}
+    return rest if order == "sources" else {**rest, "order": order}
 
 
 def _with_newest_analyzers(formula: Formula, written: list[object]) -> Formula:

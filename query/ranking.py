@@ -59,7 +59,7 @@ def rank(
     without it (`finite=False`).
     """
     ctx = RankContext(question, view, formula.dials)
-    sheet = Sheet()
+    sheet = Sheet(sources_first=formula.sources_first)
     sheet.facts.update(ctx.positions)
     ctx.prefetch = start_prefetch(ctx, formula.stages) if prefetch else None
     try:

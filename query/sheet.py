@@ -47,7 +47,8 @@ class Order(NamedTuple):
 
 
 class Sheet:
-    def __init__(self) -> None:
+    def __init__(self, *, sources_first: bool = False) -> None:
+        self.sources_first = sources_first
         self.memories: Int32Array = np.empty(0, np.int32)
         self.rows: Int32Array = np.empty(0, np.int32)
         self.columns: Reads = {}

@@ -16,7 +16,7 @@ from recollect.query.stages.measuring import (
     Resemble,
     TellsTime,
 )
-from recollect.query.stages.ordering import Rerank, TieBreak
+from recollect.query.stages.ordering import DerivedFrom, Rerank, TieBreak
 from recollect.query.stages.retrieving import Expand, Retrieve
 from recollect.query.stages.scoring import Add, Boost, Fuse, Multiply, Normalise, Raise, Weigh
 from recollect.query.stages.sessions import Admit, Around, Echo, Exchange, Gather, Reply
@@ -25,5 +25,5 @@ AnyStage = (
     Retrieve | Measure | RankBy | Fuse | Weigh | Normalise | Multiply | Add | Raise | Filter | Expand
     | Rerank | Deduplicate | TieBreak | Abstain | Cut | Shortcut | Compute | Boost | Gate
     | LookUp | Exclude | Overlap | Resemble | Skip | Admit | Echo | Gather | Leads | Silence | Labels | Reply
-    | Exchange | Around | Coverage | TellsTime
+    | Exchange | Around | Coverage | TellsTime | DerivedFrom
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """The order of a sheet's candidates: by score to 12 digits, or by what a tie-break stage set, then by id.
 
-Whatever the scores, a derived memory stands below its sources (`below_sources`).
+From a `derived_from` stage on, a derived memory stands below its sources (`below_sources`), whatever the scores. In a
+formula whose text states no `order` it does so from the start: that was the rule of every formula once.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from recollect.query.stages.stage import ScoringStage, Stage
 
 def best_first(sheet: Sheet, ctx: RankContext) -> list[int]:
     """The places of all candidates that are kept and scored, best first."""
-    return below_sources(_by_score(sheet, ctx), sheet, ctx)
+    order = _by_score(sheet, ctx)
+    return below_sources(order, sheet, ctx) if sheet.sources_first else order
 
 
 def _by_score(sheet: Sheet, ctx: RankContext) -> list[int]:
@@ -44,14 +46,27 @@ def _keys(sheet: Sheet, place: int) -> tuple[float, ...]:
     return tuple(float("inf") if v != v else compared(v if up else -v) for v, up in values)  # noqa: PLR0124
 
 
-# A derived memory stands below the sources it was derived from, unless the question is nearer to it.
-#
-# A memory with an edge `derived_from` to an older one that is a candidate too comes after it in the order, however
-# high its score, except where the question has a vector and lies nearer to the derived memory than to that source.
-# A question in a source's own words is nearest to the source, so no summary outranks a source for the source's own
-# text. Stores without such edges are ranked as if this rule did not exist.
-
 DERIVED_FROM = "derived_from"
+
+
+class DerivedFrom(Stage, frozen=True, kw_only=True, tag=DERIVED_FROM):
+    """A derived memory stands below the sources it was derived from, unless the question is nearer to it.
+
+    From here on a memory with an edge `derived_from` to an older one that is a candidate too comes after it in the
+    order, however high its score.
+
+    Except where the question has a vector and lies nearer to the derived memory than to that source. A question in a
+    source's own words is nearest to the source, so no summary outranks a source for the source's own text. Stores
+    without such edges are ranked as if this stage did not exist.
+    """
+
+    @property
+    def title(self) -> str:
+        return "put derived memories below their sources"
+
+    def apply(self, sheet: Sheet, ctx: RankContext) -> None:
+        del ctx  # the edges are read where the order is asked for
+        sheet.sources_first = True
 
 
 def below_sources(order: list[int], sheet: Sheet, ctx: RankContext) -> list[int]:

@@ -409,7 +409,7 @@ def test_a_candidate_without_a_required_column_is_said_to_have_none():
 
 
 def test_a_derived_memory_stands_below_its_source_and_is_said_to():
-    formula = recipe(LEXICAL, FUSE, {"op": "multiply", "factor": "session_spread"})
+    formula = recipe(LEXICAL, FUSE, {"op": "multiply", "factor": "session_spread"}, {"op": "derived_from"})
     facts = [
         kept("source", "auth " + "filler " * 9),
         kept("summary", "auth"),

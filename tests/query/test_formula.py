@@ -129,6 +129,7 @@ def test_a_file_that_names_no_analyzer_gets_the_newest_and_its_text_states_it():
     stated = ADOPTED
     for first, second in newest.items():
         stated = stated.replace(first, second)
+    stated = stated.replace('"name":"mine",', '"name":"mine","order":"score",')
     assert formula.text == stated
     assert from_canonical(formula.text) == formula
     named = UNNAMED.replace('"lexical" }', '"lexical", analyzer = "unicode61-cjk/1" }')

@@ -95,7 +95,7 @@ def test_a_name_without_a_version_is_the_newest_in_a_file_and_the_adopted_text_s
 def test_a_file_may_name_the_first_version_and_gets_the_digest_that_it_always_had():
     written = FRESH.replace('"half_life_recency",', '"half_life_recency/1",')
     words = 'top = 10, variant = "fts5/1", analyzer = "unicode61-cjk/1"'
-    first = parse(written.replace("top = 10", words), origin="first")
+    first = parse('order = "sources"' + written.replace("top = 10", words), origin="first")
     assert named(first) == {"fts5", "half_life_recency"}
     assert first.digest == "0a520a8bbe09287b9d7826a3d586a1c8aee0eca9923bc210a70e4f0e2b8afa0e"
     assert from_canonical(first.text) == first
