@@ -17,7 +17,7 @@ from recollect.engine import validate
 from recollect.engine.recall_options import RecallOptions, refuse_unknown
 from recollect.events.errors import InvalidInput
 
-_OPTIONS = ("k", "session", "context", "filters", "now")
+_OPTIONS = ("k", "session", "context", "filters", "now", "valid_at")
 
 
 class NamedQuestion(NamedTuple):

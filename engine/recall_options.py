@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from recollect.query.formula import Formula
 
 K_DEFAULT = 10
+ANY_TIME = "any"
 _ENTRIES_MAX = 10_000
 _FILTERS = ("project", "tags", "kinds", "since", "until", "valid_at")
 _TIME_FIELDS = {"since", "until", "valid_at"}
@@ -38,7 +39,8 @@ Record = Annotated[bool, Meta(description="False writes nothing at all; the answ
 class RecallOptions(TypedDict, total=False):
     """What may be said beside the question.
 
-    `basis` is a seq that the answer must know of: a replica that is behind waits for it, and refuses rather than answer
+    Only memories that hold at the question's clock answer (valid_from, valid_to); `valid_at` names another time, or
+    "any". `basis` is a seq that the answer must know of: a replica that is behind waits for it, and refuses rather than answer
     older. `track` counts the hits as accessed; `record=False` writes nothing at all; `wait=False` answers by words alone, and
     says so, while a model is still loading. Where nothing is recorded, `track` and `record` mean nothing.
     """
@@ -49,6 +51,7 @@ class RecallOptions(TypedDict, total=False):
     context: Context | Mapping[str, object] | None
     filters: Filters | Mapping[str, object] | None
     now: str | datetime | float | None
+    valid_at: str | datetime | float | None
     basis: int | str | None
     track: bool
     record: bool
@@ -75,7 +78,10 @@ class RecallArguments(msgspec.Struct, frozen=True, kw_only=True):
     since: Annotated[str | None, Meta(description="Only memories from this time on.")] = None
     until: Annotated[str | None, Meta(description="Only memories up to this time.")] = None
     valid_at: Annotated[
-        str | None, Meta(description="Only what held at this time (valid_from, valid_to).")
+        str | None,
+        Meta(
+            description="Only what held at this time (valid_from, valid_to), or 'any'; unless told, the clock."
+        ),
     ] = None
 
     @property
@@ -96,14 +102,29 @@ def question_of(query: str, options: RecallOptions, *, now: int) -> Question:
     refuse_unknown(options, RecallOptions.__annotations__)
     given = options.get("now")
     moment = now if given is None else parse_time(given, now=now, what="now")
+    filters, valid_now = _scope(options, now=moment)
     return Question(
         text=validate.query(query),
         now=moment,
         k=validate.whole(options.get("k", K_DEFAULT), "k", low=1, high=validate.K_MAX),
         session=validate.optional_identifier(options.get("session"), "session"),
         context=parsed(Context, options.get("context"), now=moment),
-        filters=parsed(Filters, options.get("filters"), now=moment),
+        filters=filters,
+        valid_now=valid_now,
     )
+
+
+def _scope(options: RecallOptions, *, now: int) -> tuple[Filters, bool]:
+    """The filters, and whether validity is asked about at the question's clock: unless a time, or any, is named."""
+    given, when = options.get("filters"), options.get("valid_at")
+    filters = parsed(Filters, given, now=now)
+    named = given.get("valid_at") if isinstance(given, Mapping) else filters.valid_at
+    if when is None:
+        return filters, named is None
+    if named is not None:
+        raise InvalidInput("valid_at is given twice, by itself and among the filters; give it once")
+    valid_at = None if when == ANY_TIME else parse_time(when, now=now, what="valid_at")
+    return msgspec.structs.replace(filters, valid_at=valid_at), False
 
 
 def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
@@ -151,6 +172,8 @@ def _bounded(given: _Kind) -> _Kind:
 
 
 def _field(name: str, value: object, now: int) -> object:
+    if name == "valid_at" and value == ANY_TIME:
+        return None
     if name in _TIME_FIELDS and isinstance(value, (str, int, float, datetime)):
         return parse_time(value, now=now, what=name)
     return [value] if name in _LIST_FIELDS and isinstance(value, str) else value

@@ -280,7 +280,11 @@ class Effects(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """All that a ranking depends on beside the view and the formula."""
+    """All that a ranking depends on beside the view and the formula.
+
+    With `valid_now` only memories that hold at `now` answer (valid_from <= now < valid_to), unless `filters` names
+    another time. Questions from before that rule have no such field and are ranked without it.
+    """
 
     text: str
     now: Micros
@@ -291,6 +295,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     context: Context = Context()
     filters: Filters = Filters()
     effects: Effects = Effects()
+    valid_now: bool = False
 
 
 class Recalled(Fact, frozen=True, kw_only=True, tag="recall.answered"):

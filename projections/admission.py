@@ -1,7 +1,8 @@
 """Which memories a question may see: the hard filters, as a mask over many and in words for one.
 
 A memory that expires at `now` is expired. `since` is inclusive and `until` exclusive, both on the time of
-creation; `valid_at` must lie in [valid_from, valid_to). `kinds`, `tags`, `entities` and `sources` match any.
+creation; `valid_at` must lie in [valid_from, valid_to), and is the clock in a question with `valid_now` that names
+no other time (`scope_of`). `kinds`, `tags`, `entities` and `sources` match any.
 Whether a memory is forgotten is the documents' business.
 """
 
@@ -9,9 +10,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import numpy as np
 
-from recollect.events.facts import Filters, Micros
+from recollect.events.facts import Filters, Micros, Question
 from recollect.projections.columns import BoolArray, Int32Array, Interner
 from recollect.projections.lifecycle.columns import LifecycleColumns
 from recollect.projections.lifecycle.state import LifecycleState
@@ -19,6 +21,13 @@ from recollect.projections.lifecycle.traits import ALWAYS
 
 NO_FILTERS = Filters()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def scope_of(question: Question) -> Filters:
+    """The filters of a question, with its clock as the time of validity if it asks so and names no other."""
+    if not question.valid_now or question.filters.valid_at is not None:
+        return question.filters
+    return msgspec.structs.replace(question.filters, valid_at=question.now)
 
 
 def admissible(columns: LifecycleColumns, ids: Interner, *, now: Micros, filters: Filters) -> BoolArray:
@@ -75,6 +84,7 @@ def refusal(state: LifecycleState, id_: str, *, now: Micros, filters: Filters) -
     return (
         _refused_by_name(state, filters)
         or _refused_by_time(state, filters)
+        or _refused_by_validity(state, filters, now)
         or _refused_by_rank(state, filters)
     )
 
@@ -104,11 +114,21 @@ def _refused_by_time(state: LifecycleState, filters: Filters) -> str | None:
         return f"{created} {_when(filters.since)} or later"
     if filters.until is not None and state.created_at >= filters.until:
         return f"{created} before {_when(filters.until)}"
-    if filters.valid_at is not None:
-        if state.valid_from is not None and filters.valid_at < state.valid_from:
-            return f"valid from {_when(state.valid_from)}, the question asked about {_when(filters.valid_at)}"
-        if state.valid_to is not None and filters.valid_at >= state.valid_to:
-            return f"valid until {_when(state.valid_to)}, the question asked about {_when(filters.valid_at)}"
+    return None
+
+
+def _refused_by_validity(state: LifecycleState, filters: Filters, now: Micros) -> str | None:
+    """A question about its own clock is told that the time has passed, or not come; another, what it asked about."""
+    asked = filters.valid_at
+    if asked is None:
+        return None
+    about = f"the question asked about {_when(asked)}"
+    if state.valid_from is not None and asked < state.valid_from:
+        since = _when(state.valid_from)
+        return f"not yet valid: only from {since}" if asked == now else f"valid from {since}, {about}"
+    if state.valid_to is not None and asked >= state.valid_to:
+        end = _when(state.valid_to)
+        return f"no longer valid since {end}" if asked == now else f"valid until {end}, {about}"
     return None
 
 

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from recollect.events.facts import Filters, GridVector, Question
+from recollect.projections.admission import scope_of
 from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
 from recollect.projections.lifecycle.lifecycle import LifecycleColumns
 from recollect.projections.view import View
@@ -187,10 +188,17 @@ class RankContext:
             self._lifecycle = self.view.lifecycle.at(sheet.memories, self.view.seq)
         return self._lifecycle
 
+    @cached_property
+    def scope(self) -> Filters:
+        """The question's hard filters; validity is among them if any memory has one."""
+        if not self.view.lifecycle.anything_has_validity:
+            return self.question.filters
+        return scope_of(self.question)
+
     @property
     def unrestricted(self) -> bool:
         """Whether no hard filter can reject anything."""
-        return self.question.filters == _NO_FILTERS and not self.view.lifecycle.anything_expires
+        return self.scope == _NO_FILTERS and not self.view.lifecycle.anything_expires
 
     def asking(self, text: str, vector: GridVector | None) -> RankContext:
         """The same context with other words and another vector."""
@@ -206,10 +214,10 @@ class RankContext:
         return able, rows
 
     def admit(self, rows: Int32Array) -> BoolArray:
-        """The hard filters, by row: expiry at the question's clock, and the question's scope."""
+        """The hard filters, by row: expiry and validity at the question's clock, and the question's scope."""
         memories = self.view.documents.memory_of[rows]
         return self.view.lifecycle.admissible(
-            memories, seq=self.view.seq, now=self.question.now, filters=self.question.filters
+            memories, seq=self.view.seq, now=self.question.now, filters=self.scope
         )
 
     def normal_form(self, row: int, analyzer: str) -> str:

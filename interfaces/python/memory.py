@@ -315,7 +315,8 @@ class Memory:
         """Rank at the head, record the recall, return the answer; one that cannot be recorded is returned and says so.
 
         `k` is how many hits, `formula` a name, a path or a Formula, `session` who asks, `context` and `filters`
-        mappings, `now` the clock. `track` counts the hits as accessed; `record=False` writes nothing at all;
+        mappings, `now` the clock. Only memories that hold at that clock answer (`valid_from`, `valid_to`), unless
+        `valid_at` names another time, or "any". `track` counts the hits as accessed; `record=False` writes nothing at all;
         `wait=False` answers by words alone, and says so, while a model is still loading.
         """
         ranked = recalling.rank_from(self._here, query, options, words_instead=True)

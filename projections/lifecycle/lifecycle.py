@@ -81,7 +81,7 @@ Change = TypeVar("Change", StrengthChange, StabilityChange, Placement, Promotion
 
 class Lifecycle:
     name = "lifecycle"
-    version = 3
+    version = 4
     reads: ClassVar[frozenset[type]] = frozenset(
         {
             Accessed,
@@ -227,6 +227,11 @@ class Lifecycle:
     def anything_expires(self) -> bool:
         """Whether any memory ever got a time to expire at."""
         return self._histories.traits.expiries > 0
+
+    @property
+    def anything_has_validity(self) -> bool:
+        """Whether any memory ever got a time that it holds from or up to."""
+        return self._histories.traits.validities > 0
 
     def at(self, memories: IntArray | Int32Array, seq: int) -> LifecycleColumns:
         """The lifecycle of these memories at `seq`; each column is computed when it is asked for."""

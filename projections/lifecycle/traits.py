@@ -77,6 +77,7 @@ class Traits:
         self.history = Versions(_FIELDS)
         self.flips: dict[int, list[int]] = {}
         self.expiries = 0
+        self.validities = 0
         self._flip_memories: Column[np.int32] = Column(np.int32)
         self._flip_seqs: Column[np.int64] = Column(np.int64)
 
@@ -110,6 +111,7 @@ class Traits:
                 values[_PLACE[name]] = self._encode(name, value)
         values[_UPDATED_AT], values[_REVISION] = fact.at, old[_REVISION] + 1
         self.expiries += values[_EXPIRES_AT] != NEVER
+        self.validities += values[_PLACE["valid_from"]] != ALWAYS or values[_PLACE["valid_to"]] != NEVER
         self._append(memory, seq, old, values)
 
     def kind(self, memory: int) -> int:
@@ -139,6 +141,8 @@ class Traits:
         if fact.expires_at is not None:
             expires_at = fact.expires_at
             self.expiries += 1
+        if fact.valid_from is not None or fact.valid_to is not None:
+            self.validities += 1
         return (
             fact.importance,
             fact.trust,
@@ -170,6 +174,7 @@ class Traits:
     def dump(self) -> State:
         return {
             "expiries": np.array([self.expiries], dtype=np.int64),
+            "validities": np.array([self.validities], dtype=np.int64),
             "flip_memories": self._flip_memories.array,
             "flip_seqs": self._flip_seqs.array,
             **self.sets.dump("sets"),
@@ -179,6 +184,7 @@ class Traits:
     def load(self, state: State, strings: Interner) -> None:
         self.strings = strings
         self.expiries = int(state_array(state, "expiries")[0])
+        self.validities = int(state_array(state, "validities")[0])
         self._flip_memories.load(state_array(state, "flip_memories"))
         self._flip_seqs.load(state_array(state, "flip_seqs"))
         self.flips = {}

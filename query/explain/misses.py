@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from recollect.projections.admission import scope_of
 from recollect.query.explain.case import Case
 from recollect.query.explanation import BEFORE_ALL_STAGES, ChannelPart, Drop
 from recollect.query.sheet import KEPT
@@ -36,7 +37,7 @@ def _shut_out(case: Case) -> Drop | None:
         if erased_at is not None:
             return _before(f"erased at @{erased_at}")
         return _before(lifecycle.state(case.memory, seq).hidden or "hidden")
-    refusal = lifecycle.refusal(case.memory, seq=seq, now=question.now, filters=question.filters)
+    refusal = lifecycle.refusal(case.memory, seq=seq, now=question.now, filters=scope_of(question))
     return _before(refusal) if refusal else None
 
 

@@ -87,8 +87,8 @@ def test_a_memory_within_every_bound_is_admitted(question):
             "created at 1970-01-11T00:00:00+00:00, the question asked for before 1970-01-11T00:00:00+00:00",
         ),
         (
-            Filters(valid_at=0),
-            "valid from 1970-01-21T00:00:00+00:00, the question asked about 1970-01-01T00:00:00+00:00",
+            Filters(valid_at=DAY),
+            "valid from 1970-01-21T00:00:00+00:00, the question asked about 1970-01-02T00:00:00+00:00",
         ),
         (
             Filters(valid_at=30 * DAY),
@@ -100,6 +100,14 @@ def test_a_memory_within_every_bound_is_admitted(question):
 )
 def test_a_memory_outside_one_bound_is_refused_with_the_bound(question, words):
     assert refusal(question) == words
+
+
+def test_a_question_about_its_own_clock_is_told_that_the_time_has_passed_or_not_come():
+    assert refusal(Filters(valid_at=20 * DAY), now=20 * DAY) is None
+    assert refusal(Filters(valid_at=DAY), now=DAY) == "not yet valid: only from 1970-01-21T00:00:00+00:00"
+    assert (
+        refusal(Filters(valid_at=30 * DAY), now=30 * DAY) == "no longer valid since 1970-01-31T00:00:00+00:00"
+    )
 
 
 def test_a_memory_is_expired_from_the_moment_it_expires_at():

@@ -38,7 +38,7 @@ class Cli:
 def cli(tmp_path: Path) -> Cli:
     """@2 a, @3 b, @4 c; @5-7 a recall; @8 an access; @9 the rival that passes a."""
     with Memory.open(tmp_path / "store", embedder="hash", formula="reverie") as memory:
-        memory.remember("auth sessions live in postgres", id="a", valid_to="2026-06-01")
+        memory.remember("auth sessions live in postgres", id="a", valid_to="2126-06-01")
         memory.remember("deploys on tuesday", id="b", kind="decision", tags=["ops"])
         memory.remember("auth cookies last a day", id="c")
         memory.recall("auth sessions", session="monday")
@@ -55,7 +55,7 @@ def test_memories_now_then_and_filtered(cli: Cli):
     assert ids(cli.json("memories")) == ["a", "b", "c", "rival"]
     assert ids(cli.json("memories", "--at", "@3")) == ["a", "b"]
     assert ids(cli.json("memories", "--kind", "decision", "--tag", "ops")) == ["b"]
-    assert ids(cli.json("memories", "--valid-at", "2026-07-01")) == ["b", "c", "rival"]
+    assert ids(cli.json("memories", "--valid-at", "2126-07-01")) == ["b", "c", "rival"]
     assert "deploys on tuesday" in cli("memories")
     assert "no memories" in cli("memories", "--at", "@1")
 
@@ -63,7 +63,7 @@ def test_memories_now_then_and_filtered(cli: Cli):
 def test_recall_and_get_as_of_a_moment(cli: Cli):
     then = cli.json("recall", "auth sessions", "--at", "@4")
     assert (then["id"], then["basis"], then["hits"][0]["id"]) == (None, 4, "a")
-    valid = cli.json("recall", "auth sessions", "--at", "@4", "--valid-at", "2026-07-01")
+    valid = cli.json("recall", "auth sessions", "--at", "@4", "--valid-at", "2126-07-01")
     assert "a" not in ids(valid["hits"])
     assert cli.json("get", "a", "--at", "@4")["state"]["access_count"] == 0
     assert cli.json("get", "a")["state"]["access_count"] == 2
