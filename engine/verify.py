@@ -82,10 +82,9 @@ def _verified(
 
 def _witnessed(store: Store, report: VerifyReport, kept: LogCheckpoint | None, name: str) -> VerifyReport:
     """The report with what the store's own files show, and a checkpoint that was kept."""
-    found, notes = beside(store), list[str]()
-    if kept is not None:
-        contradictions, notes = against_(store, kept, name)
-        found = [*contradictions, *found]
+    found, notes = ([], []) if kept is None else against_(store, kept, name)
+    accepted = 0 if kept is None or found else kept.size
+    found = [*found, *beside(store, accepted=accepted)]
     report = msgspec.structs.replace(
         report,
         contradictions=tuple(found),

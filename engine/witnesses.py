@@ -23,7 +23,9 @@ from recollect.events.checkpoint_note import (
     parse_checkpoint,
     signed,
 )
+from recollect.events.disk import RealDisk
 from recollect.events.errors import InvalidInput, LogDamaged
+from recollect.events.head import HEAD, HeadFile
 from recollect.projections import checkpoints
 
 if TYPE_CHECKING:
@@ -83,8 +85,11 @@ def against(store: Store, kept: LogCheckpoint, name: str) -> tuple[list[Contradi
     return found, notes
 
 
-def beside(store: Store) -> list[Contradiction]:
-    """What the store's own files show without being asked for."""
+def beside(store: Store, *, accepted: int = 0) -> list[Contradiction]:
+    """What the store's own files show without being asked for.
+
+    A checkpoint that the log agrees with has `accepted` so many events: a head file that was missing before is no news.
+    """
     if store.cache is None or store.folder is None:
         return []
     found: list[Contradiction] = []
@@ -95,7 +100,20 @@ def beside(store: Store) -> list[Contradiction]:
             found += _compared(store, name, position.seq, b64encode(position.chain).decode())
     for copy in known_copies(store.folder):
         found += _compared(store, f"the record of the copy {copy.path}", copy.upto, None)
-    return found
+    return [*found, *_missing_head(store, accepted)]
+
+
+def _missing_head(store: Store, accepted: int) -> Iterator[Contradiction]:
+    """A log keeps a head file from its first event on: where it is gone, events may have been cut from the end."""
+    assert store.folder is not None
+    path = store.folder / "log" / HEAD
+    end = HeadFile(RealDisk(), path).missing_at(store.log.head) if path.parent.is_dir() else 0
+    if end > accepted:
+        problem = (
+            f"it was missing when the log ended at @{end}: whether events were cut from its end cannot be seen; "
+            "compare with a checkpoint that was kept elsewhere (`verify --against`)"
+        )
+        yield Contradiction(witness="the head file", seq=end, problem=problem)
 
 
 def _compared(store: Store, witness: str, size: int, root: str | None) -> Iterator[Contradiction]:

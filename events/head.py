@@ -5,7 +5,7 @@ torn write leaves the one before.
 
     offset  bytes  field
          0      4  magic 'RcHd'
-         4      4  zero
+         4      4  remade at: how many events the log had when this file was made anew; 0 if it began with the log
          8      8  counter: of two slots the higher one counts
         16      8  visible seq
         24      8  durable seq
@@ -68,15 +68,18 @@ class HeadFile:
         self.renew_locks()
         renewed_in_children(self)
         self.witnessed = 0
+        self.remade_at = 0
 
     def renew_locks(self) -> None:
         self._guard = threading.Lock()
 
-    def create(self) -> None:
-        """Make the file if there is none, durably."""
-        if self._descriptor is None and not self._opened(write=True):
-            with synced_directory(self._disk, self._path.parent):
-                self._descriptor = self._disk.open(self._path, create=True)
+    def create(self) -> bool:
+        """Make the file if there is none, durably; whether there was none."""
+        if self._descriptor is not None or self._opened(write=True):
+            return False
+        with synced_directory(self._disk, self._path.parent):
+            self._descriptor = self._disk.open(self._path, create=True)
+        return True
 
     def published(self) -> Position | None:
         """The latest publication; None if there is none that can be read."""
@@ -107,6 +110,11 @@ class HeadFile:
         assert self._descriptor is not None
         self._disk.sync(self._descriptor)
 
+    def missing_at(self, head: int) -> int:
+        """How many events the log had, of `head` now, when its head file was found missing; 0 if it never was."""
+        data = read_whole(self._disk, self._path)
+        return head if data is None else max(_remade_at(data, slot) for slot in range(4))
+
     def flaw(self) -> str | None:
         """What is wrong with the file of a log that has events; a slot that was never written is all zeros."""
         data = read_whole(self._disk, self._path) or b""
@@ -136,6 +144,7 @@ class HeadFile:
         latest = max(_PUBLICATIONS, key=self._counters.__getitem__)
         _, self._published, boot = slots[latest]
         self.of_this_boot = boot == self._boot != 0
+        self.remade_at = max(self.remade_at, *(_remade_at(data, slot) for slot in range(4)))
         durable = (position.durable for _, position, _ in slots if position is not None)
         self.witnessed = max(self.witnessed, *durable, 0)
 
@@ -144,7 +153,7 @@ class HeadFile:
         assert self._descriptor is not None
         old, new = sorted(pair, key=self._counters.__getitem__)
         counter = self._counters[new] + 1
-        fields = _SLOT.pack(_MAGIC, 0, counter, *position, self._boot, 0)[:-4]
+        fields = _SLOT.pack(_MAGIC, self.remade_at, counter, *position, self._boot, 0)[:-4]
         slot = fields + crc32(fields).to_bytes(4, "little")
         self._disk.write(self._descriptor, slot, old * _SLOT_STRIDE)
         at = old * _SLOT_STRIDE
@@ -152,6 +161,13 @@ class HeadFile:
         self._seen = seen[:at] + slot + seen[at + len(slot) :]
         self._counters[old] = counter
         self.witnessed = max(self.witnessed, position.durable)
+
+
+def _remade_at(data: bytes, slot: int) -> int:
+    if _parse(data, slot)[1] is None:
+        return 0
+    remade_at: int = _SLOT.unpack(_fields(data, slot))[1]
+    return remade_at
 
 
 def _fields(data: bytes, slot: int) -> bytes:

@@ -90,7 +90,9 @@ class SegmentWriter:
         self._marked = self.durable
 
     def _open_up(self, *, again: bool = False) -> None:
-        self._head.create()
+        if self._head.create():
+            self._segments.follow()
+            self._head.remade_at = self._segments.tail
         self._intent.finish()
         self._head.published()
         first = not again and not self._head.of_this_boot

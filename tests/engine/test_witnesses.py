@@ -15,7 +15,9 @@ from click.testing import CliRunner
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from recollect.events.disk import RealDisk
 from recollect.events.errors import InvalidInput
+from recollect.events.head import HeadFile
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.python.memory import Memory
 
@@ -90,10 +92,39 @@ def test_a_log_that_only_grew_agrees_with_an_earlier_checkpoint_also_after_erasu
         assert copy.verify(against=kept).verdict == "attested"
 
 
-def test_a_cut_log_is_exact_in_itself_and_differs_from_a_checkpoint(store: Path, kept: Path):
+def test_a_cut_log_differs_from_a_checkpoint(store: Path, kept: Path):
     tampering.cut(store, 2)
-    assert verdict(store) == "exact"
     assert verdict(store, against=kept) == "differs"
+
+
+def test_a_log_without_head_file_and_caches_is_never_exact_until_a_checkpoint_accepts_it(
+    store: Path, tmp_path: Path
+):
+    tampering.cut(store, 2)
+    shutil.rmtree(store / "cache", ignore_errors=True)
+    assert HeadFile(RealDisk(), store / "log" / "head").missing_at(9) == 9
+    with Memory.open(store, embedder="hash") as memory:
+        report = memory.verify()
+        assert (report.verdict, [one.witness for one in report.contradictions]) == (
+            "differs",
+            ["the head file"],
+        )
+        assert "the head file contradicts it" in report.sentence
+        assert any("the head file" in line for line in memory.status().degraded)
+    with Memory.open(store, embedder="hash") as memory:  # the head file is there again, and remembers
+        memory.remember("written later")
+        assert memory.verify().verdict == "differs"
+        memory.checkpoint(tmp_path / "accepted")
+        assert memory.verify(against=tmp_path / "accepted").verdict == "exact"
+    assert verdict(store) == "differs"
+
+
+def test_a_new_log_and_one_after_a_crash_before_its_first_mark_have_lost_no_head(tmp_path: Path):
+    with Memory.open(tmp_path / "new", embedder="hash") as memory:
+        memory.remember("first")
+        assert memory.verify().verdict == "exact"
+    (tmp_path / "new" / "log" / "head").write_bytes(b"")  # created durably, never written
+    assert verdict(tmp_path / "new") == "exact"
 
 
 def test_a_rewritten_log_differs_from_a_checkpoint(store: Path, kept: Path):
@@ -135,7 +166,8 @@ def test_a_cached_checkpoint_that_knows_more_is_noticed_unasked(store: Path, how
         tampering.rewrite_history(store, b"note 7 about", b"note 8 about")
     with Memory.open(store, embedder="hash") as memory:
         report = memory.verify()
-        assert (report.verdict, len(report.contradictions)) == ("differs", 1)
+        witnesses = {one.witness for one in report.contradictions} - {"the head file"}
+        assert (report.verdict, len(witnesses)) == ("differs", 1)
         assert "the cached checkpoint" in report.sentence
         assert any("the cached checkpoint" in line for line in memory.status().degraded)
 
@@ -146,7 +178,7 @@ def test_a_recorded_copy_that_went_further_is_noticed_unasked(store: Path, tmp_p
     assert verdict(store) == "exact"
     tampering.cut(store, 2)
     with Memory.open(store, embedder="hash") as memory:
-        (found,) = memory.verify().contradictions
+        found, _ = memory.verify().contradictions
         assert "the record of the copy" in found.witness
 
 
@@ -189,13 +221,14 @@ def test_a_checkpoint_that_was_changed_or_signed_by_another_is_not_believed(
     kept.write_text(made.note.replace(f"\n{made.size}\n{made.root}", f"\n3\n{smaller}"), "utf-8")
     tampering.cut(store, 2)
     with Memory.open(store, embedder="hash") as memory:
-        (found,) = memory.verify(against=kept).contradictions
+        found, head = memory.verify(against=kept).contradictions
+        assert head.witness == "the head file"  # what is not believed accepts nothing
         assert "its signature is not of this text" in found.problem
         kept.write_text(f"{made.origin}\n3\n{smaller}\n\n", "utf-8")
-        (found,) = memory.verify(against=kept).contradictions
+        found, _ = memory.verify(against=kept).contradictions
         assert "it is not signed by the key" in found.problem
         monkeypatch.delenv("RECOLLECT_SIGNING_KEY")
-        assert memory.verify(against=kept).verdict == "exact"
+        assert [one.witness for one in memory.verify(against=kept).contradictions] == ["the head file"]
         kept.write_text(made.note, "utf-8")
         assert "was not checked" in memory.verify(against=kept).notes[0]
 
