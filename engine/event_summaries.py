@@ -15,11 +15,13 @@ from recollect.events.facts import (
     ClockCorrected,
     Clustered,
     Consolidated,
+    Context,
     Downscaled,
     DreamBegan,
     DreamEnded,
     EmbedderAdopted,
     Erased,
+    Filters,
     Forgotten,
     FormulaAdopted,
     Ingested,
@@ -52,13 +54,16 @@ def shorten(text: str, characters: int = _TEXT_MAX) -> str:
 
 
 def happening_of(recorded: Recorded) -> Happening:
-    """An event as people read it."""
+    """An event as people read it; a recall begins with its id."""
+    summary = summarize(recorded.fact)
+    if isinstance(recorded.fact, Recalled):
+        summary = f"r{recorded.seq} {summary}"
     return Happening(
         seq=recorded.seq,
         at=iso(recorded.at),
         type=recorded.type,
         actor=recorded.actor,
-        summary=summarize(recorded.fact),
+        summary=summary,
     )
 
 
@@ -82,7 +87,9 @@ def summarize(fact: AnyFact | Unknown | Redacted) -> str:  # noqa: PLR0911, PLR0
         case Accessed(ids=ids, how=how, session=session):
             return f"{how}: {', '.join(ids)}" + (f" in session {session}" if session else "")
         case Recalled(question=question, ids=ids, basis=basis):
-            return f"asked {shorten(question.text)!r} at @{basis}: {len(ids)} hits"
+            asked = {"session": question.session, **spelled_filters(question.filters)}
+            said = "".join(f", {name} {value}" for name, value in asked.items() if value)
+            return f"asked {shorten(question.text)!r} at @{basis}: {len(ids)} hits{said}"
         case Rated(id=id_, verdict=verdict):
             return f"rated {id_} {verdict}"
         case Linked(a=a, b=b, kind=kind, weight=weight):
@@ -132,6 +139,20 @@ def _summarize_dream(
             return f"{type(fact).__name__.lower()} {len(fact.changes)} memories"
         case DreamEnded(dream=dream):
             return f"dream {dream} ended"
+
+
+def spelled_filters(filters: Filters | Context) -> dict[str, str]:
+    """The filters or the context that were given, each as people read it."""
+    given = ((name, getattr(filters, name)) for name in filters.__struct_fields__)
+    return {name: _spelled(name, value) for name, value in given if value not in (None, (), {})}
+
+
+def _spelled(name: str, value: object) -> str:
+    if isinstance(value, int) and name in ("since", "until", "valid_at"):
+        return iso(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={number:g}" for key, number in value.items())
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def _changed(fact: Revised) -> list[str]:

@@ -9,7 +9,7 @@ from recollect.engine.memories import memo
 from recollect.engine.memory_arguments import changes, ingested, tell_kept
 from recollect.engine.store import Progress, Store
 from recollect.engine.writer import Writer, require_visible
-from recollect.events.errors import InvalidInput
+from recollect.events.errors import InvalidInput, UnknownRecall
 from recollect.events.facts import Accessed, Forgotten, Ingested, Recalled, Restored, Revised
 from recollect.projections.view import View
 
@@ -134,8 +134,8 @@ def _require_hidden(store: Store, view: View, memory_id: str) -> None:
 def recall_seq(recall: object) -> int:
     """The seq in a recall id."""
     digits = recall[1:] if isinstance(recall, str) and recall.startswith("r") else ""
-    if not digits.isdecimal():
-        raise InvalidInput(f"{recall!r} is not a recall id; they look like 'r12', as recall gives them")
+    if not (digits.isascii() and digits.isdecimal()):
+        raise UnknownRecall(recall)
     return int(digits)
 
 
@@ -144,5 +144,5 @@ def recorded_recall(store: Store, recall: str) -> int:
     seq = recall_seq(recall)
     fact = store.event(seq).fact if 0 < seq <= store.catch_up() else None
     if not isinstance(fact, Recalled):
-        raise InvalidInput(f"{recall!r} is not the id of a recorded recall")
+        raise UnknownRecall(recall)
     return seq

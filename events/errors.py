@@ -26,6 +26,15 @@ class UnknownMemory(RecollectError):
         super().__init__(f"no memory has the id {memory_id!r}{where}{behind}")
 
 
+class UnknownRecall(InvalidInput):
+    """No recall with this id was recorded."""
+
+    def __init__(self, recall: object) -> None:
+        super().__init__(
+            f"{recall!r} is not the id of a recorded recall; they look like 'r12', and `recollect recalls` lists them"
+        )
+
+
 class HeadMoved(RecollectError):
     """The log moved on since you read it; read again and retry."""
 

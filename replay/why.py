@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.events.errors import InvalidInput, RecollectError
+from recollect.events.errors import RecollectError, UnknownRecall
 from recollect.events.facts import Recalled
 from recollect.events.log import Log
 from recollect.projections.view import Projections
@@ -61,7 +61,5 @@ def recorded(log: Log, projections: Projections, seq: int) -> Recalled:
     """The recall recorded at `seq`."""
     fact = log.get(seq).fact if 0 < seq <= projections.position else None
     if not isinstance(fact, Recalled):
-        raise InvalidInput(
-            f"'r{seq}' is not the id of a recorded recall; every answer that was recorded has one"
-        )
+        raise UnknownRecall(f"r{seq}")
     return fact

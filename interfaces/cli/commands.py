@@ -68,6 +68,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "memories": ("time_travel", "All memories that would answer, now or as of a moment."),
     "rate": ("relate", "Judge a memory."),
     "recall": ("ask", "Rank the memories for QUERY, now or as of a moment."),
+    "recalls": ("recorded", "Recorded recalls, newest first, found by what is known of them."),
     "reembed": ("compare", "Give every memory a vector of another embedder; the past keeps its own."),
     "remember": ("tell", "Keep TEXT (or standard input for -)."),
     "replicate": (
@@ -81,6 +82,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "revise": ("tell", "Give a memory a new version."),
     "serve": ("serve", "A page and a JSON API over the store, until interrupted."),
+    "show": ("recorded", "Everything about one thing: a recall by its id."),
     "sql": ("time_travel", "Ask the store in SQL (DuckDB, read only)."),
     "status": ("ask", "The store's health and sizes on one screen."),
     "supersede": ("relate", "Let memory NEW take the place of memory OLD."),

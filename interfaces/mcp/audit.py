@@ -1,12 +1,16 @@
-"""The tools that `--profile audit` adds: why, why_not, why_changed, history, compare, verify, dream, rate, link.
+"""The tools that `--profile audit` adds: recalls, show, why, why_not, why_changed, history, compare, verify, dream, rate, link.
 
-The first six replay and write nothing. Each gives the short form of what its Python twin gives in full.
+The first eight replay and write nothing. Each gives the short form of what its Python twin gives in full.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from recollect.engine.recalls import Recalls
+from recollect.engine.show_recall import ShownRecall
 from recollect.interfaces.mcp import audit_arguments
 from recollect.interfaces.mcp import audit_text as text
 from recollect.interfaces.mcp.audit_arguments import (
@@ -27,6 +31,7 @@ from recollect.interfaces.mcp.results import WriteResult
 from recollect.interfaces.mcp.tool import AnyTool, Call, Tool
 
 if TYPE_CHECKING:
+    from recollect.engine.show import Shown
     from recollect.interfaces.python.memory import Memory
     from recollect.query.explanation import Explanation
 
@@ -84,6 +89,14 @@ def why_changed(memory: Memory, given: audit_arguments.WhyChanged, call: Call) -
         passed=found.passed,
         redacted=found.redacted,
     )
+
+
+def recalls(memory: Memory, given: audit_arguments.FindRecalls, _: Call) -> Recalls:
+    return memory.recalls(**msgspec.structs.asdict(given))
+
+
+def show(memory: Memory, given: audit_arguments.Show, _: Call) -> Shown:
+    return memory.show(given.name)
 
 
 def history(memory: Memory, given: audit_arguments.History, _: Call) -> HistoryResult:
@@ -164,6 +177,18 @@ def link(memory: Memory, given: audit_arguments.Link, _: Call) -> WriteResult:
 
 
 TOOLS: tuple[AnyTool, ...] = (
+    Tool(
+        name="recalls",
+        title="Recorded recalls",
+        description="Recorded questions and how they were asked, newest first; `before` asks for the next page.",
+        arguments=audit_arguments.FindRecalls, result=Recalls, run=recalls, show=text.recalls, reads=True,
+    ),
+    Tool(
+        name="show",
+        title="Show one thing",
+        description="A recorded recall (r12): question, filters, hits as recorded, replayed or not, what came of it.",
+        arguments=audit_arguments.Show, result=ShownRecall, run=show, show=text.shown, reads=True,
+    ),
     Tool(
         name="why",
         title="Why did it rank there",

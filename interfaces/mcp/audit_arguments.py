@@ -26,6 +26,25 @@ class WhyChanged(msgspec.Struct, frozen=True, kw_only=True):
     formula: Formula | None = None
 
 
+class FindRecalls(msgspec.Struct, frozen=True, kw_only=True):
+    since: Moment | None = None
+    until: Moment | None = None
+    session: Session | None = None
+    project: Annotated[str | None, Meta(description="Only questions about this project.")] = None
+    actor: Annotated[str | None, Meta(description="Only questions of this program or person.")] = None
+    formula: Formula | None = None
+    grep: Annotated[str | None, Meta(description="A part of the question's text, in any case.")] = None
+    held: Annotated[str | None, Meta(description="Only answers with this memory among the hits.")] = None
+    empty: Annotated[bool, Meta(description="Only answers without hits.")] = False
+    rated: Annotated[bool, Meta(description="Only answers that were rated.")] = False
+    limit: Annotated[int, Meta(description="How many at most.", ge=1, le=1_000)] = 50
+    before: Annotated[str | None, Meta(description="Only older ones than this recall: 'r12'.")] = None
+
+
+class Show(msgspec.Struct, frozen=True, kw_only=True):
+    name: Annotated[str, Meta(description="The id of a recorded recall, such as 'r12'.")]
+
+
 class History(msgspec.Struct, frozen=True, kw_only=True):
     id: Id
     last: Annotated[int, Meta(description="Only the last so many events.", ge=1, le=10_000)] = 100

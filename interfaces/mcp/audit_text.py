@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from recollect.engine.event_summaries import spelled_filters
+from recollect.engine.recalls import Recalls, RecordedRecall
 from recollect.engine.safe_text import telling
+from recollect.engine.show_recall import ShownRecall
 from recollect.interfaces.mcp.audit_arguments import (
     CompareResult,
     DreamResult,
@@ -33,6 +36,31 @@ def why(result: WhyResult) -> str:
     replay = {True: "replayed exactly", False: "the replay DIFFERS from the record", None: "not recorded"}
     where = f"at @{result.basis} with {result.formula}"
     return "\n".join([*lines, f"({result.recall or 'asked now'} {where}; {replay[result.exact]})"])
+
+
+@telling
+def recalls(result: Recalls) -> str:
+    lines = [
+        f"{row.id} {row.at} {row.query!r}: {row.hits} hits{_asked(row)}, {row.formula}" for row in result
+    ]
+    more = [] if result.before is None else [f"older ones: before='r{result.before}'"]
+    return "\n".join([*(lines or ["no recalls"]), *more])
+
+
+def _asked(row: RecordedRecall) -> str:
+    filters = ", ".join(f"{name} {value}" for name, value in spelled_filters(row.filters).items())
+    session = "" if row.session is None else f", session {row.session}"
+    return session + (f", {filters}" if filters else "")
+
+
+@telling
+def shown(result: ShownRecall) -> str:
+    hits = [
+        f"{hit.rank}. {hit.id} {hit.score:.12g} {hit.at} {hit.kind}: {hit.content}" for hit in result.hits
+    ]
+    later = [f"@{one.seq} {one.what}: {', '.join(one.ids)}" for one in result.afterwards]
+    lines = [f"{result.id} {result.at} {result.query!r} with {result.formula} at @{result.basis}"]
+    return "\n".join([*lines, *(hits or ["no hits"]), result.replayed.sentence, *later, *result.degraded])
 
 
 @telling

@@ -181,6 +181,8 @@ class AsyncMemory:
     get = _twin("reads", Memory.get)
     history = _twin("reads", Memory.history)
     memories = _twin("reads", Memory.memories)
+    recalls = _twin("reads", Memory.recalls)
+    show = _twin("reads", Memory.show)
     status = _twin("reads", Memory.status)
     warm = _twin("reads", Memory.warm)
     load_model = _twin("reads", Memory.load_model)

@@ -46,15 +46,19 @@ if TYPE_CHECKING:
     from recollect.engine import explain as explaining
     from recollect.engine import fork as forking
     from recollect.engine import log_stream, time_travel, witnesses
+    from recollect.engine import recalls as recorded_recalls
     from recollect.engine import reembed as reembedding
     from recollect.engine import retain as retaining
+    from recollect.engine import show as showing
     from recollect.engine import verify as verifying
     from recollect.engine.compare_inputs import AnyEmbedder, DreamSettings, Queries, Recipe
     from recollect.engine.doctor import Diagnosis
     from recollect.engine.dream import Summariser
     from recollect.engine.erase import ErasureReport
+    from recollect.engine.recalls import RecallFilters, Recalls
     from recollect.engine.reembed import ReembedReport
     from recollect.engine.retain import Retention
+    from recollect.engine.show import Shown
     from recollect.engine.transfer import Transfer
     from recollect.events.checkpoint_note import LogCheckpoint
     from recollect.interfaces.common import compare_html
@@ -76,9 +80,9 @@ if TYPE_CHECKING:
     from recollect.replay.verify import VerifyReport
     from recollect.web.serving import Address
 else:  # all of these together take as long to import as everything that a recall needs
-    comparing, doctoring, dreaming, erasing, explaining, forking, log_stream, reembedding, retaining, time_travel, verifying, witnesses = (
+    comparing, doctoring, dreaming, erasing, explaining, forking, log_stream, recorded_recalls, reembedding, retaining, showing, time_travel, verifying, witnesses = (
         LazyModule(f"recollect.engine.{name}")
-        for name in ("compare", "doctor", "dream", "erase", "explain", "fork", "log_stream", "reembed", "retain", "time_travel", "verify", "witnesses")
+        for name in ("compare", "doctor", "dream", "erase", "explain", "fork", "log_stream", "recalls", "reembed", "retain", "show", "time_travel", "verify", "witnesses")
     )  # fmt: skip
     compare_html, files, watching = (
         LazyModule(f"recollect.interfaces.{name}") for name in ("common.compare_html", "python.files", "python.watching")
@@ -330,6 +334,20 @@ class Memory:
     def history(self, id: str) -> list[Happening]:  # noqa: A002
         """Every event that touched a memory, oldest first."""
         return reading.happenings(self._store, self._store.view(), id)
+
+    def recalls(
+        self, *, limit: int = 50, before: int | str | None = None, **filters: Unpack[RecallFilters]
+    ) -> Recalls:
+        """Recorded recalls, newest first; `before` of a page asks for the next one.
+
+        Filters: `since` and `until` (moments), `session`, `project`, `actor`, `formula`, `grep` (a part of the
+        question), `held` (a memory among the hits), `empty` (no hits), `rated`.
+        """
+        return recorded_recalls.recalls(self._store, limit=limit, before=before, **filters)
+
+    def show(self, name: str) -> Shown:
+        """Everything about one thing: a recall by its id."""
+        return showing.show(self._store, name)
 
     def memories(
         self, filters: Filters | Mapping[str, object] | None = None, at: When | None = None

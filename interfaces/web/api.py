@@ -18,6 +18,8 @@ from recollect.engine.event_summaries import happening_of
 from recollect.engine.formula_lookup import formula_named
 from recollect.engine.moments import iso
 from recollect.engine.recall_options import RecallOptions
+from recollect.engine.recalls import Recalls
+from recollect.engine.show_recall import RecallCheck, ShownRecall, check, show_recall
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
 from recollect.query import formula as formulas
@@ -38,14 +40,14 @@ from recollect.web.forms import (
     MemoPage,
     Moment,
     Nothing,
-    Paging,
+    RecallsPage,
     Scope,
     ServerStatus,
     Serving,
     Sides,
     Timeline,
 )
-from recollect.web.recorded import RecallCheck, RecallPage, TimelinePage
+from recollect.web.recorded import TimelinePage
 from recollect.web.requests import body, parameters
 
 Handler = Callable[[AsyncMemory, Request], Awaitable[object]]
@@ -104,11 +106,7 @@ async def explain(memory: AsyncMemory, request: Request) -> Explanation:
 async def why(memory: AsyncMemory, request: Request) -> Explanation:
     recall_id, memory_id = request.path_params["recall"], request.path_params["id"]
 
-    def work(inner: Memory) -> Explanation:
-        recorded.recall_fact(inner, recall_id)
-        return inner.why(recall_id, memory_id)
-
-    return await memory.run(work, lane="reads")
+    return await memory.why(recall_id, memory_id)
 
 
 async def why_changed(memory: AsyncMemory, request: Request) -> Change:
@@ -169,11 +167,14 @@ async def history(memory: AsyncMemory, request: Request) -> list[Happening]:
     return await memory.history(request.path_params["id"])
 
 
-async def recalls(memory: AsyncMemory, request: Request) -> RecallPage:
-    page = parameters(request, Paging)
-    return await memory.run(
-        lambda inner: recorded.recalls(inner, before=page.before, limit=page.limit), lane="reads"
-    )
+async def recalls(memory: AsyncMemory, request: Request) -> Recalls:
+    return await memory.recalls(**msgspec.structs.asdict(parameters(request, RecallsPage)))
+
+
+async def recall_shown(memory: AsyncMemory, request: Request) -> ShownRecall:
+    parameters(request, Nothing)
+    recall_id = request.path_params["recall"]
+    return await memory.run(lambda inner: show_recall(inner.store, recall_id), lane="reads")
 
 
 async def verify(memory: AsyncMemory, request: Request) -> VerifyReport:
@@ -183,7 +184,7 @@ async def verify(memory: AsyncMemory, request: Request) -> VerifyReport:
 
 async def verify_one(memory: AsyncMemory, request: Request) -> RecallCheck:
     recall_id = request.path_params["recall"]
-    return await memory.run(lambda inner: recorded.check(inner, recall_id), lane="reads")
+    return await memory.run(lambda inner: check(inner.store, recall_id), lane="reads")
 
 
 async def timeline(memory: AsyncMemory, request: Request) -> TimelinePage:
@@ -224,7 +225,13 @@ TABLE = (
     Endpoint("GET", "/api/memories", memories, "the memories that would answer, now or as of `at`"),
     Endpoint("GET", "/api/memories/{id:path}/history", history, "every event that touched a memory"),
     Endpoint("GET", "/api/memories/{id:path}", get, "a memory's content and whole state, now or as of `at`"),
-    Endpoint("GET", "/api/recalls", recalls, "recorded recalls, newest first"),
+    Endpoint("GET", "/api/recalls", recalls, "recorded recalls, newest first, filtered"),
+    Endpoint(
+        "GET",
+        "/api/recalls/{recall}",
+        recall_shown,
+        "one recall: question, hits as recorded, replayed or not",
+    ),
     Endpoint("GET", "/api/verify", verify, "every recorded recall ranked again and compared bit for bit"),
     Endpoint("GET", "/api/verify/{recall}", verify_one, "one recorded recall ranked again and compared"),
     Endpoint("GET", "/api/timeline", timeline, "the log in words, newest first"),

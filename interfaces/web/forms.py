@@ -99,6 +99,19 @@ class Paging(msgspec.Struct, frozen=True, kw_only=True):
     limit: Limit = 50
 
 
+class RecallsPage(Paging, frozen=True, kw_only=True):
+    since: str | None = None
+    until: str | None = None
+    session: str | None = None
+    project: str | None = None
+    actor: str | None = None
+    formula: str | None = None
+    grep: str | None = None
+    held: str | None = None
+    empty: bool = False
+    rated: bool = False
+
+
 class Timeline(Paging, frozen=True, kw_only=True):
     memory: str | None = None
     session: str | None = None

@@ -24,6 +24,7 @@ from recollect.events.errors import (
     LogReadOnly,
     RecollectError,
     UnknownMemory,
+    UnknownRecall,
 )
 from recollect.interfaces.common.validation_errors import in_words
 from recollect.replay.why import NothingLeftToExplain
@@ -34,6 +35,7 @@ _LISTS = {"tags", "kinds"}
 _DEPTH_MAX = 64
 _STATUS: tuple[tuple[type[RecollectError], int], ...] = (
     (UnknownMemory, 404),
+    (UnknownRecall, 404),
     (NothingLeftToExplain, 404),
     (HeadMoved, 409),
     (EventIdReused, 409),
@@ -46,10 +48,6 @@ _STATUS: tuple[tuple[type[RecollectError], int], ...] = (
 )
 
 
-class NotFound(RecollectError):
-    """Not found: 404."""
-
-
 class NotAllowed(RecollectError):
     """Not allowed on this server: 403."""
 
@@ -58,7 +56,7 @@ class NotJson(RecollectError):
     """The body is not JSON: 415."""
 
 
-_OWN_STATUS: dict[type[RecollectError], int] = {NotFound: 404, NotAllowed: 403, NotJson: 415}
+_OWN_STATUS: dict[type[RecollectError], int] = {NotAllowed: 403, NotJson: 415}
 
 
 def status_of(error: RecollectError) -> int:

@@ -155,7 +155,9 @@ def memo(result: Memo) -> None:
         "visible": "yes" if result.visible else f"no: {result.hidden_because}",
         **msgspec.to_builtins(result.state),
     }
-    _pairs({name: _readable(name, value) for name, value in pairs.items() if value not in (None, [], "")})
+    print_pairs(
+        {name: _readable(name, value) for name, value in pairs.items() if value not in (None, [], "")}
+    )
 
 
 def _readable(name: str, value: object) -> str:
@@ -223,7 +225,7 @@ def _difference(difference: Difference) -> str:
 def status(result: Status) -> None:
     counts = ", ".join(f"{count:,} {name}" for name, count in result.by_status.items()) or "none"
     sizes = f"log {size(result.log_bytes)} in {result.segments} segments, cache {size(result.cache_bytes)}"
-    _pairs(
+    print_pairs(
         {
             "store": result.store,
             **({"fork": result.fork} if result.fork else {}),
@@ -283,7 +285,7 @@ def _ago(then: str | None, now: str) -> str:
     return ", just now"
 
 
-def _pairs(pairs: Mapping[str, str], warnings: Mapping[str, Sequence[str]] = {}) -> None:
+def print_pairs(pairs: Mapping[str, str], warnings: Mapping[str, Sequence[str]] = {}) -> None:
     if not draws():
         _pairs_without_colour(pairs, warnings)
         return

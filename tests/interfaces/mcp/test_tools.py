@@ -12,12 +12,14 @@ WRITES = {"remember", "recall", "revise", "forget", "dream", "rate", "link"}
 REPLACES = {"revise", "forget", "dream"}
 REPEATABLE = {"forget", "link"}
 SIX = ["remember", "recall", "get", "revise", "forget", "status"]
-NINE = ["why", "why_not", "why_changed", "history", "compare", "verify", "dream", "rate", "link"]
+AUDIT = [
+    "recalls", "show", "why", "why_not", "why_changed", "history", "compare", "verify", "dream", "rate", "link",
+]  # fmt: skip
 
 
 def test_the_tools_say_what_they_take_what_they_give_and_what_they_change(audited):
     tools = audited.get("list_tools").tools
-    assert [tool.name for tool in tools] == SIX + NINE
+    assert [tool.name for tool in tools] == SIX + AUDIT
     for tool in tools:
         assert tool.description
         assert tool.input_schema["type"] == tool.output_schema["type"] == "object"
@@ -171,11 +173,11 @@ def test_a_budget_leaves_out_whole_memories_and_what_is_left_out_is_not_accessed
         ("revise", {"id": "something", "clear": "kind"}, "clear is ['kind']; it must be one of project, source"),
         ("remember", {"content": "x", "project": "*"}, "'*' means all projects"),
         ("get", {"id": "something", "at": 2}, "at is 2; it must be text"),
-        ("why", {"recall": "r1", "id": "x"}, "'r1' is not the id of a recorded recall; every answer"),
+        ("why", {"recall": "r1", "id": "x"}, "'r1' is not the id of a recorded recall; they look like"),
         ("forget", {"id": "nobody"}, "no memory has the id 'nobody'"),
         ("status", {"verbose": True}, "status has no argument 'verbose'"),
         ("why", {"recall": "r999999", "id": "x"}, "r999999"),
-        ("why_not", {"recall": "twelve", "id": "x"}, "'twelve' is not a recall id"),
+        ("why_not", {"recall": "twelve", "id": "x"}, "'twelve' is not the id of a recorded recall"),
         ("why_changed", {"query": "x", "id": "nobody", "since": "@1"}, "no memory has the id 'nobody'"),
         ("history", {"id": "nobody"}, "no memory has the id 'nobody'"),
         ("compare", {"formula": "nonsense"}, "nonsense"),
@@ -253,4 +255,4 @@ def test_a_dream_can_be_previewed_and_written(audited):
 
 def test_the_profiles_differ_by_the_audit_tools():
     assert [tool.name for tool in PROFILES["default"]] == SIX
-    assert [tool.name for tool in PROFILES["audit"]] == SIX + NINE
+    assert [tool.name for tool in PROFILES["audit"]] == SIX + AUDIT

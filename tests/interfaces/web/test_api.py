@@ -13,10 +13,10 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.engine import show_recall
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
-from recollect.web import recorded
 from recollect.web.app import application
 from recollect.web.forms import Serving
 from recollect.web.serving import load_model
@@ -41,8 +41,21 @@ def test_a_recall_that_is_got_records_nothing_and_one_that_is_posted_is_recorded
     assert posted["id"] == f"r{before['head'] + 1}"
     assert server.get("/api/recalls", limit=1)["recalls"][0] | {"at": ""} == {
         "id": posted["id"], "at": "", "query": QUESTION, "basis": before["head"], "formula": posted["formula"],
-        "k": 2, "hits": len(posted["hits"]), "best": "auth", "session": None, "degraded": [],
+        "k": 2, "hits": len(posted["hits"]), "best": "auth", "session": None, "degraded": [], "actor": "web",
+        "filters": {},
     }  # fmt: skip
+
+
+def test_a_recall_is_read_with_its_hits_as_recorded(server):
+    posted = server.send("POST", "/api/recall", {"q": QUESTION, "k": 2, "kinds": ["note"], "session": "s9"})
+    shown = server.get(f"/api/recalls/{posted['id']}")
+    assert [(hit["id"], hit["score"]) for hit in shown["hits"]] == [
+        (hit["id"], hit["score"]) for hit in posted["hits"]
+    ]
+    assert (shown["query"], shown["session"], shown["filters"]) == (QUESTION, "s9", {"kinds": ["note"]})
+    assert shown["replayed"]["verdict"] == "exact"
+    (found,) = server.get("/api/recalls", session="s9", grep="AUTH")["recalls"]
+    assert found["id"] == posted["id"]
 
 
 def test_a_question_is_asked_of_the_past(server):
@@ -181,10 +194,10 @@ def test_a_recall_of_what_was_erased_says_so_instead_of_pretending(tmp_path):
         memory.remember_many([{"id": "a", "content": "red apple"}, {"id": "b", "content": "red brick"}])
         recall = memory.recall("red apple").id
         memory.erase("a", unattested=True)
-        checked = recorded.check(memory, recall)
+        checked = show_recall.check(memory.store, recall)
         assert (checked.verdict, checked.exact, checked.redacted) == ("redacted", False, True)
         assert checked.sentence
-        (page,) = recorded.recalls(memory, before=None, limit=5).recalls
+        (page,) = memory.recalls(limit=5)
         assert page.id == recall
 
 
@@ -204,7 +217,7 @@ def test_a_recall_of_what_was_erased_says_so_instead_of_pretending(tmp_path):
         ("/api/why/r99999/auth", 404, "r99999"),
         ("/api/why/auth/r1", 404, "not the id of a recorded recall"),
         ("/api/why-not/r%C2%B2/auth", 404, "not the id of a recorded recall"),
-        ("/api/verify/nonsense", 404, "/api/recalls lists them"),
+        ("/api/verify/nonsense", 404, "`recollect recalls` lists them"),
         ("/api/timeline?type=nothing", 400, "there is no event type 'nothing'"),
         ("/api/timeline?limit=0", 400, "limit"),
         ("/api/events/99999", 400, "@99999 is not in this log"),

@@ -1,0 +1,202 @@
+"""One recorded recall: what was asked and by whom, its hits as recorded, whether it replays, what came of it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from recollect.engine.moments import iso
+from recollect.engine.recalls import label_of
+from recollect.engine.remember import recall_seq
+from recollect.engine.store import REDACTED, Store
+from recollect.engine.torn_state import locked
+from recollect.events.envelope import Recorded
+from recollect.events.errors import UnknownRecall
+from recollect.events.facts import Accessed, Context, Filters, Question, Rated, Recalled
+from recollect.projections.view import View
+from recollect.replay.verify import Outcome, check_one
+
+
+class RecordedHit(msgspec.Struct, frozen=True, kw_only=True):
+    """A hit as recorded, with the memory as it was then; `at` is when that memory was made."""
+
+    id: str
+    score: float
+    rank: int
+    content: str
+    kind: str
+    at: str
+    project: str | None
+    session: str | None
+    source: str | None
+    tags: tuple[str, ...]
+    revision: int
+
+
+class Afterwards(msgspec.Struct, frozen=True, kw_only=True):
+    """What was done with hits later, by an event that names the recall: used, injected, returned, or a verdict."""
+
+    seq: int
+    at: str
+    what: str
+    ids: tuple[str, ...]
+    session: str | None
+
+
+class RecallCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """One recall ranked again; `verdict` is exact, attested, redacted, not_here or different, as in a whole verification.
+
+    `redacted` means that it cannot come out as recorded, since something that it saw was erased; `rank` is where it first
+    came out otherwise.
+    """
+
+    recall: str
+    verdict: str
+    exact: bool
+    hits: int
+    sentence: str
+    redacted: bool = False
+    rank: int | None = None
+    recorded: tuple[str, float] | None = None
+    replayed: tuple[str, float] | None = None
+
+
+class ShownRecall(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is known of a recall. `now` is the clock that it was ranked with, `at` when it was recorded."""
+
+    thing: Literal["recall"] = "recall"
+    id: str
+    at: str
+    actor: str
+    query: str
+    session: str | None
+    filters: Filters
+    context: Context
+    k: int
+    formula: str
+    basis: int
+    now: str
+    embedder: str | None
+    hits: tuple[RecordedHit, ...]
+    replayed: RecallCheck
+    afterwards: tuple[Afterwards, ...]
+    degraded: tuple[str, ...]
+
+
+@locked
+def show_recall(store: Store, recall: str) -> ShownRecall:
+    """A recall by its id. Of one that was erased its place, its time and its actor are left."""
+    recorded = recorded_recall(store, recall)
+    fact, question = recorded.fact, Question(text=REDACTED, now=recorded.at)
+    if not isinstance(fact, Recalled):
+        fact = Recalled(question=question, basis=0, formula="", ids=(), scores=())
+    question = fact.question
+    return ShownRecall(
+        id=f"r{recorded.seq}",
+        at=iso(recorded.at),
+        actor=recorded.actor,
+        query=question.text,
+        session=question.session,
+        filters=question.filters,
+        context=question.context,
+        k=question.k,
+        formula=label_of(store, fact.formula),
+        basis=fact.basis,
+        now=iso(question.now),
+        embedder=question.embedder,
+        hits=_hits(store, fact),
+        replayed=check(store, recall),
+        afterwards=_afterwards(store, recorded.seq, fact.ids),
+        degraded=fact.degraded,
+    )
+
+
+def recorded_recall(store: Store, recall: str) -> Recorded:
+    """The event of a recall, which may have been erased."""
+    seq = recall_seq(recall)
+    if store.catch_up() < seq or seq not in store.projections.adoptions.recalls:
+        raise UnknownRecall(recall)
+    return store.event(seq)
+
+
+def _hits(store: Store, fact: Recalled) -> tuple[RecordedHit, ...]:
+    view = store.view(fact.basis)
+    places = enumerate(zip(fact.ids, fact.scores, strict=True), 1)
+    return tuple(_hit(store, view, rank, id_, score) for rank, (id_, score) in places)
+
+
+def _hit(store: Store, view: View, rank: int, memory_id: str, score: float) -> RecordedHit:
+    memory = view.documents.ids.find(memory_id)
+    state = view.lifecycle.state(memory, view.seq)
+    return RecordedHit(
+        id=memory_id,
+        score=score,
+        rank=rank,
+        content=store.content_of_row(view.documents.newest_row(memory, view.seq)),
+        kind=state.kind,
+        at=iso(state.created_at),
+        project=state.project,
+        session=state.session,
+        source=state.source,
+        tags=state.tags,
+        revision=state.revision_count,
+    )
+
+
+def _afterwards(store: Store, recall: int, ids: tuple[str, ...]) -> tuple[Afterwards, ...]:
+    """The later events that name this recall; they are in the histories of its hits."""
+    projections = store.projections
+    memories = [projections.documents.ids.find(id_) for id_ in ids]
+    seqs = {seq for memory in memories for seq in projections.lifecycle.history(memory) if seq > recall}
+    found = (_named(store.event(seq), recall) for seq in sorted(seqs))
+    return tuple(one for one in found if one is not None)
+
+
+def _named(recorded: Recorded, recall: int) -> Afterwards | None:
+    match recorded.fact:
+        case Accessed(recall=seq, how=what, ids=ids, session=session) if seq == recall:
+            pass
+        case Rated(recall=seq, verdict=what, id=id_, session=session) if seq == recall:
+            ids = (id_,)
+        case _:
+            return None
+    return Afterwards(seq=recorded.seq, at=iso(recorded.at), what=what, ids=ids, session=session)
+
+
+# --- replay ----------------------------------------------------------------------------------------
+
+
+@locked
+def check(store: Store, recall: str) -> RecallCheck:
+    """Rank one recorded recall again at its own basis, formula and clock, and compare bit for bit."""
+    recorded = recorded_recall(store, recall)
+    hits = len(recorded.fact.ids) if isinstance(recorded.fact, Recalled) else 0
+    one = check_one(store.log, store.projections, recorded.seq)
+    difference = one.difference
+    return RecallCheck(
+        recall=recall,
+        verdict=one.found,
+        exact=one.found == "exact",
+        hits=hits,
+        sentence=_told(recall, hits, one),
+        redacted=one.found == "redacted",
+        rank=difference.rank if difference else None,
+        recorded=difference.recorded if difference else None,
+        replayed=difference.replayed if difference else None,
+    )
+
+
+def _told(recall: str, hits: int, one: Outcome) -> str:
+    if one.difference is not None:
+        since = f" from rank {one.difference.rank} on" if one.difference.rank else ""
+        return f"{recall} comes out otherwise{since}: {one.difference.reason}"
+    if one.redacted is not None:
+        return one.redacted.reason
+    if one.missing is not None:
+        shard = f" (shard {one.missing.shard})" if one.missing.shard else ""
+        return f"{recall} cannot be ranked again here: {one.missing.reason}{shard}"
+    if one.found == "attested":
+        return f"{recall} can no longer be ranked again; it was exact when it could."
+    how = f"{hits} hits with the same ids, order and scores" if hits else "nothing, as recorded"
+    return f"{recall} replays exactly: {how}."

@@ -1,0 +1,62 @@
+"""The commands that look at what was recorded: recalls, show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from recollect.interfaces.cli import app
+from recollect.interfaces.cli.app import main, open_memory, options_without_embedder
+from recollect.interfaces.cli.commands import completed_by
+
+_FILTERS = (
+    click.option("--since", help="From this moment on: '2 days ago', a time, @1234 or r1234."),
+    click.option("--until", help="Up to this moment."),
+    click.option("--session", help="Only what this session asked."),
+    click.option("--project", help="Only questions about this project."),
+    click.option("--actor", help="Only what this program or person asked."),
+    click.option("--formula", shell_complete=completed_by("formulas"), help="Only what it ranked."),
+    click.option("--grep", metavar="TEXT", help="Only questions with this in their text, in any case."),
+    click.option("--empty", is_flag=True, help="Only what found nothing."),
+    click.option("--rated", is_flag=True, help="Only answers that were rated."),
+    click.option("--held", metavar="ID", shell_complete=completed_by("memory_ids"), help="Only answers with this memory."),
+)  # fmt: skip
+
+
+def _filtered(function: Any) -> Any:
+    for option in reversed(_FILTERS):
+        function = option(function)
+    return function
+
+
+@main.command()
+@_filtered
+@click.option("--limit", default=50, show_default=True, help="How many at most.")
+@click.option("--before", metavar="RECALL", help="Only older ones than this: the next page.")
+@options_without_embedder
+def recalls(limit: int, before: str | None, store: str, as_json: bool, **filters: Any) -> None:
+    """Recorded recalls, newest first, found by what is known of them.
+
+    \b
+    Example:
+      recollect recalls --since "2 days ago" --grep auth
+      recollect recalls --held 0192f0c1… --session s1
+    """
+    with open_memory(store) as memory:
+        found = memory.recalls(limit=limit, before=before, **filters)
+    app.show(found, as_json, "recorded.recalls")
+
+
+@main.command()
+@click.argument("name", metavar="THING")
+@options_without_embedder
+def show(name: str, store: str, as_json: bool) -> None:
+    """Everything about one thing: a recall by its id.
+
+    \b
+    Example:
+      recollect show r11
+    """
+    with open_memory(store) as memory:
+        app.show(memory.show(name), as_json, "recorded.shown")
