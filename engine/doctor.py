@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -34,7 +34,7 @@ from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
 from recollect.events.facts import ClockCorrected
 from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Clock, Finding, Log
-from recollect.events.packs.urls import is_url, refuse_mirror
+from recollect.events.packs.urls import is_mirror, is_url, refuse_mirror
 from recollect.events.private_files import exposed, sync_directory
 from recollect.events.recovery import QUARANTINE
 from recollect.events.redacted_log import RedactedLog
@@ -81,12 +81,13 @@ def doctor(
     """Examine the store in a directory; with `fix` repair what is safe, with `salvage` copy what can be read.
 
     With `scrub` sealed segments are read from the medium as well, without their indexes (`events/scrub`).
+    Of a store at a URL this replica is examined, and its engine asked.
     """
     if is_url(path):
-        raise InvalidInput(
-            f"doctor examines a directory, and {path} is a log on other machines; `recollect verify` proves its chain "
-            f"and its recalls, `recollect status` says what is wrong with its copies"
-        )
+        with closing(Store.open(path, clock=clock, progress=progress)) as store:
+            if not store.log.head:
+                raise InvalidInput(f"there is no store at {path}; nothing was ever written there")
+            return doctor_of(store, embedder, fix=fix, salvage=salvage, scrub=scrub, progress=progress)
     folder = Path(path).expanduser()
     refuse_mirror(folder)
     if not (folder / "log").is_dir():
@@ -112,6 +113,8 @@ def doctor_of(
     store: Store, embedder: Embedder | None, *, fix: bool, salvage: str | Path | None, scrub: bool, progress: Progress | None
 ) -> Diagnosis:  # fmt: skip
     """The same of an open store, with its clock; one in memory can only have its clock corrected."""
+    if store.folder is not None and is_mirror(store.folder):
+        return _examine_replica(store, embedder, changes=bool(fix or salvage or scrub), progress=progress)
     if store.folder is not None:
         return doctor(
             store.folder, fix=fix, salvage=salvage, scrub=scrub, progress=progress, embedder=embedder, clock=store.clock
@@ -139,13 +142,7 @@ def examine(
         problems += _clock_ahead(base)
         if not damage:
             problems += _unnamed_erasures(log)
-            projections = folded(log, [], log.head, progress, folder / "cache" / "shards")
-            caches = Caches(folder / "cache", log, projections, progress)
-            problems += caches.problems()
-            notes += caches.notes()
-            check = check_vectors(log, projections, embedder)
-            problems += _wrong_vectors(check)
-            notes += _unchecked_vectors(check)
+            problems += _derived(log, folder / "cache", progress, embedder, notes)
         problems += _leftovers(folder)
         problems += _unfinished_fork(folder)
         return Diagnosis(
@@ -155,6 +152,46 @@ def examine(
             problems=tuple(problems),
             notes=tuple(notes),
         )
+
+
+def _examine_replica(
+    store: Store, embedder: Embedder | None, *, changes: bool, progress: Progress | None
+) -> Diagnosis:
+    """This machine's part of a log on other machines: its mirror, keys and caches; and what the engine says of itself."""
+    log = store.log
+    status = log.status()
+    if changes:
+        raise InvalidInput(
+            f"{status.path} is a log on other machines: its engine repairs its copies, and `recollect replicate` copies it "
+            f"elsewhere; doctor without --fix, --scrub and --salvage examines this replica of it"
+        )
+    problems = [_damaged(finding) for finding in log.verify_chain()]
+    problems += [_trouble(status.path, trouble) for trouble in status.troubles]
+    problems += _clock_ahead(log)
+    notes = [f"the mirror in {store.folder} was examined; copies on other machines were not"]
+    if not problems and store.cache is not None:
+        problems += _derived(log, store.cache, progress, embedder, notes)
+    return Diagnosis(
+        store=status.path, head=log.head, healthy=not problems, problems=tuple(problems), notes=tuple(notes)
+    )
+
+
+def _trouble(where: str, what: str) -> Problem:
+    remedy = "see to the servers, or look at the options of the URL: docs/scale.md"
+    return Problem(severity="engine", where=where, what=what, remedy=remedy)
+
+
+def _derived(
+    log: RedactedLog, cache: Path, progress: Progress | None, embedder: Embedder | None, notes: list[str]
+) -> Iterator[Problem]:
+    """What is wrong in what was made from a log that is whole: caches, and vectors of other texts."""
+    projections = folded(log, [], log.head, progress, cache / "shards")
+    caches = Caches(cache, log, projections, progress)
+    yield from caches.problems()
+    notes += caches.notes()
+    check = check_vectors(log, projections, embedder)
+    yield from _wrong_vectors(check)
+    notes += _unchecked_vectors(check)
 
 
 def _opened(folder: Path, clock: Clock, *, read_only: bool) -> SegmentLog:

@@ -26,7 +26,17 @@ from recollect.projections.vectors.shard_cache import ShardElsewhere, file_diges
 from recollect.projections.view import LEXICAL, Projections
 
 Severity = Literal[
-    "damage", "erasure", "clock", "vectors", "shard", "missing", "cache", "leftover", "fork", "unknown"
+    "damage",
+    "erasure",
+    "clock",
+    "vectors",
+    "shard",
+    "missing",
+    "cache",
+    "leftover",
+    "fork",
+    "engine",
+    "unknown",
 ]
 
 # How postings are grouped depends on when they came; what they say follows from the tokens.
@@ -34,7 +44,7 @@ _GROUPED = "block"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong, where, and what to do; `fix` handles all but damage, forks and what
+    """One thing that is wrong, where, and what to do; `fix` handles all but damage, forks, engines and what
     could not be examined."""
 
     severity: Severity

@@ -20,6 +20,8 @@ from recollect.engine.copies import Copy, copies_holding
 from recollect.engine.erasure_plan import Plan
 from recollect.engine.memories import erasure_of
 from recollect.engine.recall_options import parsed
+from recollect.engine.receipt import ErasureReceipt, receipt_of
+from recollect.engine.signing import signing_key
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
 from recollect.engine.verify import Pending
@@ -40,7 +42,7 @@ class ErasureReport(msgspec.Struct, frozen=True, kw_only=True):
     last `Erased` event. `attested` recalls that can no longer be verified were ranked again before and are attested in
     the same append (with `dry_run`: would be); those of them that did not come out as recorded are in `different`.
     `unattested` counts those that were not, on request. `copies` are the forks and exports that the store knows of and
-    that may hold something of what went: they are not touched.
+    that may hold something of what went: they are not touched. `receipt` is to be kept.
     """
 
     ids: tuple[str, ...]
@@ -55,6 +57,7 @@ class ErasureReport(msgspec.Struct, frozen=True, kw_only=True):
     attested: int = 0
     different: tuple[str, ...] = ()
     unattested: int = 0
+    receipt: ErasureReceipt | None = None
 
 
 def erase(
@@ -70,6 +73,7 @@ def erase(
     store, reason = writer.store, validate.text(reason, "reason")
     given = id_or_filter if isinstance(id_or_filter, (str, Mapping, Filters)) else list(id_or_filter)
     draft: Draft | None = None
+    signing_key()  # one that cannot be used is refused before anything is gone
 
     def attempt() -> ErasureReport:
         nonlocal draft
@@ -81,7 +85,7 @@ def erase(
         facts: list[AnyFact] = [] if draft.attested is None else [draft.attested]
         facts += plan.facts(reason)
         seqs = store.append(facts, actor=writer.actor, expect=draft.head)
-        return _carried_out(store, report, seqs[-1])
+        return _carried_out(store, report, seqs)
 
     return attempt() if dry_run else store.decide(attempt)
 
@@ -119,8 +123,8 @@ def _drafted(
     return Draft(plan, pending, named, view.seq, attested)
 
 
-def _carried_out(store: Store, report: ErasureReport, at: int) -> ErasureReport:
-    before = _cached(store)
+def _carried_out(store: Store, report: ErasureReport, appended: Sequence[int]) -> ErasureReport:
+    before, at = _cached(store), appended[-1]
     store.catch_up()
     if store.unfinished_erasure is not None:
         raise store.unfinished_erasure
@@ -128,7 +132,8 @@ def _carried_out(store: Store, report: ErasureReport, at: int) -> ErasureReport:
     if any(name.endswith(".hnsw") for name in purged):
         store.sealer.start()
     copies = copies_holding(store.folder, report.seqs, before=at)
-    return msgspec.structs.replace(report, at=at, purged=purged, copies=copies)
+    receipt = receipt_of(store.log, report.seqs, first=appended[0], last=at, copies=copies)
+    return msgspec.structs.replace(report, at=at, purged=purged, copies=copies, receipt=receipt)
 
 
 def _wanted(

@@ -42,6 +42,8 @@ from recollect.events.facts import (
     Recalled,
     Reranked,
 )
+from recollect.events.memory_log import MemoryLog
+from recollect.events.segment_log import SegmentLog
 from recollect.projections.view import View
 from recollect.query.formula import Formula
 from recollect.query.ranking import Ranking, rank_around
@@ -141,7 +143,11 @@ def _require_basis(here: Standpoint, basis: int | str | None) -> None:
         raise InvalidInput(f"basis is a seq, as in @120, not {basis!r}")
     if here.seq is not None and here.seq < seq:
         raise InvalidInput(f"the view as of @{here.seq} does not know of @{seq}; ask as of a later moment")
-    here.store.await_seq(seq)
+    store = here.store
+    local = isinstance(store.log.base, SegmentLog | MemoryLog)  # nothing is on its way from another machine
+    if local and seq > (head := store.catch_up()):
+        raise InvalidInput(f"the log ends at @{head}, so no answer can know of @{seq}")
+    store.await_seq(seq)
 
 
 def embedded(

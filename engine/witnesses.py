@@ -11,27 +11,22 @@ import os
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from recollect.engine.copies import known_copies
+from recollect.engine.receipt import still_there
+from recollect.engine.signing import signature_problem, signed_if_asked
 from recollect.engine.store import Store
 from recollect.events.checkpoint_note import (
     Contradiction,
     LogCheckpoint,
     checkpoint_of,
-    key_id,
     parse_checkpoint,
-    signed,
 )
 from recollect.events.disk import RealDisk
 from recollect.events.errors import InvalidInput, LogDamaged
 from recollect.events.head import HEAD, HeadFile
 from recollect.projections import checkpoints
 
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-
-SIGNING_KEY = "RECOLLECT_SIGNING_KEY"
 _CUT = "events were cut from its end, or an older copy of it was put in its place"
 _REWRITTEN = "events were rewritten, or it is a fork that went another way"
 
@@ -45,11 +40,7 @@ def log_checkpoint(store: Store) -> LogCheckpoint:
         head = min(head, store.log.status().durable)
     else:
         store.log.sync()
-    made = checkpoint_of(store.log, head)
-    key = _private_key()
-    return (
-        made if key is None else signed(made, key.public_key().public_bytes_raw(), key.sign(made.signed_text))
-    )
+    return signed_if_asked(checkpoint_of(store.log, head))
 
 
 def write_checkpoint(store: Store, path: Path) -> LogCheckpoint:
@@ -78,8 +69,9 @@ def read_checkpoint(path: Path) -> LogCheckpoint:
 def against(store: Store, kept: LogCheckpoint, name: str) -> tuple[list[Contradiction], list[str]]:
     """What a checkpoint that was kept shows, and what should be known beside."""
     found = [*_compared(store, name, kept.size, kept.root), *_origin(store, name, kept)]
+    found += () if found else _erased(store, name, kept)
     notes: list[str] = []
-    problem = _signature_problem(kept, notes)
+    problem = signature_problem(kept, notes)
     if problem:
         found.append(Contradiction(witness=name, seq=kept.size, problem=problem))
     return found, notes
@@ -140,83 +132,7 @@ def _origin(store: Store, witness: str, kept: LogCheckpoint) -> Iterator[Contrad
         )
 
 
-# --- keys ------------------------------------------------------------------------------------------
-
-
-def _signature_problem(kept: LogCheckpoint, notes: list[str]) -> str | None:
-    key = _public_key(notes) if kept.signatures or os.environ.get(SIGNING_KEY) else None
-    if key is None:
-        if kept.signatures:
-            notes.append(f"the signature was not checked: {SIGNING_KEY} names no key that could be read")
-        return None
-    from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 (an extra)
-
-    mine = key_id(kept.origin, key.public_bytes_raw())
-    for signature in kept.signatures:
-        if signature.key_id == mine:
-            try:
-                key.verify(signature.value, kept.signed_text)
-            except InvalidSignature:
-                return "its signature is not of this text: the checkpoint was changed"
-            return None
-    return f"it is not signed by the key that {SIGNING_KEY} names"
-
-
-def _public_key(notes: list[str]) -> Ed25519PublicKey | None:
-    """The public half of the key; a file with the public key alone will do."""
-    try:
-        key = _key()
-    except InvalidInput as error:
-        notes.append(str(error))
-        return None
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
-
-    return key.public_key() if isinstance(key, Ed25519PrivateKey) else key
-
-
-def _private_key() -> Ed25519PrivateKey | None:
-    key = _key()
-    if key is None:
-        return None
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
-
-    if not isinstance(key, Ed25519PrivateKey):
-        raise InvalidInput(f"{SIGNING_KEY} names a public key; signing needs the private one")
-    return key
-
-
-def _key() -> Ed25519PrivateKey | Ed25519PublicKey | None:
-    """The Ed25519 key in the file that RECOLLECT_SIGNING_KEY names: PEM or OpenSSH, without a passphrase."""
-    named = os.environ.get(SIGNING_KEY, "")
-    if not named:
-        return None
-    try:
-        from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 (an extra)
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415
-            Ed25519PrivateKey,
-            Ed25519PublicKey,
-        )
-    except ImportError:
-        raise InvalidInput(
-            f"{SIGNING_KEY} is set and signing needs cryptography: pip install 'recollect[signing]'"
-        ) from None
-    try:
-        data = Path(named).expanduser().read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"{SIGNING_KEY} names {named}, which cannot be read: {error.strerror}") from None
-    for read in (
-        lambda: serialization.load_pem_private_key(data, None),
-        lambda: serialization.load_ssh_private_key(data, None),
-        lambda: serialization.load_pem_public_key(data),
-        lambda: serialization.load_ssh_public_key(data),
-    ):
-        try:
-            key = read()
-        except (ValueError, TypeError):
-            continue
-        if isinstance(key, (Ed25519PrivateKey, Ed25519PublicKey)):
-            return key
-    raise InvalidInput(
-        f"{named}, which {SIGNING_KEY} names, holds no Ed25519 key that can be read; "
-        f"`openssl genpkey -algorithm ed25519 -out {named}` makes one"
-    )
+def _erased(store: Store, witness: str, kept: LogCheckpoint) -> Iterator[Contradiction]:
+    """What the receipt of an erasure names and the log still holds, or holds otherwise."""
+    for seq, problem in still_there(store.log, kept):
+        yield Contradiction(witness=witness, seq=seq, problem=problem)

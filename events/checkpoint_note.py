@@ -10,13 +10,15 @@ The first three lines are the text that is signed (https://c2sp.org/tlog-checkpo
 chain value after the first event and so stays the same in every copy of a log; the number of events; and the chain value
 after the last of them, in base64, where a transparency log would have the root of its tree. It commits to every event
 before it. The signatures (https://c2sp.org/signed-note) are base64 of four bytes that name the key and 64 of Ed25519; a
-note may have none.
+note may have none. Lines may follow the root and are signed with it: the receipt of an erasure (`engine.receipt`) is a
+checkpoint that says in such lines what went.
 """
 
 from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -40,20 +42,24 @@ class Signature(NamedTuple):
 
 
 class LogCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """How a log was at one moment; `note` is the text to keep, `signed_by` names the keys that it says signed it."""
+    """How a log was at one moment; `note` is the text to keep, `signed_by` names the keys that it says signed it.
+
+    `lines` are what the note says beside origin, size and root.
+    """
 
     origin: str
     size: int
     root: str
     note: str
     signed_by: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.note
 
     @property
     def signed_text(self) -> bytes:
-        return checkpoint_text(self.origin, self.size, b64decode(self.root))
+        return checkpoint_text(self.origin, self.size, b64decode(self.root), self.lines)
 
     @property
     def signatures(self) -> list[Signature]:
@@ -69,13 +75,14 @@ class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
     problem: str
 
 
-def checkpoint_of(log: Log, size: int) -> LogCheckpoint:
-    """The log as it was after so many events, unsigned."""
-    first = log.chain_at(1).hex()[:16] if size else EMPTY
+def checkpoint_of(log: Log, size: int, lines: Sequence[str] = ()) -> LogCheckpoint:
+    """The log as it was after so many events, unsigned; `lines` are added to the note."""
+    assert all(line and "\n" not in line for line in lines)
+    origin = PREFIX + (log.chain_at(1).hex()[:16] if size else EMPTY)
     root = log.chain_at(size)
-    text = checkpoint_text(PREFIX + first, size, root)
+    text = checkpoint_text(origin, size, root, lines)
     return LogCheckpoint(
-        origin=PREFIX + first, size=size, root=b64encode(root).decode(), note=text.decode() + "\n"
+        origin=origin, size=size, root=encoded(root), note=text.decode() + "\n", lines=tuple(lines)
     )
 
 
@@ -94,8 +101,12 @@ def key_id(name: str, public_key: bytes) -> bytes:
     return sha256(name.encode() + b"\n" + _ED25519 + public_key).digest()[:_KEY_ID_BYTES]
 
 
-def checkpoint_text(origin: str, size: int, root: bytes) -> bytes:
-    return f"{origin}\n{size}\n{b64encode(root).decode()}\n".encode()
+def checkpoint_text(origin: str, size: int, root: bytes, lines: Sequence[str] = ()) -> bytes:
+    return "".join(f"{line}\n" for line in (origin, size, encoded(root), *lines)).encode()
+
+
+def encoded(root: bytes) -> str:
+    return b64encode(root).decode()
 
 
 def parse_checkpoint(note: str, *, where: str) -> LogCheckpoint:
@@ -104,7 +115,7 @@ def parse_checkpoint(note: str, *, where: str) -> LogCheckpoint:
     lines = text.split("\n")
     try:
         names = tuple(_signature(line).name for line in signatures.splitlines())
-        whole = blank and len(lines) == 3 and len(b64decode(lines[2], validate=True)) == _HASH_BYTES
+        whole = blank and len(lines) >= 3 and len(b64decode(lines[2], validate=True)) == _HASH_BYTES
     except ValueError:
         whole = False
     if not whole or not re.fullmatch("0|[1-9][0-9]{0,17}", lines[1]):
@@ -112,7 +123,9 @@ def parse_checkpoint(note: str, *, where: str) -> LogCheckpoint:
             f"{where} is not a checkpoint of a log; `recollect checkpoint --out FILE` writes one: origin, size and root "
             f"on a line each, an empty line, and signatures"
         )
-    return LogCheckpoint(origin=lines[0], size=int(lines[1]), root=lines[2], note=note, signed_by=names)
+    return LogCheckpoint(
+        origin=lines[0], size=int(lines[1]), root=lines[2], note=note, signed_by=names, lines=tuple(lines[3:])
+    )
 
 
 def _signature(line: str) -> Signature:

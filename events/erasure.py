@@ -25,6 +25,11 @@ from recollect.events.segments import Segments
 INTENT = "erase.intent"
 _UNFINISHED = "erase.intent.new"
 
+OVERWRITTEN_IN_PLACE = (
+    "older blocks of a file system that copies on write, or of an SSD, until they are used again",
+    "backups and snapshots of the store's directory, for as long as they are kept",
+)
+
 
 class Overwrite(NamedTuple):
     """Zeros from `offset` on, then a CRC."""

@@ -117,6 +117,15 @@ class Log(Protocol):
         """Overwrite the payloads of these events for good; the chain still verifies."""
         ...
 
+    @property
+    def remnants(self) -> tuple[str, ...]:
+        """Where bytes of an erased payload can still be, and for how long; for the receipt of an erasure."""
+        ...
+
+    def keys_left(self, seqs: Sequence[int]) -> list[int] | None:
+        """Those of these erased events whose keys still exist; None where payloads are not encrypted."""
+        ...
+
     def exclusive(self) -> AbstractContextManager[None]:
         """Keep every other writer out: what is read inside still holds when something is appended inside.
 

@@ -48,6 +48,8 @@ _SEED = 0
 class MemoryLog:
     """`Log` that is gone with the process; every durability is the same here."""
 
+    remnants: tuple[str, ...] = ()
+
     def __init__(self, clock: Clock | None = None, *, ahead_max: int = AHEAD_MAX) -> None:
         self._clock = clock if clock is not None else wall_clock
         self._ahead_max = ahead_max
@@ -185,6 +187,9 @@ class MemoryLog:
     def chain_at(self, seq: int) -> bytes:
         check_seq(seq, low=0, head=self.head)
         return parse_header(self._frames[seq - 1], 0, _SEED).chain if seq else GENESIS
+
+    def keys_left(self, seqs: Sequence[int]) -> None:  # noqa: ARG002 (no payload has a key)
+        return None
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:

@@ -252,6 +252,13 @@ class RedactedLog:
     def erase(self, seqs: Sequence[int]) -> None:
         self.base.erase(seqs)
 
+    @property
+    def remnants(self) -> tuple[str, ...]:
+        return self.base.remnants
+
+    def keys_left(self, seqs: Sequence[int]) -> list[int] | None:
+        return self.base.keys_left(seqs)
+
     def exclusive(self) -> AbstractContextManager[None]:
         return self.base.exclusive()
 

@@ -29,7 +29,7 @@ from typing import Self
 from recollect.events.clock import AHEAD_MAX, ClockAhead, Correction, clock_ahead, effective, with_missing
 from recollect.events.disk import Disk, RealDisk, WriterLock
 from recollect.events.envelope import Draft, Recorded
-from recollect.events.erasure import Intent
+from recollect.events.erasure import OVERWRITTEN_IN_PLACE, Intent
 from recollect.events.errors import (
     InvalidInput,
     LogBusy,
@@ -65,6 +65,8 @@ class _Waiter:
 
 class SegmentLog:
     """`Log` on segment files; see `open`."""
+
+    remnants = OVERWRITTEN_IN_PLACE
 
     def __init__(
         self, path: Path, *, disk: Disk, clock: Clock, ahead_max: int, segment_bytes: int, group_ms: float, lock_timeout_s: float, read_only: bool, mirror: bool
@@ -210,6 +212,9 @@ class SegmentLog:
             for seq in seqs:
                 check_seq(seq, low=1, head=self._segments.tail)
             self._writer.erase(seqs)
+
+    def keys_left(self, seqs: Sequence[int]) -> None:  # noqa: ARG002 (no payload has a key)
+        return None
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:

@@ -164,6 +164,26 @@ class Replica:
                 continue
             return
 
+    @property
+    def remnants(self) -> tuple[str, ...]:
+        """All of it is noise without its key, except in a replica that has not heard of the erasure yet."""
+        return (
+            "keys that other replicas have fetched, until they next catch up with the log",
+            *self.store.copies,
+        )
+
+    def keys_left(self, seqs: Sequence[int]) -> list[int]:
+        """Look into the boxes themselves, and into the key file of this replica."""
+        left = [seq for seq in seqs if self._keys.get(seq) not in {None, ERASED}]
+        boxes: dict[Place, set[int]] = {}
+        for seq in seqs:
+            boxes.setdefault(self._index.of(seq), set()).add(seq)
+        for place, gone in boxes.items():
+            box = self.store.get_box(place.box)
+            keys = decode_box(box.content, place.events) if box.version else None
+            left += [seq for seq in sorted(gone) if keys and keys[seq - place.first_seq] != ERASED]
+        return sorted(set(left))
+
     def _patiently(self, patience_s: float = math.inf) -> Iterator[bool]:
         """True for the last try; pauses between tries, longer each time."""
         deadline, pause = time.monotonic() + min(patience_s, self._patience_s), _PAUSE_S_MIN

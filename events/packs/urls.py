@@ -58,9 +58,14 @@ def open_packs(where: str, *, clock: Clock, ahead_max: int = AHEAD_MAX) -> tuple
         raise
 
 
+def is_mirror(folder: Path) -> bool:
+    """Whether this is what a replica keeps of a log on other machines."""
+    return (folder / "packs").is_file()
+
+
 def refuse_mirror(folder: Path) -> None:
     """A mirror is opened by the URL of what it mirrors: its payloads are encrypted, and others write the log."""
-    if (folder / "packs").is_file():
+    if is_mirror(folder):
         raise InvalidInput(
             f"{folder} is the mirror of a log on other machines; open it by the URL of that log"
         )

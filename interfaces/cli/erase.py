@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -32,17 +33,22 @@ _SINGLE = ("project", "session", "since", "until", "valid_at", "min_importance")
     is_flag=True,
     help="Do not first verify and attest the recalls that no longer can be after this.",
 )
+@click.option(
+    "--receipt", metavar="FILE", help="Keep the receipt there: what went, and the chain before and after."
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @common_options
 def erase(
     memory_ids: tuple[str, ...], conditions: tuple[str, ...], reason: str, dry_run: bool,
-    unattested: bool, yes: bool, store: str, embedder: str, as_json: bool,
+    unattested: bool, receipt: str | None, yes: bool, store: str, embedder: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Erase memories for good, by ID or by filter; nothing brings them back.
 
     Texts, words and vectors are overwritten in the log and deleted from every cache; ids and numbers stay.
     Recalls that can no longer be verified afterwards are verified before, and the result is attested in the log.
     Asks first on a terminal; elsewhere --yes is needed. Exit 1 if the filter matches nothing.
+    The receipt says the chain before and after, what went, and where bytes can still be; `verify --against` checks
+    it. It is signed if RECOLLECT_SIGNING_KEY names a key.
 
     \b
     Example:
@@ -53,12 +59,15 @@ def erase(
     if bool(memory_ids) == bool(conditions):
         raise Failure("name the memories to erase by id, or by --where KEY=VALUE; one of the two")
     wanted = list(memory_ids) if memory_ids else _filter(conditions)
+    kept = None if receipt is None or dry_run else _new_file(receipt)
     with open_memory(store, "none") as memory, progress_bar("erasing") as progress:
         report = memory.erase(wanted, reason=reason, dry_run=True, unattested=unattested, progress=progress)
         if not dry_run and report.ids:
             _confirm(report.ids, yes)
             report = memory.erase(wanted, reason=reason, unattested=unattested, progress=progress)
         show(report, as_json, "erase.erasure")
+        if kept is not None and report.receipt is not None:
+            kept.write_text(report.receipt.text, "utf-8")
     if not report.ids:
         raise click.exceptions.Exit(1)
 
@@ -109,6 +118,19 @@ def _importance(value: str) -> float:
         return validate.number(float(value), "min_importance", low=0.0, high=1.0)
     except ValueError:
         raise Failure(f"min_importance {value!r} is not a number from 0 to 1") from None
+
+
+def _new_file(path: str) -> Path:
+    """A file that can be written, looked at before anything is gone; what is there is not replaced."""
+    wanted = Path(path).expanduser()
+    try:
+        wanted.touch(exist_ok=False)
+        wanted.unlink()
+    except OSError as error:
+        raise Failure(
+            f"the receipt cannot be written to {path}: {error.strerror}; nothing was erased"
+        ) from None
+    return wanted
 
 
 def _confirm(ids: tuple[str, ...], yes: bool) -> None:

@@ -15,7 +15,7 @@ from recollect.engine.doctor import Diagnosis, doctor
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.scrubbing import scrub_next
 from recollect.engine.store import Store
-from recollect.events.errors import InvalidInput
+from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.scrub import sealed_segments
 from recollect.events.segment_log import SegmentLog
 from recollect.interfaces.cli import erase as cli_erase
@@ -121,7 +121,10 @@ def test_an_erasure_that_was_not_carried_out_is_found_and_finished(
 ):
     with Memory.open(folder, embedder=None) as memory, monkeypatch.context() as patch:
         patch.setattr(Store, "_finish_erasures", lambda *_: None)
-        memory.erase("n3")
+        with pytest.raises(
+            RecollectError, match="the erasure is not finished: the payload of @5 is still there"
+        ):
+            memory.erase("n3")
     found = doctor(folder)
     assert "erasure" in severities(found)
     fixed = doctor(folder, fix=True)

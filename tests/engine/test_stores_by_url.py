@@ -78,9 +78,40 @@ def test_a_mirror_is_not_opened_as_a_store_of_its_own(shared: str, tmp_path: Pat
         memory.remember("tea")
     with pytest.raises(InvalidInput, match="the mirror of a log on other machines"):
         Memory.open(tmp_path / "a", embedder="none")
-    for store in (str(tmp_path / "a"), f"{shared}/a"):
-        refused = CliRunner().invoke(main, ["doctor", "--store", store])
-        assert refused.exit_code == 2, refused.output
+    refused = CliRunner().invoke(main, ["doctor", "--store", str(tmp_path / "a")])
+    assert refused.exit_code == 2, refused.output
+
+
+def test_doctor_examines_the_replica_and_asks_the_engine(shared: str, tmp_path: Path) -> None:
+    with Memory.open(f"{shared}/a", embedder="hash") as memory:
+        memory.remember("tea", id="t")
+        memory.recall("tea")
+        assert memory.doctor().healthy
+    done = CliRunner().invoke(main, ["doctor", "--store", f"{shared}/a"])
+    assert (done.exit_code, "healthy" in done.output) == (0, True), done.output
+    assert "copies on other machines were not" in " ".join(done.output.split())
+    refused = CliRunner().invoke(main, ["doctor", "--fix", "--store", f"{shared}/a"])
+    assert (refused.exit_code, "its engine repairs its copies" in refused.output) == (2, True)
+    missing = CliRunner().invoke(main, ["doctor", "--store", f"file://{tmp_path}/none?mirror={tmp_path}/n"])
+    assert (missing.exit_code, "there is no store at" in missing.output) == (2, True)
+    for box in (tmp_path / "shared" / "box").glob("*/*"):
+        box.unlink()
+    (tmp_path / "a" / "cache" / "keys").unlink()
+    with Memory.open(f"{shared}/a", embedder="none") as memory:
+        memory.store.log.base._patience_s = 0.1  # type: ignore[attr-defined]
+        found = memory.doctor()
+    assert {problem.severity for problem in found.problems} == {"damage"}
+    assert "its key is gone" in found.problems[0].what
+
+
+def test_a_basis_that_a_local_log_does_not_have_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.engine.store.Store.await_seq", lambda *_: pytest.fail("it waited"))
+    with Memory.open(tmp_path / "local", embedder="hash") as memory:
+        memory.remember("tea")
+        with pytest.raises(InvalidInput, match="the log ends at @2, so no answer can know of @99"):
+            memory.recall("tea", basis="@99")
 
 
 def test_an_answer_knows_what_it_was_told_to_know_or_is_refused(

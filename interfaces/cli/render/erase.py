@@ -11,6 +11,7 @@ from recollect.engine.copies import Copy
 from recollect.engine.doctor import Diagnosis
 from recollect.engine.doctor_caches import Problem
 from recollect.engine.erase import ErasureReport
+from recollect.engine.receipt import ErasureReceipt
 from recollect.engine.retain import Retention
 from recollect.engine.safe_text import drawing
 from recollect.interfaces.cli.render.common import console, escaped
@@ -39,6 +40,21 @@ def erasure(report: ErasureReport) -> None:
         )
     _attested(out, report)
     _copies(out, report.copies)
+    if report.receipt is not None:
+        _receipt(out, report.receipt)
+
+
+def _receipt(out: Console, receipt: ErasureReceipt) -> None:
+    """The note itself; of a long list of events the beginning."""
+    out.print(f"receipt, {'signed' if receipt.signed_by else 'not signed'}:")
+    left_out = set(range(4 + _SHOWN, 4 + len(receipt.erased)))  # after origin, size, root and what was before
+    for place, line in enumerate(receipt.text.rstrip().splitlines()):
+        if place not in left_out:
+            out.print(Text(f"  {line}", "dim"), soft_wrap=True)
+        elif place == min(left_out):
+            out.print(
+                Text(f"  … {len(left_out)} more events; --receipt FILE and --json have them all", "yellow")
+            )
 
 
 def _copies(out: Console, copies: Sequence[Copy]) -> None:
