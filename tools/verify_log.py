@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 GENESIS = bytes(32)
 SALT_BYTES = 16
+ERASED = b"memory.erased"
 EVENT = 1
 SEGMENT_HEADER = struct.Struct("<8sII16sQQQ32s36sI")
 TRAILER = struct.Struct("<8sIIQQQ16s16sQ32s32s12sI")
@@ -76,8 +77,9 @@ class Report:
 
 def follow(events: Iterable[Event], report: Report) -> None:
     """Payload against digest, digest against chain, one event after the other."""
-    chain = GENESIS
+    chain, erasures = GENESIS, Erasures()
     for event in events:
+        erasures.take(event)
         expected = len(report.chains)
         if event.seq != expected:
             report.wrong(
@@ -97,6 +99,47 @@ def follow(events: Iterable[Event], report: Report) -> None:
             )
         chain = event.chain
         report.chains.append(chain)
+    for where, seq in erasures.unnamed():
+        report.wrong(where, f"the payload of @{seq} was overwritten, and no erasure names it")
+
+
+class Erasures:
+    """Which payloads are gone, and which the log's own events say were erased."""
+
+    def __init__(self) -> None:
+        self._gone: dict[int, str] = {}
+        self._erasures: set[int] = set()
+        self._named: set[int] = set()
+        self._remains: dict[int, bytes] = {}
+
+    def take(self, event: Event) -> None:
+        is_erasure = event.meta[1 : 1 + event.meta[0]] == ERASED
+        if is_erasure:
+            self._erasures.add(event.seq)
+        if event.body is None:
+            return
+        if hashlib.sha256(event.body).digest() != event.digest:
+            self._gone[event.seq] = event.where
+        elif is_erasure:
+            self._read(event.body[SALT_BYTES:])
+
+    def unnamed(self) -> Iterator[tuple[str, int]]:
+        for seq, left in sorted(self._remains.items(), reverse=True):
+            if (
+                seq in self._erasures
+            ):  # an erasure that was itself erased: what is left of it names the same payloads
+                self._read(left)
+        yield from ((where, seq) for seq, where in self._gone.items() if seq not in self._named)
+
+    def _read(self, payload: bytes) -> None:
+        try:
+            fact = Unpacked(payload).value()
+            self._named.update(fact["seqs"])
+            self._remains.update(
+                {one["seq"]: base64.b64decode(one["payload"]) for one in fact.get("remains", ())}
+            )
+        except NOT_AS_WRITTEN:
+            return  # it names nothing
 
 
 # --- segments --------------------------------------------------------------------------------------

@@ -96,7 +96,7 @@ def test_it_finds_a_cut(store: Path, export: Path, checkpoint: Path):
     whole = store.with_name("whole")
     shutil.copytree(store, whole)
     tampering.cut(store, 3)
-    assert run(store)[0] == 0  # nothing in the log itself shows it
+    assert "no erasure names it" in run(store)[1]  # the erasure is among what was cut
     for against in (checkpoint, whole, export):
         status, said = run(store, "--against", against)
         assert (status, "it was cut" in said) == (1, True)
@@ -232,3 +232,25 @@ def test_a_checkpoint_of_another_origin_is_found(store: Path, checkpoint: Path):
     checkpoint.write_text("recollect.log/0000000000000000" + note[note.index("\n") :], "utf-8")
     code, said = run(store, "--against", checkpoint)
     assert (code, "it is of the log recollect.log/0000000000000000" in said) == (1, True)
+
+
+def test_a_payload_that_was_overwritten_by_hand_is_not_called_erased(store: Path):
+    header, frames, seed = tampering.frames_of(tampering.only_segment(store))
+    frames[8] = frames[8]._replace(body=bytes(len(frames[8].body)))
+    tampering.write_frames(tampering.only_segment(store), header, frames, seed)
+    status, said = run(store)
+    assert (status, "the payload of @9 was overwritten, and no erasure names it" in said) == (1, True)
+
+
+def test_an_erasure_that_was_erased_with_its_cluster_still_names_what_it_took(tmp_path: Path):
+    with Memory.open(tmp_path / "two", embedder="hash") as memory:
+        for n in range(3):
+            memory.remember(f"note {n} about tea", id=f"n{n}")
+        memory.link("n0", "n1", "supports")
+        memory.link("n1", "n2", "supports")
+        memory.erase("n0")
+        memory.erase("n1")
+        memory.export(tmp_path / "two.jsonl")
+    for log in (tmp_path / "two", tmp_path / "two.jsonl"):
+        status, said = run(log)
+        assert (status, "holds" in said, " 0 of them erased" in said) == (0, True, False)
