@@ -21,6 +21,8 @@ from recollect.events.facts import (
     DreamEnded,
     EmbedderAdopted,
     Erased,
+    ExpectationWithdrawn,
+    Expected,
     Filters,
     Forgotten,
     FormulaAdopted,
@@ -92,6 +94,12 @@ def summarize(fact: AnyFact | Unknown | Redacted) -> str:  # noqa: PLR0911, PLR0
             return f"asked {shorten(question.text)!r} at @{basis}: {len(ids)} hits{said}"
         case Rated(id=id_, verdict=verdict):
             return f"rated {id_} {verdict}"
+        case Expected(recall=recall):
+            return f"expected of r{recall}: {expected_words(fact)}" + (
+                f" ({shorten(fact.note)})" if fact.note else ""
+            )
+        case ExpectationWithdrawn(expected=expected, reason=reason):
+            return f"withdrew e{expected}" + (f": {reason}" if reason else "")
         case Linked(a=a, b=b, kind=kind, weight=weight):
             return f"linked {a} -{kind}-> {b} ({weight:g})"
         case Unlinked(a=a, b=b, kind=kind):
@@ -119,6 +127,15 @@ def summarize(fact: AnyFact | Unknown | Redacted) -> str:  # noqa: PLR0911, PLR0
             return "erased" if erased_at is None else f"erased at @{erased_at}"
         case _:
             return _summarize_dream(fact)
+
+
+def expected_words(fact: Expected) -> str:
+    """What is expected of a memory, as in "m1 first"."""
+    if fact.absent:
+        return f"{fact.id} absent"
+    if fact.above is not None:
+        return f"{fact.id} above {fact.above}"
+    return f"{fact.id} first" if fact.top == 1 else f"{fact.id} in the top {fact.top}"
 
 
 def _summarize_dream(

@@ -30,6 +30,7 @@ from recollect.events.dream_facts import (
     Status,
     StrengthChange,
 )
+from recollect.events.expectation_facts import ExpectationWithdrawn, Expected
 from recollect.events.fact import Fact, GridVector, MemoryId, Micros
 
 AccessKind = Literal["returned", "injected", "used"]
@@ -52,6 +53,8 @@ __all__ = [
     "EmbedderAdopted",
     "Erased",
     "Expansion",
+    "ExpectationWithdrawn",
+    "Expected",
     "Fact",
     "Filters",
     "Forgotten",
@@ -445,6 +448,8 @@ AnyFact = (
     | Accessed
     | Recalled
     | Rated
+    | Expected
+    | ExpectationWithdrawn
     | Linked
     | Unlinked
     | Clustered

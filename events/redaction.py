@@ -4,6 +4,7 @@
     Reembedded                     everything but the vectors of the erased memories
     Clustered                      everything but the centroids of clusters that an erased memory is in
     Forgotten, Restored, Superseded  everything but the reason
+    Expected                       everything but the note
     Erased                         an earlier erasure without its reason, and without the remains that changed since
 
 Everything else names a memory by its id and holds none of its words: accesses, ratings, edges, dreams. A recall
@@ -23,6 +24,7 @@ from recollect.events.facts import (
     Cluster,
     Clustered,
     Erased,
+    Expected,
     Forgotten,
     GridVector,
     Ingested,
@@ -62,6 +64,8 @@ def stripped(  # noqa: PLR0911 (one return per kind)
             return _replace(fact, reason="")
         case Superseded(old=old, new=new) if fact.reason and (old in ids or new in ids):
             return _replace(fact, reason="")
+        case Expected(id=id_, above=above) if fact.note and (id_ in ids or above in ids):
+            return _replace(fact, note="")
         case _:
             return None
 

@@ -16,6 +16,8 @@ from recollect.events.facts import (
     DreamEnded,
     EmbedderAdopted,
     Erased,
+    ExpectationWithdrawn,
+    Expected,
     Forgotten,
     FormulaAdopted,
     Ingested,
@@ -49,6 +51,8 @@ def memories_of(fact: AnyFact | Unknown | Redacted) -> tuple[MemoryId, ...]:  # 
             return (id_,) if id_ else ()
         case Superseded(old=one, new=other) | Linked(a=one, b=other) | Unlinked(a=one, b=other):
             return tuple(dict.fromkeys((one, other)))
+        case Expected(id=id_, above=above):
+            return (id_,) if above is None else tuple(dict.fromkeys((id_, above)))
         case Accessed(ids=ids) | Recalled(ids=ids):
             return tuple(dict.fromkeys(ids))
         case Reembedded(vectors=vectors):
@@ -63,7 +67,7 @@ def memories_of(fact: AnyFact | Unknown | Redacted) -> tuple[MemoryId, ...]:  # 
             return (id_,)
         case (
             Downscaled() | DreamBegan() | DreamEnded() | FormulaAdopted() | EmbedderAdopted() | ShardSealed()
-            | ShardRetired() | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
+            | ShardRetired() | ExpectationWithdrawn() | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
         ):  # fmt: skip
             return ()
         case _:

@@ -26,6 +26,8 @@ from recollect.events.facts import (
     DreamEnded,
     EmbedderAdopted,
     Erased,
+    ExpectationWithdrawn,
+    Expected,
     Forgotten,
     FormulaAdopted,
     Ingested,
@@ -120,7 +122,8 @@ class Adoptions:
             case (
                 Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
                 | Accessed() | Rated() | Linked() | Unlinked() | Clustered() | Consolidated() | Downscaled()
-                | Stabilized() | Pruned() | Placed() | Promoted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Attested()
+                | Stabilized() | Pruned() | Placed() | Promoted() | ShardSealed() | ShardRetired() | Expected() | ExpectationWithdrawn()
+                | Recovered() | ClockCorrected() | Attested()
             ):  # fmt: skip
                 pass
             case _:

@@ -34,6 +34,8 @@ from recollect.events.facts import (
     DreamEnded,
     EmbedderAdopted,
     Erased,
+    ExpectationWithdrawn,
+    Expected,
     Forgotten,
     FormulaAdopted,
     Ingested,
@@ -139,7 +141,8 @@ class Documents:
             case (
                 Accessed() | Recalled() | Rated() | Linked() | Unlinked() | Clustered() | DreamBegan()
                 | Consolidated() | Downscaled() | Stabilized() | Placed() | Promoted() | DreamEnded()
-                | FormulaAdopted() | EmbedderAdopted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
+                | FormulaAdopted() | EmbedderAdopted() | ShardSealed() | ShardRetired() | Expected() | ExpectationWithdrawn()
+                | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

@@ -28,6 +28,8 @@ from recollect.events.facts import (
     Effects,
     EmbedderAdopted,
     Erased,
+    ExpectationWithdrawn,
+    Expected,
     Filters,
     Forgotten,
     FormulaAdopted,
@@ -260,6 +262,15 @@ engine: tuple[SearchStrategy[AnyFact], ...] = (
         quarantined_as=st.just("1.bad"),
     ),
     st.builds(Attested, upto=st.just(0), recalls=st.just(0), digest=st.just("")),
+    st.builds(
+        Expected,
+        recall=st.integers(1, 30),
+        id=ids,
+        at=times,
+        top=st.integers(1, 9),
+        note=st.sampled_from(("", "asked twice")),
+    ),
+    st.builds(ExpectationWithdrawn, expected=st.integers(1, 30)),
     st.builds(ClockCorrected, first=st.just(1), at=st.just(0), was=st.just(0)),
 )
 

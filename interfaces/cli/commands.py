@@ -20,7 +20,7 @@ from recollect.engine.safe_text import block
 
 INTERRUPTED = 130
 _LONG = frozenset(
-    {"bisect", "compare", "dream", "fork", "mcp", "reembed", "replicate", "serve", "verify", "watch"}
+    {"bisect", "check", "compare", "dream", "fork", "mcp", "reembed", "replicate", "serve", "verify", "watch"}
 )
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -28,6 +28,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "bisect": (
         "time_travel",
         "The first event after which a memory left, or entered, the first places for QUERY; exit 1 if none.",
+    ),
+    "check": (
+        "expect",
+        "Ask the questions of all expectations again; exit 1 if one does not hold, and name what broke it.",
     ),
     "checkpoint": (
         "ask",
@@ -47,6 +51,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Replay, downscale, stabilise, prune, place and promote: one cycle, written as one batch.",
     ),
     "erase": ("erase", "Erase memories for good, by ID or by filter; nothing brings them back."),
+    "expect": (
+        "expect",
+        "State what the question of RECALL ought to be answered with; `check` asks it again.",
+    ),
+    "expectations": ("expect", "The expectations that stand; --withdraw takes one back."),
     "export": (
         "files",
         "Write the log as JSON lines, its tables as Parquet, or the memories as Markdown.",

@@ -1,14 +1,14 @@
-"""Which tools a server has: the default six, and with the profile `audit` nine more."""
+"""Which tools a server has: the default six, and with the profile `audit` the rest."""
 
 from __future__ import annotations
 
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.mcp import audit, tools
+from recollect.interfaces.mcp import audit, expectation_tools, tools
 from recollect.interfaces.mcp.tool import AnyTool
 
 PROFILES: dict[str, tuple[AnyTool, ...]] = {
     "default": tools.TOOLS,
-    "audit": tools.TOOLS + audit.TOOLS,
+    "audit": tools.TOOLS + audit.TOOLS + expectation_tools.TOOLS,
 }
 
 

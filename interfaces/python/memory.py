@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from recollect.engine import doctor as doctoring
     from recollect.engine import dream as dreaming
     from recollect.engine import erase as erasing
+    from recollect.engine import expectations as expecting
     from recollect.engine import explain as explaining
     from recollect.engine import fork as forking
     from recollect.engine import log_stream, time_travel, witnesses
@@ -55,13 +56,14 @@ if TYPE_CHECKING:
     from recollect.engine.doctor import Diagnosis
     from recollect.engine.dream import Summariser
     from recollect.engine.erase import ErasureReport
+    from recollect.engine.expectations import CheckReport, Expectation
     from recollect.engine.recalls import RecallFilters, Recalls
     from recollect.engine.reembed import ReembedReport
     from recollect.engine.retain import Retention
     from recollect.engine.show import Shown
     from recollect.engine.transfer import Transfer
     from recollect.events.checkpoint_note import LogCheckpoint
-    from recollect.interfaces.common import compare_html
+    from recollect.interfaces.common import compare_html, junit_report
     from recollect.interfaces.files.markdown_export import MarkdownExport
     from recollect.interfaces.files.report import ImportReport
     from recollect.interfaces.folders.folder_sync import Bars
@@ -80,12 +82,13 @@ if TYPE_CHECKING:
     from recollect.replay.verify import VerifyReport
     from recollect.web.serving import Address
 else:  # all of these together take as long to import as everything that a recall needs
-    comparing, doctoring, dreaming, erasing, explaining, forking, log_stream, recorded_recalls, reembedding, retaining, showing, time_travel, verifying, witnesses = (
+    comparing, doctoring, dreaming, erasing, expecting, explaining, forking, log_stream, recorded_recalls, reembedding, retaining, showing, time_travel, verifying, witnesses = (
         LazyModule(f"recollect.engine.{name}")
-        for name in ("compare", "doctor", "dream", "erase", "explain", "fork", "log_stream", "recalls", "reembed", "retain", "show", "time_travel", "verify", "witnesses")
+        for name in ("compare", "doctor", "dream", "erase", "expectations", "explain", "fork", "log_stream", "recalls", "reembed", "retain", "show", "time_travel", "verify", "witnesses")
     )  # fmt: skip
-    compare_html, files, watching = (
-        LazyModule(f"recollect.interfaces.{name}") for name in ("common.compare_html", "python.files", "python.watching")
+    compare_html, junit_report, files, watching = (
+        LazyModule(f"recollect.interfaces.{name}")
+        for name in ("common.compare_html", "common.junit_report", "python.files", "python.watching")
     )  # fmt: skip
 
 Time = str | datetime | float
@@ -451,6 +454,40 @@ class Memory:
         if out is None:
             return witnesses.log_checkpoint(self._store)
         return witnesses.write_checkpoint(self._store, Path(out).expanduser())
+
+    def expect(
+        self, recall: str, id: str, *, top: int | None = None, first: bool = False, absent: bool = False,  # noqa: A002
+        above: str | None = None, note: str = "",
+    ) -> str:  # fmt: skip
+        """State what a recorded question ought to be answered with, for `check`; returns the expectation's name.
+
+        The memory is to be among the `top` first places, `first`, `absent` from the answer, or `above` another one.
+        """
+        return expecting.expect(
+            self._writer, recall, id, top=top, first=first, absent=absent, above=above, note=note
+        )
+
+    def expectations(self) -> list[Expectation]:
+        """The expectations that stand, oldest first."""
+        return expecting.expectations(self._store)
+
+    def withdraw(self, expectation: str, reason: str = "") -> int:
+        """Take an expectation (`e41`) back; returns the seq."""
+        return expecting.withdraw(self._writer, expectation, reason)
+
+    def check(
+        self, *, formula: Recipe | None = None, at: When | None = None, fork: str | Path | None = None,
+        only: str | None = None, junit: str | Path | None = None, progress: Progress | None = None,
+    ) -> CheckReport:  # fmt: skip
+        """Ask the questions of all expectations again, and say which do not hold and which event broke them.
+
+        They are asked now, with the clock of now; as of a moment (`at`) with that moment's clock; under another
+        `formula`; or in a `fork`. `only` names one expectation; `junit` a file for a report. Nothing is recorded.
+        """
+        report = expecting.check(self._here, formula=formula, at=at, fork=fork, only=only, progress=progress)
+        if junit is not None:
+            junit_report.write(junit, report)
+        return report
 
     def compare(
         self, a: Recipe | None = None, b: Recipe | None = None, *, last: int | None = None, queries: Queries | None = None,

@@ -17,12 +17,12 @@ from starlette.types import Lifespan
 
 from recollect.events.errors import RecollectError
 from recollect.interfaces.python.async_memory import AsyncMemory
-from recollect.web import api, api_tell, page
+from recollect.web import api, api_expectations, api_tell, page
 from recollect.web.api import Endpoint
 from recollect.web.forms import Serving
 from recollect.web.requests import NotAllowed, json_response, status_of
 
-ENDPOINTS = (*api.TABLE, *api_tell.TABLE)
+ENDPOINTS = (*api.TABLE, *api_expectations.TABLE, *api_tell.TABLE)
 
 
 def application(

@@ -28,6 +28,8 @@ from recollect.events.facts import (
     DreamEnded,
     EmbedderAdopted,
     Erased,
+    ExpectationWithdrawn,
+    Expected,
     Forgotten,
     FormulaAdopted,
     GridVector,
@@ -114,7 +116,8 @@ class Graph:
                 Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
                 | Accessed() | Recalled() | Rated() | DreamBegan() | Consolidated() | Downscaled()
                 | Stabilized() | Pruned() | Placed() | Promoted() | DreamEnded() | FormulaAdopted()
-                | EmbedderAdopted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
+                | EmbedderAdopted() | ShardSealed() | ShardRetired() | Expected() | ExpectationWithdrawn()
+                | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

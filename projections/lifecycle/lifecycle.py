@@ -28,6 +28,8 @@ from recollect.events.facts import (
     DreamEnded,
     EmbedderAdopted,
     Erased,
+    ExpectationWithdrawn,
+    Expected,
     Filters,
     Forgotten,
     FormulaAdopted,
@@ -128,7 +130,8 @@ class Lifecycle:
                 self._dream(recorded.fact, seq)
             case (
                 Linked() | Unlinked() | Clustered() | DreamBegan() | DreamEnded() | FormulaAdopted()
-                | EmbedderAdopted() | ShardSealed() | ShardRetired() | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
+                | EmbedderAdopted() | ShardSealed() | ShardRetired() | Expected() | ExpectationWithdrawn()
+                | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

@@ -37,6 +37,8 @@ from recollect.events.facts import (
     DreamEnded,
     EmbedderAdopted,
     Erased,
+    ExpectationWithdrawn,
+    Expected,
     Forgotten,
     FormulaAdopted,
     Ingested,
@@ -143,7 +145,8 @@ class Vectors:
                 Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
                 | Accessed() | Recalled() | Rated() | Linked() | Unlinked() | Clustered() | DreamBegan()
                 | Consolidated() | Downscaled() | Stabilized() | Pruned() | Placed() | Promoted()
-                | DreamEnded() | FormulaAdopted() | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
+                | DreamEnded() | FormulaAdopted() | Expected() | ExpectationWithdrawn()
+                | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
             ):  # fmt: skip
                 pass
             case _:

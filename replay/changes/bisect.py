@@ -26,6 +26,8 @@ from recollect.events.facts import (
     Attested,
     ClockCorrected,
     DreamBegan,
+    ExpectationWithdrawn,
+    Expected,
     Question,
     Recalled,
     Recovered,
@@ -38,7 +40,9 @@ from recollect.replay.changes.inquiry import Inquiry, Moment, Standing
 from recollect.replay.redaction import redacted_within
 
 SAMPLES = 12
-_UNMOVED_BY = (Attested, ClockCorrected, DreamBegan, Recovered, Unknown, Redacted)
+_UNMOVED_BY = (
+    Attested, ClockCorrected, DreamBegan, Expected, ExpectationWithdrawn, Recovered, Unknown, Redacted,
+)  # fmt: skip
 
 Progress = Callable[[int, int], None]
 

@@ -12,6 +12,8 @@ from recollect.events.facts import (
     ClockCorrected,
     Downscaled,
     DreamBegan,
+    ExpectationWithdrawn,
+    Expected,
     Question,
     Rated,
     Recalled,
@@ -28,8 +30,10 @@ def renumbered(fact: AnyFact, seq_of: Renumber) -> AnyFact:  # noqa: PLR0911 (on
     An `Erased` event names events with what is left of them; `Leftovers` moves it.
     """
     match fact:
-        case Accessed(recall=int(recall)) | Rated(recall=int(recall)):
+        case Accessed(recall=int(recall)) | Rated(recall=int(recall)) | Expected(recall=recall):
             return msgspec.structs.replace(fact, recall=seq_of(recall))
+        case ExpectationWithdrawn(expected=expected):
+            return msgspec.structs.replace(fact, expected=seq_of(expected))
         case Downscaled(undoes=int(undoes)):
             return msgspec.structs.replace(fact, undoes=seq_of(undoes))
         case ClockCorrected(first=first):

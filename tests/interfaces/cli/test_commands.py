@@ -164,3 +164,24 @@ def test_a_store_that_is_not_there_is_not_made_by_looking(tmp_path):
     assert result.exit_code == 2
     assert "there is no store at" in result.output
     assert not (tmp_path / "none").exists()
+
+
+def test_check_exits_1_with_the_event_that_broke_an_expectation(tmp_path):
+    def run(*arguments: str) -> tuple[int, str]:
+        result = CliRunner().invoke(
+            main, [*arguments, "--store", str(tmp_path / "store")], env={"RECOLLECT_EMBEDDER": "hash"}
+        )
+        return result.exit_code, result.output
+
+    run("remember", "a note about foxes", "--id", "a")
+    recall = run("recall", "foxes", "--no-track")[1].split()[0]
+    assert run("expect", recall, "a", "--first")[0] == 0
+    assert run("check")[0] == 0
+    run("forget", "a")
+    code, said = run("check", "--junit", str(tmp_path / "report.xml"))
+    assert (code, "forgot a" in said) == (1, True)
+    assert "<failure" in (tmp_path / "report.xml").read_text()
+    assert run("expect", recall, "a")[0] == 2
+    name = run("expectations")[1].split()[0]
+    assert run("expectations", "--withdraw", name)[0] == 0
+    assert run("check")[0] == 0

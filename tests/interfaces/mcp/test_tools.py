@@ -8,12 +8,13 @@ import pytest
 
 from recollect.interfaces.mcp.profiles import PROFILES
 
-WRITES = {"remember", "recall", "revise", "forget", "dream", "rate", "link"}
+WRITES = {"remember", "recall", "revise", "forget", "dream", "rate", "link", "expect", "expectations"}
 REPLACES = {"revise", "forget", "dream"}
 REPEATABLE = {"forget", "link"}
 SIX = ["remember", "recall", "get", "revise", "forget", "status"]
 AUDIT = [
-    "recalls", "show", "why", "why_not", "why_changed", "history", "compare", "verify", "dream", "rate", "link",
+    "recalls", "show", "why", "why_not", "why_changed", "history", "compare", "verify", "dream", "rate", "link", "expect",
+    "expectations", "check",
 ]  # fmt: skip
 
 
@@ -256,3 +257,16 @@ def test_a_dream_can_be_previewed_and_written(audited):
 def test_the_profiles_differ_by_the_audit_tools():
     assert [tool.name for tool in PROFILES["default"]] == SIX
     assert [tool.name for tool in PROFILES["audit"]] == SIX + AUDIT
+
+
+def test_expectations_are_stated_listed_checked_and_withdrawn(audited):
+    audited.ok("remember", content="The spare key hangs in the boiler room", id="key")
+    recall = audited.ok("recall", query="where does the spare key hang?")["recall"]
+    name = audited.ok("expect", recall=recall, id="key", first=True, note="the caretaker asks")["name"]
+    listed = audited.ok("expectations")["expectations"]
+    assert [(one["name"], one["expects"]) for one in listed] == [(name, "key first")]
+    assert audited.ok("check")["failed"] == []
+    forgotten = audited.ok("forget", id="key")["seq"]
+    (failed,) = audited.ok("check")["failed"]
+    assert (failed["name"], failed["broken_by"], failed["note"]) == (name, forgotten, "the caretaker asks")
+    assert audited.ok("expectations", withdraw=name)["expectations"] == []

@@ -419,3 +419,17 @@ def test_a_wrong_value_is_not_sent_back_whole(ask):
     response = ask("POST", "/api/recall", json={"q": ["x" * 100_000]})
     assert response.status_code == 400
     assert len(response.content) < 1_000
+
+
+def test_expectations_are_stated_listed_checked_and_withdrawn(server):
+    recall = server.send("POST", "/api/recall", {"q": QUESTION})["id"]
+    stated = server.send(
+        "POST", "/api/expectations", {"recall": recall, "id": "auth", "first": True}, expect=201
+    )
+    assert [one["name"] for one in server.get("/api/expectations")] == [stated["id"]]
+    assert [one["held"] for one in server.get("/api/check")["passed"]] == [True]
+    broken = server.send("POST", "/api/memories/auth/forget", {})["seq"]
+    assert server.get("/api/check")["failed"][0]["broken_by"] == broken
+    assert server.get("/api/check", at=f"@{broken - 1}")["failed"] == []
+    server.send("POST", f"/api/expectations/{stated['id']}/withdraw", {})
+    assert server.get("/api/expectations") == []

@@ -1,0 +1,369 @@
+"""Expectations about recorded questions: stated, listed, withdrawn, and checked by asking the questions again.
+
+A question is asked again with its own text, vector, filters, k, session and context, and with what models once said to
+it. It is asked at the head with the clock of now, or as of a moment with that moment's clock, or in a fork. Its formula is
+the one in force where it is asked if the recall was answered with the store's formula of its time, and else the recall's
+own. A pinned expectation (those of a fixture) is a replay: at the recall's own moment, with its own clock and formula,
+and the ranking has to be the recorded one bit for bit. Nothing is written by a check.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from recollect.engine import validate
+from recollect.engine.embedding.past import vector_of
+from recollect.engine.event_summaries import expected_words, summarize
+from recollect.engine.formula_lookup import DEFAULT_FORMULA, formula_named
+from recollect.engine.memories import born
+from recollect.engine.moments import When, iso
+from recollect.engine.recall import Standpoint
+from recollect.engine.remember import recorded_recall
+from recollect.engine.store import Progress, Store
+from recollect.engine.time_travel import moment_at
+from recollect.engine.torn_state import locked
+from recollect.engine.writer import Writer
+from recollect.events.envelope import type_name
+from recollect.events.errors import InvalidInput
+from recollect.events.facts import ExpectationWithdrawn, Expected, GridVector, Question, Recalled
+from recollect.projections.view import Projections
+from recollect.query.formula import Formula, built_in, from_canonical
+from recollect.query.ranking import Ranking, rank_around
+from recollect.replay.changes.inquiry import Inquiry, Moment, position_of
+from recollect.replay.changes.last_break import last_break
+from recollect.replay.fork.note import read_note
+from recollect.replay.fork.topic import with_previous
+
+EXPECTED, WITHDRAWN = type_name(Expected), type_name(ExpectationWithdrawn)
+
+
+class Expectation(msgspec.Struct, frozen=True, kw_only=True):
+    """What is expected of the memory `id` in the answer to a recorded question; `name` (`e41`) withdraws it."""
+
+    name: str
+    recall: str
+    id: str
+    query: str | None
+    expects: str
+    at: str
+    top: int | None = None
+    absent: bool = False
+    above: str | None = None
+    pinned: bool = False
+    note: str = ""
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """One expectation, asked again. `broken_by` is the seq of the event that broke it, where one did.
+
+    `exact` says whether the ranking is the recorded one, bit for bit.
+    """
+
+    expectation: Expectation
+    held: bool
+    sentence: str
+    rank: int | None = None
+    score: float | None = None
+    formula: str = ""
+    exact: bool = False
+    broken_by: int | None = None
+    event: str = ""
+
+
+class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
+    """All expectations asked again: those that hold, and those that do not."""
+
+    passed: tuple[Outcome, ...]
+    failed: tuple[Outcome, ...]
+    basis: int
+    now: str
+    sentence: str
+
+
+# --- stating, listing, withdrawing -----------------------------------------------------------------
+
+
+def expect(
+    writer: Writer, recall: str, memory_id: str, *, top: int | None, first: bool, absent: bool, above: str | None,
+    note: str,
+) -> str:  # fmt: skip
+    """State what the question of a recorded recall ought to be answered with; returns the expectation's name."""
+    store = writer.store
+    given = sum((top is not None, bool(first), bool(absent), above is not None))
+    if given != 1:
+        raise InvalidInput(f"expect takes one of top, first, absent and above, not {given or 'none'} of them")
+    if above == memory_id:
+        raise InvalidInput(f"memory {memory_id!r} cannot rank above itself; name two memories")
+    places = 1 if first else top
+    fact = Expected(
+        recall=recorded_recall(store, recall),
+        id=validate.identifier(memory_id),
+        at=store.clock(),
+        top=None if places is None else validate.whole(places, "top", low=1, high=validate.K_MAX),
+        absent=bool(absent),
+        above=None if above is None else validate.identifier(above, "above"),
+        note=validate.text(note, "note"),
+    )
+
+    def known() -> None:
+        for one in filter(None, (fact.id, fact.above)):
+            born(store, store.view(), one)
+
+    return f"e{writer.append_if(lambda _: known(), fact)}"
+
+
+def withdraw(writer: Writer, name: str, reason: str) -> int:
+    """Take an expectation back; returns the seq."""
+    store = writer.store
+    digits = name[1:] if name[:1] == "e" else ""
+    if not (digits.isascii() and digits.isdecimal()):
+        raise InvalidInput(
+            f"{name!r} is not an expectation; they look like 'e41', as `expectations` lists them"
+        )
+    fact = ExpectationWithdrawn(expected=int(digits), reason=validate.text(reason, "reason"))
+
+    def standing() -> None:
+        if fact.expected not in _standing(store):
+            raise InvalidInput(f"{name!r} is no expectation that stands; `expectations` lists them")
+
+    return writer.append_if(lambda _: standing(), fact)
+
+
+@locked
+def expectations(store: Store) -> list[Expectation]:
+    """Those that stand, oldest first."""
+    store.catch_up()
+    return [_listed(store, seq, fact) for seq, fact in _standing(store).items()]
+
+
+def standing_expectations(store: Store) -> dict[int, Expected]:
+    """The facts behind `expectations`, by seq."""
+    store.catch_up()
+    return _standing(store)
+
+
+def _standing(store: Store) -> dict[int, Expected]:
+    log = store.log
+    withdrawn = {
+        fact.expected
+        for seq in log.positions(WITHDRAWN)
+        if isinstance(fact := log.get(seq).fact, ExpectationWithdrawn)
+    }
+    facts = {seq: log.get(seq).fact for seq in log.positions(EXPECTED) if seq not in withdrawn}
+    return {seq: fact for seq, fact in facts.items() if isinstance(fact, Expected)}
+
+
+def _listed(store: Store, seq: int, fact: Expected) -> Expectation:
+    recalled = store.log.get(fact.recall).fact
+    return Expectation(
+        name=f"e{seq}",
+        recall=f"r{fact.recall}",
+        id=fact.id,
+        query=recalled.question.text if isinstance(recalled, Recalled) else None,
+        expects=expected_words(fact),
+        at=iso(fact.at),
+        top=fact.top,
+        absent=fact.absent,
+        above=fact.above,
+        pinned=fact.pinned,
+        note=fact.note,
+    )
+
+
+# --- checking --------------------------------------------------------------------------------------
+
+
+class _World(NamedTuple):
+    """Where the questions are asked: a store, a moment of it, and the formula for all of them, if one was named."""
+
+    store: Store
+    here: Standpoint
+    moment: Moment
+    formula: Formula | None
+    moved: bool
+
+
+def check(
+    here: Standpoint, *, formula: str | Path | Formula | None = None, at: When | None = None,
+    fork: str | Path | None = None, only: str | None = None, progress: Progress | None = None,
+) -> CheckReport:  # fmt: skip
+    """Ask every expectation's question again: now, as of a moment, under another formula, or in a fork."""
+    other = nullcontext(here.store) if fork is None else closing(_open_fork(fork, here.store))
+    with other as store:
+        named = None if formula is None else formula_named(store, formula, files=True)
+        return _checked(here, store, named, at, only, progress, moved=at is not None or fork is not None)
+
+
+@locked
+def _checked(
+    here: Standpoint, store: Store, formula: Formula | None, at: When | None, only: str | None,
+    progress: Progress | None, *, moved: bool,
+) -> CheckReport:  # fmt: skip
+    source = here.store
+    source.catch_up()
+    world = _World(store, here, moment_at(store, at), formula, moved)
+    asked = {seq: fact for seq, fact in _standing(source).items() if only in (None, f"e{seq}")}
+    if only is not None and not asked:
+        raise InvalidInput(f"{only!r} is no expectation that stands; `expectations` lists them")
+    outcomes = []
+    for seq, fact in asked.items():
+        outcomes.append(_outcome(world, _listed(source, seq, fact), fact))
+        if progress:
+            progress(len(outcomes), len(asked))
+    passed = tuple(one for one in outcomes if one.held)
+    failed = tuple(one for one in outcomes if not one.held)
+    where = f"@{world.moment.seq}" + ("" if store is source else " of the fork")
+    counted = f"{len(passed)} of {len(outcomes)} expectations hold at {where}"
+    return CheckReport(
+        passed=passed,
+        failed=failed,
+        basis=world.moment.seq,
+        now=iso(world.moment.now),
+        sentence=counted if outcomes else "there are no expectations; `recollect expect` states one",
+    )
+
+
+def _open_fork(folder: str | Path, source: Store) -> Store:
+    path = Path(folder).expanduser()
+    if not path.is_dir() or read_note(path) is None:
+        raise InvalidInput(f"{folder} is not a fork; `recollect fork` makes one")
+    return Store.open(path, clock=source.clock)
+
+
+def _outcome(world: _World, expectation: Expectation, fact: Expected) -> Outcome:
+    recalled = world.here.store.log.get(fact.recall).fact
+    if not isinstance(recalled, Recalled):
+        lost = f"{expectation.recall} cannot be asked again: its question was erased; withdraw {expectation.name}"
+        return Outcome(expectation=expectation, held=False, sentence=lost)
+    inquiry = _Again(world, fact, recalled)
+    moment = inquiry.moment
+    ranking = inquiry.ranking(moment)
+    rank, score = position_of(ranking, inquiry.projections.documents.ids.find(fact.id))
+    exact = (ranking.ids, ranking.scores) == (recalled.ids, recalled.scores)
+    strict = inquiry.pinned and world.formula is None
+    held = holds(fact, ranking, inquiry.projections)
+    outcome = Outcome(
+        expectation=expectation, held=held and (exact or not strict), sentence=_standing_words(fact, rank, recalled),
+        rank=rank, score=score, formula=ranking.formula, exact=exact,
+    )  # fmt: skip
+    if outcome.held:
+        return outcome
+    if held:
+        changed = f"{expectation.recall} no longer ranks as it was recorded, bit for bit"
+        return msgspec.structs.replace(outcome, sentence=changed)
+    return _blamed(world, inquiry, outcome, fact, recalled)
+
+
+def holds(fact: Expected, ranking: Ranking, projections: Projections) -> bool:
+    """Whether a ranking is as expected."""
+    if fact.absent:
+        return fact.id not in ranking.ids
+    find = projections.documents.ids.find
+    rank, _ = position_of(ranking, find(fact.id))
+    if rank is None:
+        return False
+    if fact.above is not None:
+        other, _ = position_of(ranking, find(fact.above))
+        return other is None or rank < other
+    return rank <= (fact.top or 0)
+
+
+class _Again(Inquiry):
+    """The question of a recall, asked again at any moment."""
+
+    def __init__(self, world: _World, fact: Expected, recalled: Recalled) -> None:
+        store, adoptions = world.store, world.here.store.projections.adoptions
+        self.pinned = fact.pinned and not world.moved
+        self.moment = Moment(recalled.basis, recalled.question.now) if self.pinned else world.moment
+        fixed = world.formula
+        if fixed is None:
+            floats = adoptions.formula_in_force(fact.recall) == recalled.formula and not self.pinned
+            fixed = None if floats else from_canonical(adoptions.formulas[recalled.formula])
+            if floats and store is world.here.store and not world.moved:
+                mine = world.here.formula
+                fixed = None if adoptions.formula_in_force(self.moment.seq) == mine.digest else mine
+        super().__init__(
+            store.log, store.projections, self._question(recalled), formula=fixed, fallback=built_in(DEFAULT_FORMULA),
+            embed=lambda label: self._embedded(world, recalled.question, label),
+        )  # fmt: skip
+
+    def _question(self, recalled: Recalled) -> Question:
+        """What models said stays; which shards were away, and what the session had heard, is of its moment."""
+        if self.pinned:
+            return recalled.question
+        effects = msgspec.structs.replace(recalled.question.effects, previous=None, scanned=())
+        return msgspec.structs.replace(recalled.question, effects=effects)
+
+    def _embedded(self, world: _World, question: Question, label: str) -> GridVector | None:
+        if question.embedder == label:
+            return question.vector
+        return vector_of(world.store, world.here.embedding, question.text, label)
+
+    def ranking(self, moment: Moment) -> Ranking:
+        formula, view = self.formula_at(moment.seq), self.view(moment.seq)
+        self.require(formula)
+        question = self.question if self.pinned else self.question_at(*moment)
+        if not self.pinned and question.session is not None:
+            question = with_previous(self._log, question, view, formula, same=False)
+        return rank_around(question, view, formula, finite=False)[1]
+
+
+# --- what broke it ---------------------------------------------------------------------------------
+
+
+def _blamed(world: _World, inquiry: _Again, outcome: Outcome, fact: Expected, recalled: Recalled) -> Outcome:
+    """The outcome with the event that broke the expectation, or with what else did."""
+    until, now = inquiry.moment
+    find = inquiry.projections.documents.ids.find
+
+    def at(seq: int) -> bool:
+        return holds(fact, inquiry.ranking(Moment(seq, now)), inquiry.projections)
+
+    ids = [one for one in (fact.id, fact.above) if one is not None]
+    births = [_birth(inquiry.projections, find(one)) for one in ids if find(one) >= 0]
+    since = max(0, min([*births, until]) - 1)
+    seq = None if inquiry.pinned else last_break(inquiry.projections, ids, at, since=since, until=until)
+    if seq is not None:
+        event = summarize(world.store.event(seq).fact)
+        return msgspec.structs.replace(
+            outcome, broken_by=seq, event=event, sentence=f"{outcome.sentence}; broken by @{seq}: {event}"
+        )
+    return msgspec.structs.replace(
+        outcome, sentence=f"{outcome.sentence}; {_no_event(world, fact, recalled, since)}"
+    )
+
+
+def _no_event(world: _World, fact: Expected, recalled: Recalled, since: int) -> str:
+    if not _held_then(fact, recalled):
+        return (
+            f"no event broke it: it held neither in r{fact.recall} nor at any position asked since @{since}"
+        )
+    if world.formula is not None:
+        return f"no event broke it: it held in r{fact.recall}, and {world.formula.label} ranks otherwise all along"
+    return f"no event broke it: it held in r{fact.recall} with the clock of {iso(recalled.question.now)}"
+
+
+def _held_then(fact: Expected, recalled: Recalled) -> bool:
+    """Whether the recorded answer was as expected, as far as it goes."""
+    places = {id_: place for place, id_ in enumerate(recalled.ids, 1)}
+    if fact.absent:
+        return fact.id not in places
+    if fact.above is not None:
+        return fact.id in places and places[fact.id] < places.get(fact.above, len(places) + 1)
+    return fact.id in places and places[fact.id] <= (fact.top or 0)
+
+
+def _birth(projections: Projections, memory: int) -> int:
+    documents = projections.documents
+    return int(documents.born[documents.versions_of(memory)].min())
+
+
+def _standing_words(fact: Expected, rank: int | None, recalled: Recalled) -> str:
+    place = "is not ranked" if rank is None else f"ranks {rank}"
+    if rank is not None and rank > recalled.question.k:
+        place += f", beyond the {recalled.question.k} of the answer"
+    return f"{fact.id} {place}; expected: {expected_words(fact)}"

@@ -1,0 +1,146 @@
+"""The audit tools that test recorded questions: expect, expectations, check."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from msgspec import Meta
+
+from recollect.engine.safe_text import telling
+from recollect.interfaces.mcp.audit_arguments import RecallId
+from recollect.interfaces.mcp.tool import AnyTool, Call, Tool
+from recollect.interfaces.mcp.tool_arguments import Formula, Id, Moment
+
+if TYPE_CHECKING:
+    from recollect.engine.expectations import Expectation
+    from recollect.interfaces.python.memory import Memory
+
+
+class Expect(msgspec.Struct, frozen=True, kw_only=True):
+    recall: RecallId
+    id: Id
+    top: Annotated[int, Meta(description="It is among so many first places.", ge=1)] | None = None
+    first: Annotated[bool, Meta(description="It is the first.")] = False
+    absent: Annotated[bool, Meta(description="It is not in the answer.")] = False
+    above: Annotated[str, Meta(description="It ranks before this memory.")] | None = None
+    note: Annotated[str, Meta(description="Why, for those who read a failure.")] = ""
+
+
+class Expectations(msgspec.Struct, frozen=True, kw_only=True):
+    withdraw: Annotated[str, Meta(description="Take this expectation ('e41') back first.")] | None = None
+    reason: Annotated[str, Meta(description="Why it is withdrawn.")] = ""
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    formula: Formula | None = None
+    at: Moment | None = None
+
+
+class ExpectResult(msgspec.Struct, frozen=True, kw_only=True):
+    """`name` is what withdraws it."""
+
+    name: str
+
+
+class ExpectationResult(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    recall: str
+    query: str | None
+    expects: str
+    note: str
+
+
+class ExpectationsResult(msgspec.Struct, frozen=True, kw_only=True):
+    expectations: tuple[ExpectationResult, ...]
+
+
+class FailedResult(msgspec.Struct, frozen=True, kw_only=True):
+    """An expectation that does not hold; `broken_by` is the event after which it no longer did."""
+
+    name: str
+    recall: str
+    query: str | None
+    sentence: str
+    note: str
+    broken_by: int | None
+
+
+class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
+    sentence: str
+    passed: int
+    failed: tuple[FailedResult, ...]
+    basis: int
+
+
+def expect(memory: Memory, given: Expect, _: Call) -> ExpectResult:
+    name = memory.expect(
+        given.recall, given.id, top=given.top, first=given.first, absent=given.absent,
+        above=given.above or None, note=given.note,
+    )  # fmt: skip
+    return ExpectResult(name=name)
+
+
+def expectations(memory: Memory, given: Expectations, _: Call) -> ExpectationsResult:
+    if given.withdraw:
+        memory.withdraw(given.withdraw, given.reason)
+    return ExpectationsResult(expectations=tuple(_listed(one) for one in memory.expectations()))
+
+
+def _listed(one: Expectation) -> ExpectationResult:
+    return ExpectationResult(
+        name=one.name, recall=one.recall, query=one.query, expects=one.expects, note=one.note
+    )
+
+
+def check(memory: Memory, given: Check, call: Call) -> CheckResult:
+    found = memory.check(
+        formula=call.scope.formula(memory, given.formula), at=given.at, progress=call.progress
+    )
+    failed = tuple(
+        FailedResult(
+            name=one.expectation.name, recall=one.expectation.recall, query=one.expectation.query,
+            sentence=one.sentence, note=one.expectation.note, broken_by=one.broken_by,
+        )
+        for one in found.failed
+    )  # fmt: skip
+    return CheckResult(sentence=found.sentence, passed=len(found.passed), failed=failed, basis=found.basis)
+
+
+@telling
+def _expected(result: ExpectResult) -> str:
+    return f"expected: {result.name}"
+
+
+@telling
+def _listing(result: ExpectationsResult) -> str:
+    lines = [f"{one.name} of {one.recall}: {one.expects}" for one in result.expectations]
+    return "\n".join(lines) or "there are no expectations"
+
+
+@telling
+def _checked(result: CheckResult) -> str:
+    failures = [f"{one.name} ({one.recall}): {one.sentence}" for one in result.failed]
+    return "\n".join([result.sentence, *failures])
+
+
+TOOLS: tuple[AnyTool, ...] = (
+    Tool(
+        name="expect",
+        title="Expect of an answer",
+        description="State what a recorded question ought to be answered with: a memory in the top places, first, absent, or above another.",
+        arguments=Expect, result=ExpectResult, run=expect, show=_expected, lane="writes",
+    ),
+    Tool(
+        name="expectations",
+        title="Expectations",
+        description="The expectations that stand; `withdraw` takes one back.",
+        arguments=Expectations, result=ExpectationsResult, run=expectations, show=_listing, lane="writes",
+    ),
+    Tool(
+        name="check",
+        title="Check expectations",
+        description="Ask the questions of all expectations again and name those that fail, with the event that broke each.",
+        arguments=Check, result=CheckResult, run=check, show=_checked, lane="long", reads=True, needs_model=lambda _: True,
+    ),
+)  # fmt: skip
