@@ -89,10 +89,10 @@ def _store(where: str, url: SplitResult, options: dict[str, list[str]]) -> PackS
 
         return ObjectPackStore(shown)
     name = url.path.strip("/")
-    if not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(name) or name.endswith("_side"):  # the stream of a store's boxes is called so
         raise InvalidInput(
-            f"{shown} names the store {name!r}; a name has up to 64 letters, digits, dashes and underscores, "
-            f"as in nats://localhost:4222/memory"
+            f"{shown} names the store {name!r}; a name has up to 64 letters, digits, dashes and underscores and does not "
+            f"end in _side, as in nats://localhost:4222/memory"
         )
     replicas = options.get("replicas", [""])[0]
     if replicas and replicas not in {"1", "3", "5"}:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
-from recollect.interfaces.cli.app import common_options, main, open_memory
+from recollect.dream.schedule import parse_interval
+from recollect.interfaces.cli.app import common_options, helper_use, main, open_memory
+from recollect.interfaces.cli.commands import Failure, say
 
 if TYPE_CHECKING:
+    from recollect.interfaces.python.memory import Memory
     from recollect.web.serving import Address
 
 
@@ -28,18 +32,36 @@ if TYPE_CHECKING:
 )
 @click.option("--host-name", "host_names", multiple=True, help="A name it is called by from other machines.")
 @click.option("--open", "open_", is_flag=True, help="Open the page in a browser.")
+@click.option(
+    "--stores", metavar="URL|DIR", help="Serve every store there that --tokens names, each at /stores/NAME/."
+)
+@click.option(
+    "--tokens", metavar="FILE", help="Which token opens which store, with which rights and limits; TOML."
+)
+@click.option(
+    "--idle",
+    metavar="INTERVAL",
+    default="5m",
+    show_default=True,
+    help="With --stores: close one unused for so long.",
+)
 @common_options
 def serve(
     host: str, port: int, token: str | None, read_only: bool, dream_every: str | None, origins: tuple[str, ...],
-    host_names: tuple[str, ...], open_: bool, store: str, embedder: str, as_json: bool,
+    host_names: tuple[str, ...], open_: bool, stores: str | None, tokens: str | None, idle: str, store: str,
+    embedder: str, as_json: bool,
 ) -> None:  # fmt: skip
-    """A page and a JSON API over the store, until interrupted.
+    """A page and a JSON API over the store, until interrupted; with --stores over many.
+
+    With --stores each store has tokens of its own, that read or write, and its page, API and MCP server at
+    /stores/NAME/; it is opened when it is asked for. /metrics is Prometheus text.
 
     \b
     Example:
       recollect serve --open
       recollect serve --port 0 --read-only
       recollect serve --host 0.0.0.0 --token "$(openssl rand -hex 16)" --dream-every 24h
+      recollect serve --stores ./tenants --tokens tokens.toml
     """
 
     from recollect.interfaces.mcp.http import mcp_application  # noqa: PLC0415 (a third of a second for --help)
@@ -50,6 +72,17 @@ def serve(
         if open_:
             click.launch(address.page)
 
+    if stores is not None or tokens is not None:
+        if stores is None or tokens is None or token or dream_every or open_:
+            raise Failure(
+                "many stores: --stores and --tokens belong together, without --token, --dream-every, --open"
+            )
+        serving.serve_stores(
+            stores, tokens, _opener(embedder), host=host, port=port, read_only=read_only, origins=origins,
+            host_names=host_names, idle_s=parse_interval(idle) / 1e6, mcp=mcp_application, ready=ready,
+        )  # fmt: skip
+        click.echo("recollect: stopped; all stores are closed", err=True)
+        return
     with open_memory(store, embedder, make=True, actor="web") as memory:
         serving.serve(
             memory, host=host, port=port, token=token, read_only=read_only, dream_every=dream_every,
@@ -57,6 +90,18 @@ def serve(
         )  # fmt: skip
         head = memory.store.log.head
     click.echo(f"recollect: stopped; the store is closed, its head is @{head}", err=True)
+
+
+def _opener(embedder: str) -> Callable[[str], Memory]:
+    """How a store of many is opened: with one model helper for all of them."""
+    from recollect.interfaces.python.memory import Memory  # noqa: PLC0415 (imports wait until needed)
+
+    helper = helper_use()
+
+    def open_(place: str) -> Memory:
+        return Memory.open(place, embedder=embedder, actor="web", helper=helper, tell=say)
+
+    return open_
 
 
 def _announce(address: Address, as_json: bool) -> None:

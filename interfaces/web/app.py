@@ -54,7 +54,7 @@ def _handler(memory: AsyncMemory, endpoint: Endpoint) -> Callable[[Request], Awa
         serving: Serving = request.app.state.serving
         try:
             if endpoint.writes and serving.read_only:
-                raise NotAllowed("this server is read-only; start it without --read-only to write")
+                raise NotAllowed(serving.read_only_because)
             value = await endpoint.handler(memory, request)
         except RecollectError as error:
             return _answer({"error": str(error)}, status_of(error))

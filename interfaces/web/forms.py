@@ -18,6 +18,7 @@ class Serving(msgspec.Struct, kw_only=True):
     """How the server was started, and what failed in the background: the last scheduled dream."""
 
     read_only: bool = False
+    read_only_because: str = "this server is read-only; start it without --read-only to write"
     dream_every: str | None = None
     dream_problem: str | None = None
 

@@ -13,6 +13,8 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
@@ -24,15 +26,19 @@ from recollect.engine.dream_schedule import keep_dreaming_beside, schedule_of
 from recollect.engine.scrubbing import scrubbing_beside
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, Limits, Server, protocol
-from recollect.interfaces.common.http.guard import BODY_BYTES_MAX, guarded
+from recollect.interfaces.common.http.guard import BODY_BYTES_MAX, Application, guarded
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
 from recollect.web.app import application
 from recollect.web.forms import Serving
+from recollect.web.many_stores import ManyStores
+from recollect.web.open_stores import IDLE_S, OpenMemory, OpenStores, load_model
+from recollect.web.tokens import Tokens
 
 PORT = 8377
 MCP_PATH = "/mcp"
 _GRACE_SECONDS = 5
+_REQUESTS_OF_MANY = 60_000  # of one client address, which may be a proxy; each store has a limit of its own
 
 Ready = Callable[["Address"], None]
 
@@ -83,11 +89,51 @@ def serve(
             host=host, port=address.port, token=token, body_bytes_max=BODY_BYTES_MAX, origins=origins,
             host_names=host_names, public_paths=("/",),
         )  # fmt: skip
-        config = uvicorn.Config(
-            app, lifespan="on", log_level="warning", access_log=False, server_header=False,
-            timeout_graceful_shutdown=_GRACE_SECONDS, http=protocol(limits), backlog=ACCEPTED_AT_ONCE,
+        _run(app, listening, limits, lambda: ready(address) if ready else None)
+
+
+def serve_stores(
+    where: str,
+    tokens: str | Path,
+    open_memory: OpenMemory,
+    *,
+    host: str = "127.0.0.1",
+    port: int = PORT,
+    read_only: bool = False,
+    idle_s: float = IDLE_S,
+    origins: Sequence[str] = (),
+    host_names: Sequence[str] = (),
+    limits: Limits | None = None,
+    mcp: McpApplication | None = None,
+    ready: Ready | None = None,
+) -> None:
+    """Serve every store in a directory, or below a URL, that the file of tokens names, until SIGINT or SIGTERM.
+
+    `open_memory` opens one by its place. Stores are opened when they are asked for and closed after `idle_s` without
+    requests (`many_stores`).
+    """
+    known = Tokens(Path(tokens).expanduser())
+    with _bound(host, port) as listening:
+        address = _address(host, listening.getsockname()[1], None, read_only, has_mcp=False)
+        address = msgspec.structs.replace(address, page=f"{address.url}/stores/NAME/")
+        agents = None if mcp is None else partial(mcp, host=host, path=MCP_PATH)
+        stores = OpenStores(where, open_memory, agents, idle_s=idle_s)
+        app = guarded(
+            ManyStores(stores, known, read_only=read_only),
+            host=host, port=address.port, token=None, has_tokens=True, body_bytes_max=BODY_BYTES_MAX,
+            requests_per_minute=_REQUESTS_OF_MANY, origins=origins, host_names=host_names,
         )  # fmt: skip
-        _Server(config, lambda: ready(address) if ready else None).run(sockets=[listening])
+        _run(app, listening, limits, lambda: ready(address) if ready else None)
+
+
+def _run(
+    app: Application, listening: socket.socket, limits: Limits | None, ready: Callable[[], None]
+) -> None:
+    config = uvicorn.Config(
+        app, lifespan="on", log_level="warning", access_log=False, server_header=False,
+        timeout_graceful_shutdown=_GRACE_SECONDS, http=protocol(limits), backlog=ACCEPTED_AT_ONCE,
+    )  # fmt: skip
+    _Server(config, ready).run(sockets=[listening])
 
 
 def _application(
@@ -108,17 +154,6 @@ def _application(
             yield
 
     return application(shared, serving, mounts=agents.routes if agents else (), lifespan=lifespan)
-
-
-def load_model(memory: Memory) -> None:
-    """Load the model in the background; every answer says if it could not be loaded."""
-
-    def load() -> None:
-        with suppress(Exception):  # whatever it is, the answers say so
-            memory.load_model()
-
-    memory.warm()
-    threading.Thread(target=load, name="recollect-model", daemon=True).start()
 
 
 @contextmanager

@@ -64,14 +64,16 @@ def guarded(
     origins: Iterable[str] = (),
     host_names: Iterable[str] = (),
     public_paths: Iterable[str] = (),
+    has_tokens: bool = False,
 ) -> Application:
     """`app` behind the guard of a server that is bound to `host` and `port`.
 
     `origins` are other sites whose pages may call it (https://example.org). `host_names` are the names by which a
     server with a token that is not on the loopback interface is called; any name if none is given. `public_paths`
-    are served without a token: what stands there must tell nothing about the store.
+    are served without a token: what stands there must tell nothing about the store. With `has_tokens` the application
+    itself asks for tokens, and may be reached from other machines.
     """
-    if token is None and not is_loopback(host):
+    if token is None and not has_tokens and not is_loopback(host):
         raise InvalidInput(
             f"{host!r} can be reached from other machines, so a token is needed: give one (--token), "
             f"or bind to 127.0.0.1"

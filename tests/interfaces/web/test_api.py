@@ -19,7 +19,7 @@ from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
 from recollect.web.app import application
 from recollect.web.forms import Serving
-from recollect.web.serving import load_model
+from recollect.web.open_stores import load_model
 
 QUESTION = "where are auth sessions stored?"
 
