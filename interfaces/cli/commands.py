@@ -90,7 +90,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Erase the questions and answers of old recalls for good; they are verified and attested first.",
     ),
     "revise": ("tell", "Give a memory a new version."),
-    "serve": ("serve", "A page and a JSON API over the store, until interrupted."),
+    "serve": ("serve", "A page and a JSON API over the store, until interrupted; with --stores over many."),
     "show": ("recorded", "Everything about one thing: a recall by its id."),
     "sql": ("time_travel", "Ask the store in SQL (DuckDB, read only)."),
     "status": ("ask", "The store's health and sizes on one screen."),
