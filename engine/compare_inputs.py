@@ -13,7 +13,7 @@ from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_named
 from recollect.engine.moments import When
 from recollect.engine.question_files import NamedQuestion, parse_questions
-from recollect.engine.recall import check_weights, embedded
+from recollect.engine.recall import check_context, embedded
 from recollect.engine.recall_options import question_of
 from recollect.engine.store import Store
 from recollect.events.errors import InvalidInput
@@ -125,7 +125,7 @@ def _posed(named: NamedQuestion, embedding: Embedding, now: int, formulas: Seque
     try:
         question, _ = embedded(question_of(named.query, named.options, now=now), embedding)
         for formula in formulas:
-            check_weights(question.context.weights, formula)
+            check_context(question.context, formula)
     except InvalidInput as error:
         raise InvalidInput(f"{named.where}: {error}") from None
     return question

@@ -1,12 +1,13 @@
 """The formula that a store ranks with: the one in force at a moment, or one that is named.
 
-A name is a built-in formula's, or name@digest of one that is built in or in the log. Whether it may also be the path
-of a file is for the caller to say (`files`): a program on this machine may name one, a client over the network may
-not, since the error would tell what the machine holds.
+A name is a built-in formula's, that of one in the log (the last of that name that it adopted), or name@digest of either.
+Whether it may also be the path of a file is for the caller to say (`files`): a program on this machine may name one, a
+client over the network may not, since the error would tell what the machine holds. What a file `extends` is a name.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from recollect.engine.store import Store
@@ -14,6 +15,8 @@ from recollect.events.errors import InvalidInput
 from recollect.projections.adoptions import Adoptions
 from recollect.query import formula as formulas
 from recollect.query.formula import Formula, InvalidFormula
+from recollect.query.formula_extension import NotExtended
+from recollect.query.nearest import there_are
 
 DEFAULT_FORMULA = "recollect"
 _DIGEST_MIN = 6
@@ -49,11 +52,37 @@ def formula_named(store: Store, given: str | Path | Formula, *, files: bool) -> 
             raise InvalidInput(
                 f"{given!r} is not one formula of this log; it holds {', '.join(labels) or 'none'}"
             )
+    elif isinstance(given, str) and (adopted := _last_named(adoptions, given)):
+        return adopted
     elif files:
-        return formulas.load(given)
+        return formulas.load(_file_of(given), find=partial(extendable, adoptions))
     why = ": it is a path, which this server does not read" if _is_path(given) else ""
     there = dict.fromkeys([*formulas.names(), *(one.label for one in _known(adoptions))])
     raise InvalidInput(f"formula {str(given)!r} is not known here{why}; there are {', '.join(there)}")
+
+
+def extendable(adoptions: Adoptions, name: str) -> Formula:
+    """The formula that a file extends: a built-in one, or one of the log; never a path."""
+    if name in formulas.names():
+        return formulas.built_in(name)
+    found = _labelled(adoptions, name) if "@" in name else _last_named(adoptions, name)
+    if found is None:
+        known = [*formulas.names(), *(one.label for one in _known(adoptions))]
+        raise NotExtended(f"extends {name!r}, which is no formula here; {there_are(name, known)}")
+    return found
+
+
+def _file_of(given: str | Path) -> Path:
+    """The file that a bare name means, where there is one: mine is mine.toml."""
+    path = Path(given)
+    beside = path.with_name(f"{path.name}.toml") if path.name else path
+    return beside if not path.suffix and beside.is_file() else path
+
+
+def _last_named(adoptions: Adoptions, name: str) -> Formula | None:
+    """The formula of this name that the log adopted last."""
+    found = [one for one in map(formulas.from_canonical, adoptions.formulas.values()) if one.name == name]
+    return found[-1] if found else None
 
 
 def _is_path(given: str | Path) -> bool:

@@ -35,6 +35,7 @@ from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
 from recollect.events.facts import (
     Accessed,
     AnyFact,
+    Context,
     Effects,
     Expansion,
     FormulaAdopted,
@@ -44,8 +45,10 @@ from recollect.events.facts import (
 )
 from recollect.events.memory_log import MemoryLog
 from recollect.events.segment_log import SegmentLog
+from recollect.projections.lexical.frozen_unicode import lower_14
 from recollect.projections.view import View
 from recollect.query.formula import Formula
+from recollect.query.nearest import there_are
 from recollect.query.ranking import Ranking, rank_around
 from recollect.query.stages.ordering import Rerank
 from recollect.query.stages.retrieving import Retrieve
@@ -272,7 +275,7 @@ def consult(
 
 def rank_at(store: Store, question: Question, view: View, formula: Formula) -> tuple[Question, Ranking]:
     """The ranking, and the question with the shards that were done without."""
-    check_weights(question.context.weights, formula)
+    check_context(question.context, formula)
     with store.lock, store.whole:  # `@locked` would be one more level on the longest way
         store.require_analyzers(formula.analyzers)
         if not view.projections.lexicals.keys() >= set(formula.analyzers):  # an erasure made them all anew
@@ -280,10 +283,27 @@ def rank_at(store: Store, question: Question, view: View, formula: Formula) -> t
         return rank_around(question, view, formula, prefetch=True)
 
 
-def check_weights(weights: Mapping[str, float], formula: Formula) -> None:
+def check_context(context: Context, formula: Formula) -> None:
+    """Weights, profile and surface that a question brings must be ones that the formula knows."""
+    if context.weights:
+        _check_weights(context.weights, formula)
+    for select, wanted in (("profile", context.profile), ("surface", context.surface)):
+        if wanted:
+            _check_row(select, wanted, formula)
+
+
+def _check_row(select: str, wanted: str, formula: Formula) -> None:
+    rows = [row for dial in formula.dials if dial.select == select for row in dial.table]
+    if not rows:
+        raise InvalidInput(
+            f"formula {formula.name!r} has no {select}s; ask without context.{select}, or under a formula that has them"
+        )
+    if lower_14(wanted) not in {lower_14(row) for row in rows}:
+        raise InvalidInput(f"formula {formula.name!r} has no {select} {wanted!r}; {there_are(wanted, rows)}")
+
+
+def _check_weights(weights: Mapping[str, float], formula: Formula) -> None:
     """Weights that a question brings must be ones that the formula lets it bring."""
-    if not weights:
-        return
     open_ = [s for s in formula.stages if isinstance(s, Weigh) and s.enabled and s.overridable]
     if not open_:
         raise InvalidInput(

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from recollect.engine import validate
+from recollect.engine.context_arguments import ContextArguments
 from recollect.engine.moments import parse_time
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Context, Filters, Question
@@ -83,6 +84,13 @@ class RecallArguments(msgspec.Struct, frozen=True, kw_only=True):
             description="Only what held at this time (valid_from, valid_to), or 'any'; unless told, the clock."
         ),
     ] = None
+    context: Annotated[
+        ContextArguments | None,
+        Meta(
+            description="What surrounds the question: profile, surface, weights, tags, entities, files, project, depth, "
+            "since, until."
+        ),
+    ] = None
 
     @property
     def filters(self) -> dict[str, object]:
@@ -91,9 +99,10 @@ class RecallArguments(msgspec.Struct, frozen=True, kw_only=True):
 
     def options(self) -> RecallOptions:
         """The same for Python."""
+        context = self.context.given() if self.context else None
         return {
             "k": self.k, "formula": self.formula or None, "session": self.session, "filters": self.filters, "now": self.now,
-            "basis": self.basis,
+            "basis": self.basis, **({"context": context} if context else {}),
         }  # fmt: skip
 
 

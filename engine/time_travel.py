@@ -10,7 +10,7 @@ from recollect.engine.event_summaries import summarize
 from recollect.engine.formula_lookup import DEFAULT_FORMULA, formula_named
 from recollect.engine.memories import born
 from recollect.engine.moments import When
-from recollect.engine.recall import Standpoint, check_weights
+from recollect.engine.recall import Standpoint, check_context
 from recollect.engine.recall_options import RecallOptions, question_of
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
@@ -82,7 +82,7 @@ def inquiry_of(here: Standpoint, query: str, options: RecallOptions, *, now: int
     store, wanted = here.store, options.get("formula")
     question = question_of(query, options, now=now)
     formula = None if wanted is None else formula_named(store, wanted, files=True)
-    check_weights(question.context.weights, formula or here.formula)
+    check_context(question.context, formula or here.formula)
     return Inquiry(
         store.log,
         store.projections,

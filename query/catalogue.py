@@ -34,6 +34,11 @@ def _schema(name: str) -> type[msgspec.Struct]:
     return msgspec.defstruct(unversioned(name), fields, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
+def parameters_of(name: str) -> dict[str, msgspec.structs.FieldInfo]:
+    """The parameters of a factor by name, each with its bounds and its default."""
+    return {field.name: field for field in msgspec.structs.fields(_schema(name))}
+
+
 def complete(name: str, given: Mapping[str, Parameter]) -> dict[str, Parameter]:
     """The parameters of a factor with every default filled in; msgspec.ValidationError if one is wrong."""
     return msgspec.to_builtins(msgspec.convert(dict(given), _schema(name)))  # type: ignore[no-any-return]

@@ -22,8 +22,13 @@ from recollect.query import catalogue
 from recollect.query.dials import Dial
 from recollect.query.factors.factor import FACTORS
 from recollect.query.formula_check import problem_of, written_by
+from recollect.query.formula_extension import Find, NotExtended, extended
 from recollect.query.formula_limits import beyond_limits
 from recollect.query.formula_tables import with_tables
+from recollect.query.formula_words import unknown_key, unknown_word
+from recollect.query.free_numbers import FreeNumber, marked
+from recollect.query.nearest import there_are
+from recollect.query.stage_labels import label_twice, labels_of, set_aside
 from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.measuring import Compute
 from recollect.query.stages.scoring import Add, Multiply
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 _FACTOR_STAGES = {"multiply": Multiply, "add": Add, "compute": Compute}
+_BESIDE_THE_TEXT = ("given_labels", "free")
 
 
 class InvalidFormula(RecollectError):
@@ -44,12 +50,14 @@ class InvalidFormula(RecollectError):
         super().__init__(f"formula {origin}: {problem}")
 
 
-class Formula(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
-    """Name, source, one line of description, and the stages in order.
+class Formula(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True, eq=False):
+    """Name, source, one line of description, and the stages in order. Two with the same text are the same.
 
     `order = "score"`: answers stand by score, or as the stages say. A text in the log that states no order is from
     before there was a choice: there a derived memory always stands below its sources. A file that states none means
     "score"; `order = "sources"` asks for the old rule.
+
+    `given_labels` and `free` decide no ranking: they are for people and for `tune`, and no part of the text.
     """
 
     name: str
@@ -58,6 +66,14 @@ class Formula(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     description: str = ""
     dials: tuple[Dial, ...] = ()
     order: Literal["score"] | UnsetType = UNSET
+    given_labels: tuple[str, ...] = ()
+    free: tuple[FreeNumber, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Formula) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
 
     @property
     def sources_first(self) -> bool:
@@ -67,7 +83,11 @@ class Formula(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     @cached_property
     def text(self) -> str:
         """The canonical JSON of this formula."""
-        return msgspec.json.encode(self, order="sorted").decode()
+        fields = {
+            name: getattr(self, name) for name in self.__struct_fields__ if name not in _BESIDE_THE_TEXT
+        }
+        said = {name: value for name, value in fields.items() if value is not UNSET}
+        return msgspec.json.encode(said, order="sorted").decode()
 
     @cached_property
     def digest(self) -> str:
@@ -77,6 +97,11 @@ class Formula(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def label(self) -> str:
         """name@digest, as answers and events show it."""
         return f"{self.name}@{self.digest[:12]}"
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What each stage is called, each name once."""
+        return labels_of(self.stages, self.given_labels)
 
     @property
     def analyzers(self) -> tuple[str, ...]:
@@ -91,13 +116,13 @@ class Formula(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return tuple(tuple(name for name in names if not name.endswith(".rank")) for names in every)
 
 
-def parse(text: str, *, origin: str) -> Formula:
-    """A formula from TOML."""
+def parse(text: str, *, origin: str, find: Find | None = None) -> Formula:
+    """A formula from TOML; `find` finds what it extends, which is a built-in one if it is not given."""
     try:
         fields = parse_toml(text)
     except InvalidInput as error:
         raise InvalidFormula(origin, str(error)) from None
-    return build(fields, origin=origin)
+    return build(fields, origin=origin, find=find)
 
 
 @cache
@@ -117,22 +142,83 @@ def from_log(text: str | None, digest: str) -> Formula | None:
         return None
 
 
-def build(fields: Mapping[str, object], *, origin: str, check: bool = True) -> Formula:
+def build(
+    fields: Mapping[str, object], *, origin: str, check: bool = True, find: Find | None = None
+) -> Formula:
     """Complete the fields of a formula, and check them; unchecked are those of a log, which state their versions."""
-    stages = fields.get("stages")
-    if not isinstance(stages, list) or not stages:
-        raise InvalidFormula(origin, "has no stages; give it `stages = [ … ]`")
+    if check:
+        return _from_file(fields, origin, find or built_in_named)
     try:
-        meant = [stated(stage, FACTORS) for stage in stages] if check else stages
-        formula = _built(_ordered(fields, origin) if check else fields, meant, origin)
+        formula = _built(fields, _stages_of(fields, origin), origin)
     except RecursionError:
         raise InvalidFormula(origin, "is nested too deeply to be read") from None
-    if check:
-        formula = _with_newest_analyzers(formula, stages)
-        if problem := problem_with(formula):
-            raise InvalidFormula(origin, problem)
     assert len(formula.written) == len(formula.stages)  # computed here, once, and not by the first recall
     return formula
+
+
+def _stages_of(fields: Mapping[str, object], origin: str) -> list[object]:
+    stages = fields.get("stages")
+    if not isinstance(stages, list) or not stages:
+        raise InvalidFormula(origin, 'has no stages; give it `stages = [ … ]`, or `extends = "NAME"`')
+    return stages
+
+
+def _from_file(fields: Mapping[str, object], origin: str, find: Find) -> Formula:
+    """A formula that a person wrote, with what it extends, the newest versions, and every check."""
+    if problem := unknown_key(fields):
+        raise InvalidFormula(origin, problem)
+    try:
+        whole = (
+            extended(fields, find, origin=origin) if "extends" in fields else _not_extending(fields, origin)
+        )
+        stages = _stages_of(whole, origin)
+        free = [stage.get("free", {}) if isinstance(stage, dict) else {} for stage in stages]
+        bare = [_without_free(stage) for stage in stages]
+        for number, stage in enumerate(bare, 1):
+            if problem := unknown_word(stage):
+                raise InvalidFormula(origin, f"stage {number} {problem}")
+        meant = [stated(stage, FACTORS) for stage in bare]
+        formula = _with_newest_analyzers(_built(_ordered(whole, origin), meant, origin), bare)
+    except RecursionError:
+        raise InvalidFormula(origin, "is nested too deeply to be read") from None
+    except NotExtended as error:
+        raise InvalidFormula(origin, str(error)) from None
+    return _checked(formula, free, origin)
+
+
+def _without_free(stage: object) -> object:
+    return {key: value for key, value in stage.items() if key != "free"} if isinstance(stage, dict) else stage
+
+
+def _not_extending(fields: Mapping[str, object], origin: str) -> Mapping[str, object]:
+    if "override" in fields:
+        raise InvalidFormula(origin, 'has [override] tables but extends nothing; say `extends = "NAME"`')
+    return fields
+
+
+def _checked(formula: Formula, free: list[object], origin: str) -> Formula:
+    stages, labels = set_aside(formula.stages)
+    if twice := label_twice(labels):
+        raise InvalidFormula(origin, f"has two stages with the label {twice!r}")
+    if problem := problem_with(formula):
+        raise InvalidFormula(origin, problem)
+    numbers: list[FreeNumber] = []
+    for number, (stage, given) in enumerate(zip(stages, free, strict=True)):
+        try:
+            numbers += marked(stage, number, given)
+        except msgspec.ValidationError as error:
+            raise InvalidFormula(origin, f"stage {number + 1} {error}") from None
+    formula = msgspec.structs.replace(formula, stages=stages, given_labels=labels, free=tuple(numbers))
+    assert len(formula.written) == len(formula.stages)  # computed here, once, and not by the first recall
+    return formula
+
+
+def built_in_named(name: str) -> Formula:
+    """The built-in formula of a name, or of name@digest."""
+    bare, _, digest = name.partition("@")
+    if bare not in names() or not built_in(bare).digest.startswith(digest):
+        raise NotExtended(f"extends {name!r}, which is not a built-in formula; {there_are(name, names())}")
+    return built_in(bare)
 
 
 def _ordered(fields: Mapping[str, object], origin: str) -> dict[str, object]:
@@ -168,7 +254,7 @@ def problem_with(formula: Formula) -> str | None:
 
 def _built(fields: Mapping[str, object], stages: list[object], origin: str) -> Formula:
     completed = [_complete(stage, n, origin) for n, stage in enumerate(stages, 1)]
-    rest = {name: value for name, value in fields.items() if name != "tables"}
+    rest = {name: value for name, value in fields.items() if name not in ("tables", "learned")}
     try:
         tabled = with_tables(completed, fields.get("tables", {}))
         return msgspec.convert({**rest, "stages": tabled}, Formula)
@@ -185,8 +271,10 @@ def _complete(stage: object, number: int, origin: str) -> object:
         return stage
     own = {"op", *_FACTOR_STAGES[str(stage["op"])].__struct_fields__}
     if name not in FACTORS:
-        known = ", ".join(sorted(FACTORS))
-        raise InvalidFormula(origin, f"stage {number} names the factor {name!r}; known factors are {known}")
+        raise InvalidFormula(
+            origin,
+            f"stage {number} names the factor {name!r}; {there_are(name, FACTORS, say='known factors are')}",
+        )
     given = {**nested, **{k: v for k, v in stage.items() if k not in own}}
     try:
         parameters = catalogue.complete(name, given)
@@ -222,18 +310,18 @@ def built_in(name: str) -> Formula:
     return parse(text, origin=name)
 
 
-def load(name_or_path: str | Path) -> Formula:
+def load(name_or_path: str | Path, *, find: Find | None = None) -> Formula:
     """A built-in formula by name, or a user's own by the path of its TOML file."""
     if isinstance(name_or_path, str) and name_or_path in names():
         return built_in(name_or_path)
     path = Path(name_or_path)
     if path.suffix != ".toml":
-        known = ", ".join(names())
         raise InvalidFormula(
-            repr(str(name_or_path)), f"is not built in (there are {known}) and not a path to a .toml file"
+            repr(str(name_or_path)),
+            f"is not built in and not a path to a .toml file; {there_are(name_or_path, names())}",
         )
     try:
         fields = read_toml(path)
     except InvalidInput as error:
         raise InvalidFormula(str(path), str(error)) from None
-    return build(fields, origin=str(path))
+    return build(fields, origin=str(path), find=find)

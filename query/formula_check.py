@@ -12,10 +12,12 @@ from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.query.dials import CLASSIFIERS, Dial
 from recollect.query.factors.factor import SIGNATURES
 from recollect.query.inputs import INPUTS
+from recollect.query.nearest import there_are
 from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.filtering import Abstain, Cut, Filter, Silence
 from recollect.query.stages.jumping import Gate, Shortcut, Skip
 from recollect.query.stages.measuring import (
+    Compute,
     Coverage,
     Labels,
     Leads,
@@ -30,7 +32,7 @@ from recollect.query.stages.ordering import Rerank, TieBreak
 from recollect.query.stages.retrieving import CHANNELS, Expand, Retrieve
 from recollect.query.stages.scoring import Boost, Fuse, Normalise, Raise, Weigh
 from recollect.query.stages.sessions import Around
-from recollect.query.stages.stage import FactorStage
+from recollect.query.stages.stage import FactorStage, ScoringStage
 
 _EDGES = "edge."
 
@@ -40,39 +42,153 @@ def problem_of(stages: tuple[AnyStage, ...], dials: tuple[Dial, ...]) -> str | N
     turned = {key for dial in dials for row in dial.table.values() for key in row}
     known = {"score"}
     for number, stage in enumerate(stages, 1):
-        for problem in _problems(stage, stages[number:], known, turned):
+        for problem in _problems(stage, stages[:number], stages[number:], known, turned):
             return f"stage {number} {problem}"
         known.update(written_by(stage))
-    for dial in dials:
-        if dial.select == "text" and dial.classifier not in CLASSIFIERS:
-            names = ", ".join(sorted(CLASSIFIERS)) or "none"
-            return f"dial {dial.name!r} names the classifier {dial.classifier!r}; known are {names}"
+    if not any(_gives_a_score(stage) for stage in stages):
+        return "has no stage that gives a score; add a `fuse` or a `weigh`, or enable one"
+    for problem in _problems_of_dials(stages, dials):
+        return problem
     return None
 
 
 def _problems(
-    stage: AnyStage, later: tuple[AnyStage, ...], known: set[str], turned: set[str]
+    stage: AnyStage,
+    sofar: tuple[AnyStage, ...],
+    later: tuple[AnyStage, ...],
+    known: set[str],
+    turned: set[str],
 ) -> Iterator[str]:
+    """What is wrong with a stage; `sofar` are the stages up to it, itself among them."""
     match stage:
         case Retrieve(channel=channel) if channel not in CHANNELS:
-            yield f"names the channel {channel!r}; known are {', '.join(sorted(CHANNELS))}"
+            yield f"names the channel {channel!r}; {there_are(channel, CHANNELS)}"
         case Retrieve() if stage.column in known:
             yield f"retrieves {stage.column!r} again; give it another `name`"
         case Shortcut(to=to) | Gate(to=to) | Skip(to=to) if to not in {ahead.label for ahead in later}:
-            yield f"jumps to {to!r}, which is the label of no stage after it"
+            ahead = {one.label for one in later if one.label}
+            yield f"jumps to {to!r}, which is the label of no stage after it; {there_are(to, ahead)}"
         case Rerank(upto=upto, weights=weights) if len(upto) != len(weights):
             yield f"has {len(upto)} bands but {len(weights)} weights"
         case _:
             pass
     analyzer = getattr(stage, "analyzer", None)
     if analyzer is not None and analyzer not in ANALYZERS:
-        yield f"names the analyzer {analyzer!r}; known are {', '.join(ANALYZERS)}"
+        yield f"names the analyzer {analyzer!r}; {there_are(analyzer, ANALYZERS)}"
     if stage.when and stage.when not in turned:
-        yield f"waits for the dial {stage.when!r}, which no dial has"
+        yield f"waits for the dial {stage.when!r}, which no dial has; {there_are(stage.when, turned)}"
+    yield from _unknown_dials(stage, turned)
+    yield from _unread(stage, later, known)
+    yield from _too_early(stage, sofar)
+    yield from _empty(stage)
+
+
+def _unknown_dials(stage: AnyStage, turned: set[str]) -> Iterator[str]:
+    for dial in dials_named(stage):
+        if dial not in turned:
+            yield f"names the dial {dial!r}, which no dial has; {there_are(dial, turned)}"
+
+
+def _unread(stage: AnyStage, later: tuple[AnyStage, ...], known: set[str]) -> Iterator[str]:
+    """Columns that a stage reads and that do not exist, or not yet."""
     for name in read_by(stage):
-        if not (name in known or name in INPUTS or (name.startswith(_EDGES) and _EDGES in known)):
-            columns = ", ".join(sorted(known - {_EDGES}))
-            yield f"reads {name!r}, which is no input and which no stage before it writes; there are {columns}"
+        if name in known or name in INPUTS or (name.startswith(_EDGES) and _EDGES in known):
+            continue
+        if any(name in written_by(ahead) for ahead in later):
+            yield f"reads {name!r}, which only a stage after it writes; put it after that stage"
+        else:
+            columns = {*known, *INPUTS} - {_EDGES}
+            yield f"reads {name!r}, which is no input and which no stage before it writes; {there_are(name, columns)}"
+
+
+def _too_early(stage: AnyStage, sofar: tuple[AnyStage, ...]) -> Iterator[str]:
+    """A stage that has no candidates yet to look at, or no score yet to change."""
+    before = sofar[:-1]
+    if isinstance(stage, (Retrieve, Gate)) or not stage.enabled:
+        return
+    if not any(isinstance(one, Retrieve) and one.enabled for one in before):
+        yield "stands before there are candidates; put it after a `retrieve`"
+    elif _needs_a_score(stage) and not any(_gives_a_score(one) for one in before):
+        yield "changes a score that no stage has given yet; put it after the `fuse` or `weigh` that gives it"
+
+
+def _gives_a_score(stage: AnyStage) -> bool:
+    """Whether a candidate that has no score can get one here."""
+    return stage.enabled and isinstance(stage, (Fuse, Weigh, Raise, Shortcut, Gate))
+
+
+def _needs_a_score(stage: AnyStage) -> bool:
+    """Whether the stage does nothing to candidates without a score."""
+    match stage:
+        case Compute() | Normalise() if "score" not in read_by(stage):
+            return False
+        case Expand(decay=decay):
+            return decay > 0.0
+        case Weigh(weights=weights):
+            return "score" in weights
+        case Fuse() | Raise() | Shortcut() | Gate():
+            return False
+        case _:
+            return isinstance(stage, (ScoringStage, TieBreak)) or "score" in read_by(stage)
+
+
+def _empty(stage: AnyStage) -> Iterator[str]:
+    """A stage with nothing to work on."""
+    match stage:
+        case Fuse(channels=()):
+            yield "fuses no channels; name those that `retrieve` or `rank` wrote"
+        case Fuse(channels=channels, weights=weights, dials=dials):
+            for name in (*weights, *dials):
+                if name not in channels:
+                    yield f"weighs {name!r}, which it does not fuse; {there_are(name, channels)}"
+        case Weigh(weights=weights, dials=dials, extras=extras):
+            if not weights:
+                yield "weighs nothing; give it `weights`"
+            for name in (*dials, *extras):
+                if name not in weights:
+                    yield f"has a dial for {name!r}, which it does not weigh; {there_are(name, weights)}"
+        case Boost(amounts=amounts) if not amounts:
+            yield "boosts by nothing; give it `amounts`"
+        case Silence(below=below) if not below:
+            yield "is silent below nothing; give it `below`"
+        case TieBreak(by=()):
+            yield "breaks ties by nothing; give it `by`"
+        case _:
+            pass
+
+
+def dials_named(stage: AnyStage) -> tuple[str, ...]:
+    """The dials that a stage names, beside `when`."""
+    match stage:
+        case Fuse(dials=dials) | Abstain(dials=dials):
+            return tuple(dials.values())
+        case Weigh(dials=dials, extras=extras):
+            return (*dials.values(), *extras.values())
+        case Expand(dial=dial) if dial:
+            return (dial,)
+        case Retrieve(expanded=expanded) if expanded and expanded.dial:
+            return (expanded.dial,)
+        case _:
+            return ()
+
+
+def _problems_of_dials(stages: tuple[AnyStage, ...], dials: tuple[Dial, ...]) -> Iterator[str]:
+    used = {name for stage in stages for name in (stage.when, *dials_named(stage))}
+    used |= {
+        name for stage in stages if isinstance(stage, FactorStage) for name in SIGNATURES[stage.factor].dials
+    }
+    for dial in dials:
+        if dial.select == "text" and dial.classifier not in CLASSIFIERS:
+            yield (
+                f"dial {dial.name!r} names the classifier {dial.classifier!r}; "
+                f"{there_are(dial.classifier, CLASSIFIERS)}"
+            )
+        if dial.default and dial.default not in dial.table:
+            yield f"dial {dial.name!r} has the default {dial.default!r}, which is no row; {there_are(dial.default, dial.table)}"
+        for row, numbers in dial.table.items():
+            for key in numbers:
+                if key not in used:
+                    yield f"dial {dial.name!r}, row {row!r} turns {key!r}, which no stage reads; {there_are(key, used - {''})}"
 
 
 def written_by(stage: AnyStage) -> tuple[str, ...]:  # noqa: PLR0911 (one line per stage)

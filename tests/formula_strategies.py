@@ -182,7 +182,7 @@ later_stages = st.one_of(
     stage("multiply", factor=factor_names),
     stage("add", factor=factor_names, scale=small),
     stage("compute", factor=factor_names, name=st.sampled_from(("", "extra"))),
-    stage("boost", amounts=st.dictionaries(columns, small, max_size=2), cap=st.none() | small),
+    stage("boost", amounts=st.dictionaries(columns, small, min_size=1, max_size=2), cap=st.none() | small),
     stage("raise", column=columns, scale=small),
     stage("normalise", column=any_column, method=st.sampled_from(("minmax", "max")), low=small),
     stage("normalise", column=st.just("score"), method=st.sampled_from(("minmax", "max"))),
@@ -208,7 +208,7 @@ later_stages = st.one_of(
     stage("labels"),
     stage("reply", before=small, after=small),
     stage("silence", below=st.dictionaries(columns, small, min_size=1, max_size=2)),
-    stage("weigh", weights=st.dictionaries(any_column, small, max_size=3), to_one=st.booleans()),
+    stage("weigh", weights=st.dictionaries(any_column, small, min_size=1, max_size=3), to_one=st.booleans()),
 )  # fmt: skip
 
 
@@ -217,6 +217,7 @@ def formulas(draw: st.DrawFn) -> Formula:
     """Some channels, a first score, and any stages after it that read what there is; jumps to labels."""
     channels = draw(st.lists(st.sampled_from(sorted(CHANNELS)), min_size=1, max_size=3, unique=True))
     stages = [draw(retrieve(channel)) for channel in channels]
+    stages[0]["enabled"] = True
     if draw(st.booleans()):
         stages.append({"op": "measure", "channel": "vector", "name": "cosine"})
         stages.append({"op": "measure", "channel": "lexical", "name": "words"})

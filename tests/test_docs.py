@@ -26,6 +26,7 @@ GENERATED = [
     "docs/web.md",
     "docs/agents.md",
     "docs/folders.md",
+    "docs/compose.md",
     "docs/scale.md",
 ]
 

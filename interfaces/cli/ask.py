@@ -8,6 +8,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 import click
 import msgspec
 
+from recollect.engine.context_arguments import context_of
 from recollect.engine.recall_options import RecallArguments
 from recollect.interfaces.cli.app import (
     common_options,
@@ -22,7 +23,11 @@ from recollect.interfaces.cli.commands import completed_by
 
 Command = TypeVar("Command", bound=Callable[..., object])
 _OPTIONS = {"k": ("-k",), "tags": ("--tag", "tags"), "kinds": ("--kind", "kinds")}
-_HELP = {"formula": "A built-in formula's name, name@digest of one in the log, or the path of a TOML file."}
+_HELP = {
+    "formula": "A built-in formula's name, name@digest of one in the log, or the path of a TOML file.",
+    "context": "KEY=VALUE, may be repeated: profile, surface, weights.NAME, tags, entities, files, project, depth, since, "
+    "until.",
+}
 
 
 def _recall_arguments(command: Command) -> Command:
@@ -33,8 +38,8 @@ def _recall_arguments(command: Command) -> Command:
         option = click.option(
             *_OPTIONS.get(field.name, (f"--{field.name.replace('_', '-')}",)),
             type=int if kind is int else str,
-            multiple=get_origin(kind) is tuple,
-            default=field.default,
+            multiple=get_origin(kind) is tuple or field.name == "context",
+            default=() if field.name == "context" else field.default,
             show_default=field.name == "k",
             help=_HELP.get(field.name, meta.description),
             shell_complete=completed_by("formulas") if field.name == "formula" else None,
@@ -60,8 +65,9 @@ def recall(
     Example:
       recollect recall "where are auth sessions stored?" -k 3
       recollect recall "where are auth sessions stored?" --at "2 days ago"
+      recollect recall "why Postgres?" --formula omega --context profile=decision
     """
-    arguments = RecallArguments(**given)
+    arguments = RecallArguments(**given | {"context": context_of(given["context"])})
     with open_memory(store, embedder, asked=query) as memory:
         source = memory if when is None else memory.at(when)
         answer = source.recall(

@@ -65,7 +65,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "compare",
         "Live the log again from a point on, in a store of its own; `compare` takes it as a side.",
     ),
-    "formulas": ("explain", "The built-in formulas; `show` prints one, `check` reads one of yours."),
+    "formulas": (
+        "formulas",
+        "The built-in formulas; `show` prints one, `check` reads one of yours, `reference` lists all there is.",
+    ),
     "get": ("ask", "Show one memory: content and whole state."),
     "helper": ("helper", "The model helpers: `status` shows them, `stop` ends them."),
     "history": ("ask", "Every event that touched a memory, or its rank over time."),

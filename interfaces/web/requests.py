@@ -78,7 +78,19 @@ def parameters(request: Request, kind: type[T]) -> T:
     given: dict[str, object] = {
         name: params.getlist(name) if name in _LISTS else params[name] for name in params
     }
+    if "context" in given and "context" in kind.__struct_fields__:
+        given["context"] = _object(params["context"], request.url.path)
     return _convert(given, kind, request.url.path, strict=False)
+
+
+def _object(text: str, path: str) -> dict[str, object]:
+    """An object in a query string, as JSON."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, object])
+    except (msgspec.DecodeError, RecursionError):
+        raise InvalidInput(
+            f'{path}: context is {text!r}; give it as JSON, such as {{"profile": "decision"}}'
+        ) from None
 
 
 async def body(request: Request, kind: type[T]) -> T:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from recollect.query.stages.filtering import Abstain, Cut, Deduplicate, Exclude, Filter, Silence
 from recollect.query.stages.jumping import Gate, Shortcut, Skip
 from recollect.query.stages.measuring import (
@@ -27,3 +29,5 @@ AnyStage = (
     | LookUp | Exclude | Overlap | Resemble | Skip | Admit | Echo | Gather | Leads | Silence | Labels | Reply
     | Exchange | Around | Coverage | TellsTime | DerivedFrom
 )  # fmt: skip
+
+OPS: dict[str, type[AnyStage]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyStage)}

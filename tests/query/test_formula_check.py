@@ -45,6 +45,41 @@ def test_a_name_that_nothing_stands_behind_is_refused(change: tuple[str, str], c
         parse(GOOD.replace(*change), origin="bad")
 
 
+FIRST = '{ op = "retrieve", channel = "lexical" }, '
+DIAL = '[[dials]]\nname = "d"\nselect = "profile"\n'
+
+
+@pytest.mark.parametrize(
+    ("stages", "rest", "complaint"),
+    [
+        ('{ op = "retreive", channel = "lexical" }', "", "operation 'retreive'; did you mean 'retrieve'"),
+        ('{ op = "retrieve", chanel = "lexical" }', "", "has 'chanel', .*did you mean 'channel'"),
+        (FIRST + '{ op = "normalise", column = "lexical", method = "mx" }', "", "method = 'mx'; .*minmax"),
+        ('{ op = "retrieve", channel = "lexical", variant = "lucenne" }', "", "did you mean 'lucene'"),
+        (FIRST.rstrip(", "), "", "no stage that gives a score"),
+        (FIRST + '{ op = "fuse", channels = ["lexical"], enabled = false }', "", "no stage that gives a score"),
+        (FIRST + '{ op = "fuse", channels = [] }', "", "fuses no channels"),
+        (FIRST + '{ op = "weigh", weights = {} }', "", "weighs nothing"),
+        (FIRST + '{ op = "fuse", channels = ["lexical"], weights = { vector = 1.0 } }', "", "'vector', which it does not|reads 'vector.rank'"),
+        ('{ op = "fuse", channels = ["lexical"] }, ' + FIRST, "", "only a stage after it writes"),
+        ('{ op = "admit" }, ' + FIRST, "", "before there are candidates"),
+        (FIRST + '{ op = "multiply", factor = "strength" }, { op = "fuse", channels = ["lexical"] }', "", "no stage has given yet"),
+        (FIRST + '{ op = "fuse", channels = ["lexical"], dials = { lexical = "txt" } }', "", "names the dial 'txt'"),
+        (FIRST + '{ op = "weigh", weights = { lexical = 1.0 }, extras = { lexical = "more" } }', "", "names the dial 'more'"),
+        (FIRST + '{ op = "fuse", channels = ["lexical"] }', DIAL + "table.a = { vec = 1.0 }", "turns 'vec', which no stage reads"),
+        (FIRST + '{ op = "fuse", channels = ["lexical"], dials = { lexical = "t" } }', DIAL + 'default = "b"\ntable.a = { t = 1.0 }', "default 'b', which is no row"),
+        (FIRST + '{ op = "fuse", channels = ["lexical"] }', 'colour = "red"', "has 'colour', which no formula has"),
+        (FIRST.replace("}", ', label = "x" }') + '{ op = "fuse", channels = ["lexical"], label = "x" }', "", "two stages with the label 'x'"),
+    ],
+)  # fmt: skip
+def test_what_can_only_be_a_mistake_is_refused(stages: str, rest: str, complaint: str):
+    with pytest.raises(InvalidFormula, match=complaint):
+        parse(
+            f'name = "bad"\n{rest if "=" in rest and "[[" not in rest else ""}\nstages = [{stages}]\n{rest if "[[" in rest else ""}',
+            origin="bad",
+        )
+
+
 @pytest.mark.parametrize("name", names())
 def test_a_formula_in_the_log_is_read_without_the_checks_of_today(name: str, monkeypatch):
     text = built_in(name).text

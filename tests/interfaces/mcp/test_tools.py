@@ -69,6 +69,15 @@ def test_a_memory_is_remembered_found_read_revised_and_forgotten(audited):
     assert "sold" in hidden["hidden_because"]
 
 
+def test_a_question_brings_its_context(audited):
+    audited.ok("remember", content="The espresso machine is in the kitchen", id="coffee", kind="decision")
+    context = {"profile": "decision", "weights": {}, "tags": ["coffee"]}
+    answer = audited.ok("recall", query="where is the espresso machine?", formula="omega", context=context)
+    assert [hit["id"] for hit in answer["hits"]] == ["coffee"]
+    refused = audited.refused("recall", query="espresso", formula="omega", context={"profile": "decison"})
+    assert "did you mean 'decision'" in refused
+
+
 def test_a_known_id_is_not_replaced_and_a_retry_changes_nothing(audited):
     told = {"content": "The cat is called Miez", "id": "cat"}
     assert audited.ok("remember", **told) == {"id": "cat", "revision": 1, "unchanged": False}

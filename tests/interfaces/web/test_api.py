@@ -75,6 +75,26 @@ def test_filters_and_formulas_of_a_question(server):
     assert known["in_force"] in known["in_log"]
 
 
+def test_a_question_brings_its_context(server):
+    near = server.get("/api/recall", q=QUESTION, formula="omega", context='{"profile": "Decision"}')
+    posted = {
+        "q": QUESTION,
+        "formula": "omega",
+        "context": {"profile": "decision"},
+        "now": near["now"],
+        "track": False,
+    }
+    assert server.send("POST", "/api/recall", posted)["hits"] == near["hits"]
+    for context, complaint in (
+        ('{"profile": "decison"}', "did you mean 'decision'"),
+        ('{"profil": 1}', "profil"),
+        ("[]", "as JSON"),
+    ):
+        assert (
+            complaint in server.get("/api/recall", 400, q=QUESTION, formula="omega", context=context)["error"]
+        )
+
+
 @pytest.mark.parametrize("name", ["/etc/passwd", "../mine.toml", "/tmp/x.toml", "reverie@000000000000"])
 def test_a_formula_is_never_a_file_of_the_server(server, name):
     assert "is not known here" in server.get("/api/recall", 400, q="x", formula=name)["error"]
