@@ -9,22 +9,46 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 
+from recollect.query.dials import Dial
 from recollect.query.factors.factor import FACTORS
+from recollect.query.free_numbers import FreeNumber
 from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.stage import FactorStage, LexicalStage
 from recollect.query.versions import LEXICAL, written_factor, written_variant
 
-if TYPE_CHECKING:
-    from recollect.query.formula import Formula
-
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
-def flat_fields(formula: Formula) -> dict[str, object]:
+class Whole(Protocol):
+    """What is told of a formula."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def sources_first(self) -> bool: ...
+    @property
+    def stages(self) -> tuple[AnyStage, ...]: ...
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+    @property
+    def free(self) -> tuple[FreeNumber, ...]: ...
+    @property
+    def dials(self) -> tuple[Dial, ...]: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+
+
+def flat_fields(formula: Whole) -> dict[str, object]:
     """The fields of a file that says all of it."""
     stages = [as_written(stage, label) for stage, label in zip(formula.stages, formula.labels, strict=True)]
     for number in {free.stage for free in formula.free}:
@@ -89,7 +113,7 @@ def _dial(fields: dict[str, object]) -> dict[str, object]:
 # --- TOML ------------------------------------------------------------------------------------------
 
 
-def flat_toml(formula: Formula) -> str:
+def flat_toml(formula: Whole) -> str:
     """The whole formula as TOML, a stage on each line."""
     fields = flat_fields(formula)
     lines = [f"{name} = {toml(fields[name])}" for name in ("name", "source", "description", "order")]

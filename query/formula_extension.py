@@ -16,17 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
-from recollect.query.flat_formula import flat_fields
+from recollect.query.flat_formula import Whole, flat_fields
 from recollect.query.nearest import there_are
 from recollect.query.stage_labels import plain_name
 from recollect.query.stages.any_stage import OPS
 
-if TYPE_CHECKING:
-    from recollect.query.formula import Formula
-
-Find = Callable[[str], "Formula"]
+Find = Callable[[str], Whole]
 Fields = dict[str, object]
 
 
@@ -56,12 +52,12 @@ def extended(fields: Mapping[str, object], find: Find, *, origin: str) -> Fields
     }
 
 
-def _name(base: Formula, origin: str) -> str:
+def _name(base: Whole, origin: str) -> str:
     """The name of a formula that states none: that of its file."""
     return PurePath(origin).stem if origin.endswith(".toml") else f"{base.name}-extended"
 
 
-def _require_learned_from(learned: object, base: Formula) -> None:
+def _require_learned_from(learned: object, base: Whole) -> None:
     """Numbers that were learned for one text are not put into another."""
     said = learned.get("formula") if isinstance(learned, dict) else None
     if isinstance(said, str) and said.rpartition("@")[2] != base.digest:
@@ -78,7 +74,7 @@ def _dials(of_base: object, own: object) -> object:
     return [dial for dial in of_base if dial["name"] not in names] + own
 
 
-def _stages(base: Formula, flat: Fields, override: object) -> list[Fields]:
+def _stages(base: Whole, flat: Fields, override: object) -> list[Fields]:
     stages = flat["stages"]
     assert isinstance(stages, list)
     if not isinstance(override, dict):
