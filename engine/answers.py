@@ -19,13 +19,24 @@ class Degraded(NamedTuple):
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
-    """One memory of an answer, with the numbers that its score was made of."""
+    """One memory of an answer, with the numbers that its score was made of.
+
+    The rest is as of the answer's basis: `at` is when the memory was made, in ISO 8601, and `revision` counts its
+    versions.
+    """
 
     id: str
     score: float
     rank: int
     content: str
     factors: dict[str, float]
+    kind: str = "note"
+    at: str = ""
+    project: str | None = None
+    session: str | None = None
+    source: str | None = None
+    tags: tuple[str, ...] = ()
+    revision: int = 1
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

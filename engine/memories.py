@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 import numpy as np
 
+from recollect.engine import validate
 from recollect.engine.answers import Happening, Memo
 from recollect.engine.event_summaries import happening_of
 from recollect.engine.recall_options import parsed
@@ -15,6 +16,8 @@ from recollect.engine.torn_state import locked
 from recollect.events.errors import UnknownMemory
 from recollect.events.facts import Filters, Redacted
 from recollect.projections.view import View
+
+_LIMIT_MAX = 1_000_000_000
 
 
 @locked
@@ -57,15 +60,25 @@ def erasure_of(store: Store, view: View, row: int) -> int | None:
 
 @locked
 def memos(
-    store: Store, view: View, filters: Filters | Mapping[str, object] | None, *, now: int
+    store: Store,
+    view: View,
+    filters: Filters | Mapping[str, object] | None,
+    *,
+    now: int,
+    limit: int | None = None,
 ) -> list[Memo]:
-    """All visible memories that pass the filters, in order of birth."""
+    """All visible memories that pass the filters, in order of birth; with `limit` those made last."""
     documents, scope = view.documents, parsed(Filters, filters, now=now)
     rows = np.arange(documents.rows_born(view.seq), dtype=np.int32)
     rows = rows[documents.alive(rows, view.seq)]
     memories = documents.memory_of[rows]
     wanted = view.lifecycle.admissible(memories, seq=view.seq, now=now, filters=scope)
-    return [_memo(store, view, int(documents.memory_of[row]), int(row)) for row in rows[wanted]]
+    rows, memories = rows[wanted], memories[wanted]
+    if limit is not None:
+        count = validate.whole(limit, "limit", low=1, high=_LIMIT_MAX)
+        newest = np.argsort(view.lifecycle.at(memories, view.seq).created_at, kind="stable")[-count:]
+        rows = rows[np.sort(newest)]
+    return [_memo(store, view, int(documents.memory_of[row]), int(row)) for row in rows]
 
 
 def happenings(store: Store, view: View, memory_id: str) -> list[Happening]:

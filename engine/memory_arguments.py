@@ -11,7 +11,7 @@ import msgspec
 
 from recollect.engine import validate
 from recollect.engine.moments import parse_time
-from recollect.events.errors import InvalidInput, RecollectError
+from recollect.events.errors import InvalidInput, RecollectError, UnknownArgument
 from recollect.events.facts import Ingested
 from recollect.projections.lifecycle.state import LifecycleState
 
@@ -72,7 +72,8 @@ def changes(
     """What a revision changes, without its vector; None clears what can be cleared."""
     unknown = sorted(set(given) - (ARGUMENTS - {"id"}))
     if unknown:
-        raise InvalidInput(f"revise has no argument {unknown[0]!r}")
+        known = ", ".join(sorted(ARGUMENTS - {"id"}))
+        raise UnknownArgument(f"revise has no argument {unknown[0]!r}; it takes {known}")
     if not given:
         raise InvalidInput(f"revise of {memory_id!r} names nothing to change")
     cleared = {name for name, value in given.items() if value is None and name in _CLEARABLE}

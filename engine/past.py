@@ -60,5 +60,8 @@ class PastView:
     def get(self, id: str) -> Memo:  # noqa: A002 (the word callers know)
         return reading.memo(self._store, self._store.view(self._seq), id)
 
-    def memories(self, filters: Filters | Mapping[str, object] | None = None) -> list[Memo]:
-        return reading.memos(self._store, self._store.view(self._seq), filters, now=self._now)
+    def memories(
+        self, filters: Filters | Mapping[str, object] | None = None, *, limit: int | None = None
+    ) -> list[Memo]:
+        view = self._store.view(self._seq)
+        return reading.memos(self._store, view, filters, now=self._now, limit=limit)

@@ -218,17 +218,7 @@ def _append(writer: Writer, ranked: Ranked, *, in_force: bool, track: bool) -> s
 def answer(store: Store, ranked: Ranked, recall_id: str | None = None) -> Answer:
     """The ranking in words."""
     ranking, question = ranked.ranking, ranked.question
-    places = zip(ranking.ids, ranking.scores, ranking.places, strict=True)
-    hits = tuple(
-        Hit(
-            id=id_,
-            score=score,
-            rank=position,
-            content=store.content_of_row(int(ranking.sheet.rows[place])),
-            factors=factors_of(ranking, place),
-        )
-        for position, (id_, score, place) in enumerate(places, 1)
-    )
+    hits = _hits(store, ranked)
     facts = dict(ranking.sheet.facts)
     if len(hits) < question.k:
         facts["found"] = f"{len(hits)} of {question.k}"
@@ -245,6 +235,30 @@ def answer(store: Store, ranked: Ranked, recall_id: str | None = None) -> Answer
         facts=facts,
         degraded_kinds=tuple(one.kind for one in degraded),
     )
+
+
+def _hits(store: Store, ranked: Ranked) -> tuple[Hit, ...]:
+    """Each hit with its text and what is known of it at the basis."""
+    ranking = ranked.ranking
+    if not ranking.ids:
+        return ()
+    places = list(ranking.places)
+    states = ranked.view.lifecycle.at(ranking.sheet.memories[places], ranking.basis)
+    return tuple(
+        Hit(
+            id=id_, score=score, rank=position, content=store.content_of_row(int(ranking.sheet.rows[place])),
+            factors=factors_of(ranking, place), kind=kind or "note", at=iso(at), project=project, session=session,
+            source=source, tags=tags, revision=revision,
+        )
+        for position, (id_, score, place, kind, at, project, session, source, tags, revision) in enumerate(
+            zip(
+                ranking.ids, ranking.scores, places, states.texts(states.kind), states.created_at.tolist(),
+                states.texts(states.project), states.texts(states.session), states.texts(states.source),
+                states.members(states.tags), states.revision_count.tolist(), strict=True,
+            ),
+            1,
+        )
+    )  # fmt: skip
 
 
 def factors_of(ranking: Ranking, place: int) -> dict[str, float]:

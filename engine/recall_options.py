@@ -18,7 +18,7 @@ from msgspec import Meta
 from recollect.engine import validate
 from recollect.engine.context_arguments import ContextArguments
 from recollect.engine.moments import parse_time
-from recollect.events.errors import InvalidInput
+from recollect.events.errors import InvalidInput, UnknownArgument
 from recollect.events.facts import Context, Filters, Question
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
     """A misspelt argument would be a question without it."""
     unknown = sorted(set(given) - set(known))
     if unknown:
-        raise InvalidInput(f"unknown argument {unknown[0]!r}; there are {', '.join(known)}")
+        raise UnknownArgument(f"unknown argument {unknown[0]!r}; there are {', '.join(known)}")
 
 
 # --- filters and context ---------------------------------------------------------------------------

@@ -16,6 +16,10 @@ class InvalidInput(RecollectError):
     """A value at the edge was refused; nothing was written."""
 
 
+class UnknownArgument(InvalidInput, TypeError):
+    """A Python method was called with an argument that it does not have."""
+
+
 class UnknownMemory(RecollectError):
     """No memory with this id exists at this position."""
 

@@ -22,7 +22,7 @@ from recollect.interfaces.mcp.tool import Scope
     type=click.Choice(["default", "audit"]),
     default="default",
     show_default=True,
-    help="Six tools, or those that audit as well.",
+    help="The tools that agents need, or those that audit as well.",
 )
 @click.option(
     "--http",

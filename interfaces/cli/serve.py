@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
     "--token", envvar="RECOLLECT_TOKEN", help="Needed from other machines: Authorization: Bearer T."
 )
 @click.option("--read-only", is_flag=True, help="Answer, record nothing, change nothing.")
+@click.option(
+    "--profile",
+    type=click.Choice(["default", "audit"]),
+    default="default",
+    show_default=True,
+    help="The tools at /mcp: those that agents need, or those that audit as well.",
+)
 @click.option("--dream-every", metavar="INTERVAL", help="Dream by the clock: 24h, 90m, 7d.")
 @click.option(
     "--origin", "origins", multiple=True, help="Another site whose pages may call; may be repeated."
@@ -47,9 +55,9 @@ if TYPE_CHECKING:
 )
 @common_options
 def serve(
-    host: str, port: int, token: str | None, read_only: bool, dream_every: str | None, origins: tuple[str, ...],
-    host_names: tuple[str, ...], open_: bool, stores: str | None, tokens: str | None, idle: str, store: str,
-    embedder: str, as_json: bool,
+    host: str, port: int, token: str | None, read_only: bool, profile: str, dream_every: str | None,
+    origins: tuple[str, ...], host_names: tuple[str, ...], open_: bool, stores: str | None, tokens: str | None, idle: str,
+    store: str, embedder: str, as_json: bool,
 ) -> None:  # fmt: skip
     """A page and a JSON API over the store, until interrupted; with --stores over many.
 
@@ -60,6 +68,7 @@ def serve(
     Example:
       recollect serve --open
       recollect serve --port 0 --read-only
+      recollect serve --profile audit
       recollect serve --host 0.0.0.0 --token "$(openssl rand -hex 16)" --dream-every 24h
       recollect serve --stores ./tenants --tokens tokens.toml
     """
@@ -86,7 +95,7 @@ def serve(
     with open_memory(store, embedder, make=True, actor="web") as memory:
         serving.serve(
             memory, host=host, port=port, token=token, read_only=read_only, dream_every=dream_every,
-            origins=origins, host_names=host_names, mcp=mcp_application, ready=ready,
+            origins=origins, host_names=host_names, mcp=partial(mcp_application, profile=profile), ready=ready,
         )  # fmt: skip
         head = memory.store.log.head
     click.echo(f"recollect: stopped; the store is closed, its head is @{head}", err=True)

@@ -21,6 +21,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "query": ("q", "text", "question", "search", "prompt", "topic", "input"),
     "k": ("limit", "top_k", "topk", "n", "count", "max_results", "num_results"),
     "content": ("text", "memory", "note", "fact", "body", "message"),
+    "ids": ("id", "memory_ids", "memories", "memory_id"),
+    "limit": ("k", "n", "count", "top_k", "last", "max_results"),
     "id": ("memory_id", "uid", "uuid", "identifier"),
     "recall": ("recall_id", "answer", "answer_id"),
     "kind": ("type", "category"),

@@ -1,6 +1,7 @@
-"""The tools that `--profile audit` adds: recalls, show, why, why_not, why_changed, history, compare, verify, dream, rate, link.
+"""The tools that `--profile audit` adds: recalls, show, why_not, why_changed, history, compare, verify, dream, rate, link;
+and `why`, which every server has.
 
-The first eight replay and write nothing. Each gives the short form of what its Python twin gives in full.
+What replays writes nothing. Each gives the short form of what its Python twin gives in full.
 """
 
 from __future__ import annotations
@@ -176,6 +177,16 @@ def link(memory: Memory, given: audit_arguments.Link, _: Call) -> WriteResult:
     return WriteResult(id=given.a, seq=memory.link(given.a, given.b, given.kind, given.weight))
 
 
+WHY: AnyTool = Tool(
+    name="why",
+    title="Why did it rank there, or not",
+    description=(
+        "Why a memory ranked where it did in a recorded recall, or was not in it: replayed at that moment, not guessed."
+    ),
+    arguments=audit_arguments.Why, result=WhyResult, run=why, show=text.why, reads=True,
+)  # fmt: skip
+"""In every profile."""
+
 TOOLS: tuple[AnyTool, ...] = (
     Tool(
         name="recalls",
@@ -188,12 +199,6 @@ TOOLS: tuple[AnyTool, ...] = (
         title="Show one thing",
         description="A recorded recall (r12): question, filters, hits as recorded, replayed or not, what came of it.",
         arguments=audit_arguments.Show, result=ShownRecall, run=show, show=text.shown, reads=True,
-    ),
-    Tool(
-        name="why",
-        title="Why did it rank there",
-        description="Why a memory ranked where it did in a recorded recall: replayed at that moment, not guessed.",
-        arguments=audit_arguments.Why, result=WhyResult, run=why, show=text.why, reads=True,
     ),
     Tool(
         name="why_not",

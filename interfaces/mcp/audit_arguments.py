@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -80,7 +80,9 @@ class Dream(msgspec.Struct, frozen=True, kw_only=True):
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
     id: Id
-    verdict: Annotated[str, Meta(description="helpful, unhelpful or outdated.")]
+    verdict: Annotated[
+        Literal["helpful", "unhelpful", "outdated"], Meta(description="helpful, unhelpful or outdated.")
+    ]
     recall: RecallId | None = None
     session: Session | None = None
 

@@ -1,38 +1,44 @@
-"""How much of an answer a model is given: whole hits, from the best on, while they fit.
+"""How much of an answer a model is given: whole hits, best first, as long as the whole answer fits.
 
-A token is taken as four characters, rounded up: `ceil(characters / 4)` of a hit's text as it is shown. Real
-tokenizers give English fewer tokens than that and code or other scripts more; the rule is here so that a budget
-means the same for every model. A hit is never cut: the first that does not fit ends the list, so what is shown is
-always the beginning of the ranking.
+Tokens are estimated from characters, so that a budget means the same for every model: four ASCII characters a token,
+two of the alphabets of two bytes in UTF-8 (Greek, Cyrillic, Arabic, …), one of the others (Chinese, Japanese, Korean,
+…), and two tokens for what stands beyond the basic plane (emoji). Tokenizers give English about as much and are
+rarely above it. The whole answer counts: its first and last lines, its notes, and for a tool the JSON as well, whichever
+of text and JSON is longer. A hit is never cut: one that does not fit is skipped, and the next one is tried.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 CHARACTERS_PER_TOKEN = 4
 
 T = TypeVar("T")
 
 
-class Fitted(NamedTuple):
-    """How many of the first hits fit, and the tokens that they take."""
-
-    kept: int
-    tokens: int
-
-
 def tokens_of(text: str) -> int:
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
+    """The estimate, rounded up."""
+    quarters = len(text) if text.isascii() else sum(map(_quarters, text))
+    return -(-quarters // CHARACTERS_PER_TOKEN)
 
 
-def fit(items: Sequence[T], show: Callable[[T], str], *, tokens_max: int) -> Fitted:
-    """The longest beginning of the list whose texts take at most so many tokens together."""
+def _quarters(character: str) -> int:
+    code = ord(character)
+    return 1 if code < 0x80 else 2 if code < 0x800 else 4 if code < 0x10000 else 8
+
+
+def fit(
+    items: Sequence[T], whole: Callable[[tuple[T, ...]], int], least: Callable[[T], int], *, tokens_max: int
+) -> tuple[T, ...]:
+    """The items, in order, whose answer as a `whole` takes at most so many tokens.
+
+    `least` is what an item takes at any rate: a cheap look before the answer is written with it.
+    """
+    kept: tuple[T, ...] = ()
     taken = 0
-    for count, item in enumerate(items):
-        cost = tokens_of(show(item))
-        if taken + cost > tokens_max:
-            return Fitted(count, taken)
-        taken += cost
-    return Fitted(len(items), taken)
+    for item in items:
+        own = least(item)
+        if taken + own <= tokens_max and whole((*kept, item)) <= tokens_max:
+            kept, taken = (*kept, item), taken + own - 1  # of each text, a part of a token may be shared
+    return kept

@@ -123,9 +123,9 @@ def application(
     )
 
 
-def mcp_application(memory: Memory, *, host: str, path: str) -> Starlette:
+def mcp_application(memory: Memory, *, host: str, path: str, profile: str = "default") -> Starlette:
     """The server of an open memory, for another server to mount; a formula is never a file of this machine."""
-    return _unguarded(LazyStore(memory), Scope(files=False), host=host, path=path)
+    return _unguarded(LazyStore(memory), Scope(profile=profile, files=False), host=host, path=path)
 
 
 def _unguarded(

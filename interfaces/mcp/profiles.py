@@ -1,4 +1,4 @@
-"""Which tools a server has: the default six, and with the profile `audit` the rest."""
+"""Which tools a server has: those of every server, and with the profile `audit` those that explain and prove."""
 
 from __future__ import annotations
 

@@ -6,23 +6,34 @@ Nothing here imports the engine, so that tools can be listed while it is still b
 from __future__ import annotations
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 
 class RecalledHit(msgspec.Struct, frozen=True, kw_only=True):
-    """One memory of an answer. `factors` are the numbers behind the score, to four significant digits."""
+    """One memory of an answer; `at` is when it was made, `revision` counts its versions.
+
+    `factors`, if asked for, are the numbers behind the score, to four significant digits.
+    """
 
     rank: int
     id: str
     score: float
     content: str
-    factors: dict[str, float]
+    kind: str = "note"
+    at: str = ""
+    project: str | None = None
+    session: str | None = None
+    source: str | None = None
+    tags: tuple[str, ...] = ()
+    revision: int = 1
+    factors: dict[str, float] | UnsetType = UNSET
 
 
 class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
     """A ranking. `recall` is its id (none if nothing was recorded), `basis` the position of the log it saw.
 
-    `left_out` hits did not fit into the token budget, the first of which are named; `degraded` says what was off
-    while ranking.
+    `left_out` hits did not fit into the token budget, the first of which are named if that fits; `tokens` is what the
+    answer takes; `degraded` says what was off while ranking.
     """
 
     recall: str | None
@@ -44,6 +55,26 @@ class RememberResult(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     revision: int
     unchanged: bool = False
+
+
+class RecentMemory(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    content: str
+    kind: str
+    at: str
+    project: str | None
+    session: str | None
+    source: str | None
+    tags: tuple[str, ...]
+    revision: int
+
+
+class RecentResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Memories, newest first; `left_out` of those asked for did not fit into the token budget."""
+
+    memories: tuple[RecentMemory, ...]
+    left_out: int
+    tokens: int
 
 
 class WriteResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,14 +8,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.engine.safe_text import INDENT, block, telling
+from recollect.interfaces.common.hit_fields import hit_fields
 from recollect.interfaces.mcp.results import (
     ForgetResult,
     MemoryResult,
     RecalledHit,
     RecallResult,
+    RecentMemory,
+    RecentResult,
     RememberResult,
     ReviseResult,
     StatusResult,
+    WriteResult,
 )
 
 if TYPE_CHECKING:
@@ -29,14 +33,14 @@ def hit(one: RecalledHit) -> str:
 
 def _hit(one: RecalledHit) -> str:
     """A number at the beginning of a line opens a hit; the lines of its text are indented."""
-    return f"{one.rank}. [{one.id}] {block(one.content)}"
+    return f"{one.rank}. [{one.id}] {block(one.content)} ({hit_fields(one)})"
 
 
 @telling
 def recalled(result: RecallResult) -> str:
     lines = [_hit(one) for one in result.hits] or [nothing(result)]
     if result.left_out and result.hits:
-        lines.append(f"{result.left_out} more did not fit into max_tokens: {left_out(result)}")
+        lines.append(f"{result.left_out} more did not fit into max_tokens{left_out(result)}")
     lines += [f"degraded: {problem}" for problem in result.degraded]
     where = f"at @{result.basis} with {result.formula}"
     lines.append(f"({result.recall} {where})" if result.recall else f"(not recorded; {where})")
@@ -46,15 +50,27 @@ def recalled(result: RecallResult) -> str:
 def nothing(result: RecallResult) -> str:
     if not result.left_out:
         return "No memory matches."
-    return (
-        f"None of the {result.left_out} memories that match fits into max_tokens; ask with a larger budget, or "
-        f"get one by its id: {left_out(result)}"
-    )
+    return f"None of the {result.left_out} memories that match fits into max_tokens{left_out(result)}"
 
 
 def left_out(result: RecallResult) -> str:
+    if not result.left_out_ids:
+        return ""
     rest = result.left_out - len(result.left_out_ids)
-    return ", ".join(result.left_out_ids) + (f" and {rest} more" if rest else "")
+    return ": " + ", ".join(result.left_out_ids) + (f" and {rest} more" if rest else "")
+
+
+@telling
+def recent(result: RecentResult) -> str:
+    lines = [f"- [{one.id}] {block(one.content)} ({hit_fields(one)})" for one in result.memories]
+    if result.left_out:
+        lines.append(f"{result.left_out} more did not fit into max_tokens")
+    return "\n".join(lines or ["No memory is there."])
+
+
+@telling
+def noted(result: WriteResult) -> str:
+    return f"noted as used (written @{result.seq})"
 
 
 @telling
@@ -105,6 +121,14 @@ def memory_result(memo: Memo) -> MemoryResult:
         status=state.consolidation_status,
         superseded_by=state.superseded_by,
     )
+
+
+def recent_memory(memo: Memo) -> RecentMemory:
+    state = memo.state
+    return RecentMemory(
+        id=memo.id, content=memo.content, kind=state.kind, at=_moment(state.created_at) or "", project=state.project,
+        session=state.session, source=state.source, tags=tuple(state.tags), revision=state.revision_count,
+    )  # fmt: skip
 
 
 def _moment(at: int | None) -> str | None:

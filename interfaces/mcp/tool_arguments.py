@@ -31,7 +31,10 @@ Formula = Annotated[
 Clearable = Literal["project", "source", "valid_from", "valid_to", "expires_at"]
 TokensMax = Annotated[
     int,
-    Meta(description="Budget for all memories together, 4 characters a token; none is ever cut.", ge=1),
+    Meta(
+        description="Budget for the whole answer, about 4 English characters or 1 Chinese a token; a memory is whole or left out.",
+        ge=1,
+    ),
 ]
 
 
@@ -65,11 +68,30 @@ class Recall(RecallArguments, frozen=True, kw_only=True):
     at: At = None
     track: Track = True
     record: Record = True
+    factors: Annotated[bool, Meta(description="Add the numbers behind each score.")] = False
 
 
 class Get(msgspec.Struct, frozen=True, kw_only=True):
     id: Id
     at: Annotated[Moment | None, Meta(description="As it was then: '@120', ISO 8601, '2 days ago'.")] = None
+
+
+class Recent(msgspec.Struct, frozen=True, kw_only=True):
+    limit: Annotated[int, Meta(description="How many memories at most.", ge=1, le=1_000)] = 10
+    kinds: Annotated[tuple[str, ...], Meta(description="Only memories of these kinds.")] = ()
+    project: Annotated[
+        str | None, Meta(description="Only memories of this project; '*' means all projects.")
+    ] = None
+    since: Annotated[str | None, Meta(description="Only memories from this time on.")] = None
+    max_tokens: TokensMax = TOKENS_DEFAULT
+
+
+class Used(msgspec.Struct, frozen=True, kw_only=True):
+    ids: Annotated[
+        tuple[str, ...], Meta(description="The memories that the answer rests on.", min_length=1)
+    ]
+    recall: Annotated[str | None, Meta(description="The recall that gave them, such as 'r12'.")] = None
+    session: Session | None = None
 
 
 class Revise(msgspec.Struct, frozen=True, kw_only=True):

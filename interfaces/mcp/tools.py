@@ -1,4 +1,4 @@
-"""The tools of every server, few on purpose: remember, recall, get, revise, forget, status.
+"""The tools of every server, few on purpose: remember, recall, get, recent, used, why, revise, forget, status.
 
 `recall` is not read-only, and says so: it records the question with its answer, and the memories that it shows
 count as accessed, which later rankings may read. With `record=false`, or `at`, it writes nothing.
@@ -14,22 +14,25 @@ import msgspec
 from msgspec import UNSET
 
 from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
-from recollect.interfaces.mcp import text, tool_arguments
-from recollect.interfaces.mcp.budget import fit
+from recollect.interfaces.mcp import audit, text, tool_arguments
+from recollect.interfaces.mcp.budget import fit, tokens_of
 from recollect.interfaces.mcp.idempotency import existing_memory, require_same_memory
 from recollect.interfaces.mcp.results import (
     ForgetResult,
     MemoryResult,
     RecalledHit,
     RecallResult,
+    RecentMemory,
+    RecentResult,
     RememberResult,
     ReviseResult,
     StatusResult,
+    WriteResult,
 )
 from recollect.interfaces.mcp.tool import ALL_PROJECTS, AnyTool, Call, Scope, Tool
 
 if TYPE_CHECKING:
-    from recollect.engine.answers import Answer
+    from recollect.engine.answers import Answer, Hit
     from recollect.interfaces.python.memory import Memory
 
 _DIGITS = 4
@@ -70,7 +73,7 @@ def recall(memory: Memory, given: tool_arguments.Recall, call: Call) -> RecallRe
     }  # fmt: skip
     source = memory.at(given.at) if given.at is not None else memory
     answer = source.recall(given.query, **options)
-    result = within_budget(answer, tokens_max=given.max_tokens)
+    result = within_budget(answer, tokens_max=given.max_tokens, factors=given.factors)
     if not given.track:
         return result
     return count_accesses(
@@ -96,26 +99,47 @@ def filters_of(given: tool_arguments.Recall, scope: Scope) -> dict[str, object]:
     return msgspec.structs.replace(given, project=None if project == ALL_PROJECTS else project).filters
 
 
-def within_budget(answer: Answer, *, tokens_max: int) -> RecallResult:
-    """As much of an answer as the budget holds."""
-    hits = tuple(
-        RecalledHit(
-            rank=hit.rank, id=hit.id, score=hit.score, content=hit.content, factors=compact(hit.factors)
-        )
-        for hit in answer.hits
+def within_budget(
+    answer: Answer,
+    *,
+    tokens_max: int,
+    factors: bool = False,
+    seen: Callable[[RecallResult], tuple[str, ...]] | None = None,
+) -> RecallResult:
+    """As much of an answer as the budget holds; `seen` are the forms in which a model may see a result."""
+    hits = tuple(recalled_hit(hit, factors=factors) for hit in answer.hits)
+    forms = seen or text_and_json
+
+    def result(kept: tuple[RecalledHit, ...], ids: tuple[str, ...] = ()) -> RecallResult:
+        return RecallResult(
+            recall=answer.id, basis=answer.basis, formula=answer.formula, hits=kept, degraded=answer.degraded,
+            left_out=len(hits) - len(kept), left_out_ids=ids, tokens=tokens_max,
+        )  # fmt: skip
+
+    def tokens(one: RecallResult) -> int:
+        return max(map(tokens_of, forms(one)))
+
+    kept = fit(
+        hits, lambda some: tokens(result(some)), lambda hit: tokens_of(hit.content), tokens_max=tokens_max
     )
-    fitted = fit(hits, text.hit, tokens_max=tokens_max)
-    left = tuple(hit.id for hit in hits[fitted.kept :])
-    return RecallResult(
-        recall=answer.id,
-        basis=answer.basis,
-        formula=answer.formula,
-        hits=hits[: fitted.kept],
-        degraded=answer.degraded,
-        left_out=len(left),
-        left_out_ids=left[:_LEFT_OUT_MAX],
-        tokens=fitted.tokens,
-    )
+    shown = {hit.id for hit in kept}
+    left = [hit.id for hit in hits if hit.id not in shown][:_LEFT_OUT_MAX]
+    named = fit(left, lambda ids: tokens(result(kept, ids)), tokens_of, tokens_max=tokens_max)
+    whole = result(kept, named)
+    return msgspec.structs.replace(whole, tokens=tokens(whole))
+
+
+def text_and_json(result: RecallResult) -> tuple[str, ...]:
+    """A tool's answer as text, and as the structured content that some clients show instead."""
+    return text.recalled(result), msgspec.json.encode(result).decode()
+
+
+def recalled_hit(hit: Hit, *, factors: bool) -> RecalledHit:
+    return RecalledHit(
+        rank=hit.rank, id=hit.id, score=hit.score, content=hit.content, kind=hit.kind, at=hit.at, project=hit.project,
+        session=hit.session, source=hit.source, tags=hit.tags, revision=hit.revision,
+        factors=compact(hit.factors) if factors else UNSET,
+    )  # fmt: skip
 
 
 def compact(factors: dict[str, float]) -> dict[str, float]:
@@ -143,6 +167,31 @@ def forget(memory: Memory, given: tool_arguments.Forget, _: Call) -> ForgetResul
     if memory.get(given.id).state.visibility == "forgotten":
         return ForgetResult(id=given.id, seq=None)
     return ForgetResult(id=given.id, seq=memory.forget(given.id, given.reason))
+
+
+def recent(memory: Memory, given: tool_arguments.Recent, call: Call) -> RecentResult:
+    """The memories made last, newest first, as many as the budget holds."""
+    project = call.scope.project_of(given.project)
+    wanted = {
+        "project": None if project == ALL_PROJECTS else project, "kinds": given.kinds or None, "since": given.since,
+    }  # fmt: skip
+    found = memory.memories({name: value for name, value in wanted.items() if value}, limit=given.limit)
+    newest = [text.recent_memory(memo) for memo in sorted(found, key=lambda one: -one.state.created_at)]
+
+    def result(kept: tuple[RecentMemory, ...]) -> RecentResult:
+        return RecentResult(memories=kept, left_out=len(newest) - len(kept), tokens=given.max_tokens)
+
+    def tokens(kept: tuple[RecentMemory, ...]) -> int:
+        one = result(kept)
+        return max(tokens_of(text.recent(one)), tokens_of(msgspec.json.encode(one).decode()))
+
+    kept = fit(newest, tokens, lambda one: tokens_of(one.content), tokens_max=given.max_tokens)
+    return msgspec.structs.replace(result(kept), tokens=tokens(kept))
+
+
+def used(memory: Memory, given: tool_arguments.Used, call: Call) -> WriteResult:
+    session = call.scope.session_of(given.session)
+    return WriteResult(id=given.ids[0], seq=memory.access(given.ids, session, "used", recall=given.recall))
 
 
 def status(memory: Memory, _: tool_arguments.Status, call: Call) -> StatusResult:
@@ -204,4 +253,20 @@ TOOLS: tuple[AnyTool, ...] = (
         description="The store behind this server: how much it holds, and whether anything is degraded.",
         arguments=tool_arguments.Status, result=StatusResult, run=status, show=text.status, lane="reads", reads=True,
     ),
+    Tool(
+        name="recent",
+        title="Recent memories",
+        description="The memories made last, newest first: what was going on, without a question to ask.",
+        arguments=tool_arguments.Recent, result=RecentResult, run=recent, show=text.recent, lane="reads", reads=True,
+    ),
+    Tool(
+        name="used",
+        title="Say what was used",
+        description=(
+            "Say which recalled memories your answer rests on. Later rankings and reports tell what was used from "
+            "what was only shown."
+        ),
+        arguments=tool_arguments.Used, result=WriteResult, run=used, show=text.noted, lane="writes",
+    ),
+    audit.WHY,
 )  # fmt: skip

@@ -353,12 +353,12 @@ class Memory:
         return showing.show(self._store, name)
 
     def memories(
-        self, filters: Filters | Mapping[str, object] | None = None, at: When | None = None
-    ) -> list[Memo]:
-        """All visible memories that pass the filters."""
+        self, filters: Filters | Mapping[str, object] | None = None, at: When | None = None, *, limit: int | None = None
+    ) -> list[Memo]:  # fmt: skip
+        """All visible memories that pass the filters, in order of birth; with `limit` those made last."""
         if at is not None:
-            return self.at(at).memories(filters)
-        return reading.memos(self._store, self._store.view(), filters, now=self._store.clock())
+            return self.at(at).memories(filters, limit=limit)
+        return reading.memos(self._store, self._store.view(), filters, now=self._store.clock(), limit=limit)
 
     def at(self, when: When) -> PastView:
         """The store as it was: a read-only view with that moment's corpus, state, formula and clock."""

@@ -69,7 +69,7 @@ def test_recall_answers_by_words_and_says_so_while_remember_waits_for_the_model(
     assert agent.ok("status")["memories"] == 0
     (tmp_path / "go").touch()
     assert not waiting.result(timeout=HANG_S).is_error
-    answer = agent.ok("recall", query="tea")
+    answer = agent.ok("recall", query="tea", factors=True)
     assert answer["degraded"] == agent.ok("status")["degraded"] == []
     assert "vector" in answer["hits"][0]["factors"]
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
 
 from recollect.interfaces.mcp.profiles import PROFILES
 
-WRITES = {"remember", "recall", "revise", "forget", "dream", "rate", "link", "expect", "expectations"}
+WRITES = {
+    "remember", "recall", "revise", "used", "forget", "dream", "rate", "link", "expect", "expectations",
+}  # fmt: skip
 REPLACES = {"revise", "forget", "dream"}
 REPEATABLE = {"forget", "link"}
-SIX = ["remember", "recall", "get", "revise", "forget", "status"]
+EVERY_SERVER = ["remember", "recall", "get", "revise", "forget", "status", "recent", "used", "why"]
 AUDIT = [
-    "recalls", "show", "why", "why_not", "why_changed", "history", "compare", "verify", "dream", "rate", "link", "expect",
+    "recalls", "show", "why_not", "why_changed", "history", "compare", "verify", "dream", "rate", "link", "expect",
     "expectations", "check",
 ]  # fmt: skip
 
 
 def test_the_tools_say_what_they_take_what_they_give_and_what_they_change(audited):
     tools = audited.get("list_tools").tools
-    assert [tool.name for tool in tools] == SIX + AUDIT
+    assert [tool.name for tool in tools] == EVERY_SERVER + AUDIT
     for tool in tools:
         assert tool.description
         assert tool.input_schema["type"] == tool.output_schema["type"] == "object"
@@ -53,6 +56,11 @@ def test_a_memory_is_remembered_found_read_revised_and_forgotten(audited):
     assert answer["basis"] < int(answer["recall"][1:])
     assert answer["formula"].startswith("recollect@")
     assert answer["degraded"] == []
+    assert "factors" not in hit
+    told = (hit["kind"], hit["project"], hit["session"], hit["source"], hit["tags"], hit["revision"])
+    assert told == ("note", None, None, None, ["coffee"], 1)
+    assert hit["at"] == audited.ok("get", id=hit["id"])["created_at"]
+    (hit,) = audited.ok("recall", query="where is the espresso machine?", k=1, factors=True, record=False)["hits"]
     assert hit["factors"]["lexical.rank"] == 1
     assert all(value == float(f"{value:.4g}") for value in hit["factors"].values())
     read = audited.ok("get", memory_id=memory["id"])
@@ -126,10 +134,13 @@ def test_of_many_memories_that_do_not_fit_the_first_are_named(audited):
         audited.ok(
             "remember", content=f"pelican number {number}", id=f"pelican-{number:02}", project="pelicans"
         )
-    result = audited.call("recall", query="pelican", project="pelicans", k=25, max_tokens=1)
-    assert result.structured_content["left_out"] == 25
-    assert len(result.structured_content["left_out_ids"]) == 20
-    assert f"and {25 - 20} more" in result.content[0].text
+    result = audited.call("recall", query="pelican", project="pelicans", k=25, max_tokens=150)
+    found = result.structured_content
+    assert found["left_out"] == 25 - len(found["hits"])
+    assert 0 < len(found["left_out_ids"]) < found["left_out"]
+    rest = found["left_out"] - len(found["left_out_ids"])
+    assert f"{found['left_out_ids'][-1]} and {rest} more" in result.content[0].text
+    assert audited.ok("recall", query="pelican", project="pelicans", k=25, max_tokens=1)["left_out_ids"] == []
 
 
 def test_a_recall_that_shall_write_nothing_writes_nothing(audited):
@@ -149,12 +160,11 @@ def test_a_budget_leaves_out_whole_memories_and_what_is_left_out_is_not_accessed
         for word in ("one", "two", "three")
     ]
     everything = audited.ok("recall", query="walrus", project="zoo", record=False)
-    shown = [f"{hit['rank']}. [{hit['id']}] {hit['content']}" for hit in everything["hits"]]
-    costs = [math.ceil(len(text) / 4) for text in shown]
-    assert everything["tokens"] == sum(costs)
-    answer = audited.ok("recall", query="walrus", project="zoo", max_tokens=costs[0] + costs[1] + 1)
+    result = audited.call("recall", query="walrus", project="zoo", max_tokens=everything["tokens"] - 1)
+    answer = result.structured_content
     assert [hit["id"] for hit in answer["hits"]] == [hit["id"] for hit in everything["hits"][:2]]
-    assert answer["tokens"] == costs[0] + costs[1]
+    forms = (result.content[0].text, json.dumps(answer, separators=(",", ":"), ensure_ascii=False))
+    assert answer["tokens"] == max(math.ceil(len(form) / 4) for form in forms) < everything["tokens"]
     assert answer["left_out"] == 1
     assert answer["left_out_ids"] == [everything["hits"][2]["id"]]
     accessed = {id_: audited.ok("get", id=id_)["accesses"] for id_ in ids}
@@ -264,8 +274,8 @@ def test_a_dream_can_be_previewed_and_written(audited):
 
 
 def test_the_profiles_differ_by_the_audit_tools():
-    assert [tool.name for tool in PROFILES["default"]] == SIX
-    assert [tool.name for tool in PROFILES["audit"]] == SIX + AUDIT
+    assert [tool.name for tool in PROFILES["default"]] == EVERY_SERVER
+    assert [tool.name for tool in PROFILES["audit"]] == EVERY_SERVER + AUDIT
 
 
 def test_expectations_are_stated_listed_checked_and_withdrawn(audited):
