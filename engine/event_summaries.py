@@ -49,10 +49,10 @@ from recollect.events.facts import (
 _TEXT_MAX = 72
 
 
-def shorten(text: str, characters: int = _TEXT_MAX) -> str:
-    """The beginning of a text on one line."""
+def shorten(text: str, characters: int | None = _TEXT_MAX) -> str:
+    """The beginning of a text on one line, or all of it."""
     line = inline(" ".join(text.split()))
-    return line if len(line) <= characters else line[: characters - 1] + "…"
+    return line if characters is None or len(line) <= characters else line[: characters - 1] + "…"
 
 
 def happening_of(recorded: Recorded) -> Happening:

@@ -76,6 +76,8 @@ def serve(
     from recollect.interfaces.mcp.http import mcp_application  # noqa: PLC0415 (a third of a second for --help)
     from recollect.web import serving  # noqa: PLC0415 (the same)
 
+    agents = partial(mcp_application, profile=profile)
+
     def ready(address: Address) -> None:
         _announce(address, as_json)
         if open_:
@@ -88,14 +90,14 @@ def serve(
             )
         serving.serve_stores(
             stores, tokens, _opener(embedder), host=host, port=port, read_only=read_only, origins=origins,
-            host_names=host_names, idle_s=parse_interval(idle) / 1e6, mcp=mcp_application, ready=ready,
+            host_names=host_names, idle_s=parse_interval(idle) / 1e6, mcp=agents, ready=ready,
         )  # fmt: skip
         click.echo("recollect: stopped; all stores are closed", err=True)
         return
     with open_memory(store, embedder, make=True, actor="web") as memory:
         serving.serve(
             memory, host=host, port=port, token=token, read_only=read_only, dream_every=dream_every,
-            origins=origins, host_names=host_names, mcp=partial(mcp_application, profile=profile), ready=ready,
+            origins=origins, host_names=host_names, mcp=agents, ready=ready,
         )  # fmt: skip
         head = memory.store.log.head
     click.echo(f"recollect: stopped; the store is closed, its head is @{head}", err=True)

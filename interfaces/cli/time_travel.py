@@ -44,10 +44,12 @@ def _scoped(function: Any) -> Any:
 @_AT
 @_VALID_AT
 @_scoped
+@click.option("--limit", type=click.IntRange(min=1), help="Only the last so many.")
 @options_without_embedder
 def memories(
     when: str | None,
     valid_at: str | None,
+    limit: int | None,
     store: str,
     as_json: bool,
     **scope: Any,
@@ -56,11 +58,11 @@ def memories(
 
     \b
     Example:
-      recollect memories --kind decision
+      recollect memories --kind decision --limit 20
       recollect memories --at @120 --valid-at 2026-03-01
     """
     with open_memory(store) as memory:
-        found = memory.memories(given_only({**scope, "valid_at": valid_at}), at=when)
+        found = memory.memories(given_only({**scope, "valid_at": valid_at}), at=when, limit=limit)
     show(found, as_json, "time_travel.memos")
 
 

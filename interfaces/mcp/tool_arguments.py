@@ -87,9 +87,7 @@ class Recent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Used(msgspec.Struct, frozen=True, kw_only=True):
-    ids: Annotated[
-        tuple[str, ...], Meta(description="The memories that the answer rests on.", min_length=1)
-    ]
+    ids: Annotated[tuple[str, ...], Meta(description="The memories that the answer rests on.", min_length=1)]
     recall: Annotated[str | None, Meta(description="The recall that gave them, such as 'r12'.")] = None
     session: Session | None = None
 

@@ -15,27 +15,28 @@ from recollect.engine.answers import Answer, Happening, Memo, Status
 from recollect.engine.event_summaries import shorten
 from recollect.engine.moments import iso
 from recollect.engine.safe_text import block, drawing, inline
+from recollect.interfaces.common.hit_fields import hit_fields
 
 if TYPE_CHECKING:
-    from rich.console import Console, JustifyMethod
-    from rich.table import Table
+    from rich.console import Console
 
     from recollect.events.checkpoint_note import LogCheckpoint
+    from recollect.interfaces.cli.render.grid import Grid
     from recollect.replay.verify import Difference, VerifyReport
 
 _DIFFERENCES_SHOWN = 10
-_PIPED_WIDTH = 200
-_GAP = 2
-_TEXT_WIDTH_MIN = 16
+_PIPED_WIDTH = 1_000_000
+_HIT_CHARACTERS = 400
+_EXCERPT_CHARACTERS = 240
 
 
 def console() -> Console:
-    """Colour and the terminal's width on a terminal; plain and wide enough for any line when piped."""
+    """Colour and the terminal's width, wrapped between words; plain and never wrapped when piped."""
     from rich.console import Console  # noqa: PLC0415 (a result as JSON draws nothing)
 
-    out = Console(highlight=False, soft_wrap=True, emoji=False)
+    out = Console(highlight=False, emoji=False)
     if not out.is_terminal:
-        out.width = _PIPED_WIDTH
+        out.width, out.soft_wrap = _PIPED_WIDTH, True
     return out
 
 
@@ -69,6 +70,8 @@ def answer(result: Answer) -> None:
     if not draws():
         _answer_without_colour(result)
         return
+    from rich.text import Text  # noqa: PLC0415 (a result as JSON draws nothing)
+
     out = console()
     head = f"{escaped(result.id)}  " if result.id else ""
     out.print(
@@ -79,21 +82,15 @@ def answer(result: Answer) -> None:
     if not result.hits:
         out.print("nothing matches")
         return
-    table = plain_table()
-    ranks, scores, ids = zip(
-        *((str(hit.rank), f"{hit.score:.12g}", hit.id) for hit in result.hits), strict=True
-    )
-    table.add_column("#", justify="right", no_wrap=True)
-    table.add_column("score", justify="right", no_wrap=True)
-    table.add_column("memory", no_wrap=True, max_width=room_beside(out, ranks, scores, ids))
-    table.add_column("id", no_wrap=True)
-    for rank, score, hit in zip(ranks, scores, result.hits, strict=True):
-        table.add_row(rank, score, escaped(shorten(hit.content)), f"[dim]{escaped(hit.id)}[/]")
+    table = table_of(">#", ">score", "~memory", "id")
+    for hit in result.hits:
+        text = Text.assemble(shorten(hit.content, _HIT_CHARACTERS), (f" ({hit_fields(hit)})", "dim"))
+        table.add_row(str(hit.rank), f"{hit.score:.12g}", text, Text(hit.id, "dim"))
     out.print(table)
 
 
 def _answer_without_colour(result: Answer) -> None:
-    """Print the same lines without importing rich, for a pipe."""
+    """Print the same lines, with whole texts, without importing rich: for a pipe."""
     head = f"{result.id}  " if result.id else ""
     click.echo(f"{head}basis @{result.basis}  formula {result.formula}  now {result.now}")
     for note in result.degraded:
@@ -101,7 +98,10 @@ def _answer_without_colour(result: Answer) -> None:
     if not result.hits:
         click.echo("nothing matches")
         return
-    rows = [(str(hit.rank), f"{hit.score:.12g}", shorten(hit.content), hit.id) for hit in result.hits]
+    rows = [
+        (str(hit.rank), f"{hit.score:.12g}", f"{shorten(hit.content, None)} ({hit_fields(hit)})", hit.id)
+        for hit in result.hits
+    ]
     rows.insert(0, ("#", "score", "memory", "id"))
     rank, score, memory, _ = (max(map(width_of, column)) for column in zip(*rows, strict=True))
     for place, points, text, id_ in rows:
@@ -117,26 +117,16 @@ def width_of(text: str) -> int:
     return cell_len(text)
 
 
-def room_beside(out: Console, *columns: Sequence[str]) -> int:
-    """The width left for a text beside the other columns, which are never cut."""
-    taken = sum(max(map(width_of, column), default=0) + _GAP for column in columns)
-    return max(out.width - taken, _TEXT_WIDTH_MIN)
+def table_of(*names: str) -> Grid:
+    """A table with these columns; `>name` are numbers, `~name` texts that may wrap."""
+    from recollect.interfaces.cli.render.grid import Grid  # noqa: PLC0415 (a result as JSON draws nothing)
+
+    return Grid(*names)
 
 
-def plain_table() -> Table:
-    """A table without lines: columns that can be read, copied and cut."""
-    from rich.table import Table  # noqa: PLC0415
-
-    return Table(box=None, pad_edge=False, header_style="dim")
-
-
-def table_of(*names: str) -> Table:
-    """A plain table with these columns; those of numbers are named with a leading `>`."""
-    table = plain_table()
-    for name in names:
-        justify: JustifyMethod = "right" if name.startswith(">") else "left"
-        table.add_column(escaped(name.removeprefix(">")), justify=justify, no_wrap=True)
-    return table
+def excerpt(text: str) -> str:
+    """A text on one line: its beginning on a terminal, all of it in a pipe."""
+    return shorten(text, _EXCERPT_CHARACTERS if draws() else None)
 
 
 def escaped(text: str) -> str:
@@ -172,9 +162,7 @@ def _readable(name: str, value: object) -> str:
 
 @drawing
 def happenings(results: Sequence[Happening]) -> None:
-    table = plain_table()
-    for name in ("seq", "recorded", "event", "what"):
-        table.add_column(name, overflow="fold")
+    table = table_of("seq", "recorded", "event", "~what")
     for result in results:
         table.add_row(f"@{result.seq}", escaped(result.at), escaped(result.type), escaped(result.summary))
     console().print(table)

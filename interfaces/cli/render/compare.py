@@ -8,10 +8,9 @@ from itertools import zip_longest
 from rich.console import Console
 from rich.text import Text
 
-from recollect.engine.event_summaries import shorten
 from recollect.engine.reembed import ReembedReport
 from recollect.engine.safe_text import drawing
-from recollect.interfaces.cli.render.common import console, escaped, table_of
+from recollect.interfaces.cli.render.common import console, escaped, excerpt, table_of
 from recollect.interfaces.common.compare_html import meaning, most_changed
 from recollect.query.explanation import Explanation, StagePart
 from recollect.replay.compare.comparison import Comparison, JudgedMetric, Mover, QuestionRow
@@ -19,7 +18,6 @@ from recollect.replay.compare.drill import BothWays, Drilldown
 from recollect.replay.fork.fork import ForkReport
 
 _ROWS_SHOWN = 10
-_TEXT_SHOWN = 44
 
 
 @drawing
@@ -35,7 +33,7 @@ def comparison(result: Comparison, out: Console | None = None) -> None:
     for degraded in result.degraded:
         out.print(Text(degraded, style="yellow"))
     out.print()
-    table = table_of("metric", ">value", "meaning")
+    table = table_of("metric", ">value", "~meaning")
     for name, value in result.metrics.items():
         if meaning(name):
             table.add_row(name, f"{value:.4f}".rstrip("0").rstrip("."), Text(meaning(name), style="dim"))
@@ -73,11 +71,11 @@ def _numbers(metric: JudgedMetric) -> tuple[str, ...]:
 
 def _questions(out: Console, rows: Sequence[QuestionRow]) -> None:
     out.print("\n[bold]most changed questions[/]")
-    table = table_of("recall", "question", ">rbo@0.9", ">churn", ">entered", ">left")
+    table = table_of("recall", "~question", ">rbo@0.9", ">churn", ">entered", ">left")
     for row in rows:
         table.add_row(
             Text(row.name),
-            Text(shorten(row.text, _TEXT_SHOWN)),
+            Text(excerpt(row.text)),
             f"{row.rbo:.3f}",
             f"{row.churn:.2f}",
             str(len(row.entered)),
@@ -88,14 +86,15 @@ def _questions(out: Console, rows: Sequence[QuestionRow]) -> None:
 
 def _movers(out: Console, movers: Sequence[Mover]) -> None:
     out.print("\n[bold]biggest movers[/]")
-    table = table_of("recall", ">a", ">b", "memory", "question")
+    table = table_of("recall", ">a", ">b", "id", "~memory", "~question")
     for mover in movers[:_ROWS_SHOWN]:
         table.add_row(
             Text(mover.question),
             _rank(mover.rank_a),
             _rank(mover.rank_b),
-            Text(shorten(mover.content or mover.id, _TEXT_SHOWN)),
-            Text(shorten(mover.text, _TEXT_SHOWN), style="dim"),
+            Text(mover.id),
+            Text(excerpt(mover.content)),
+            Text(excerpt(mover.text), style="dim"),
         )
     out.print(table)
 
@@ -112,11 +111,11 @@ def drilldown(result: Drilldown) -> None:
 
 def _both_ways(out: Console, memory: BothWays) -> None:
     out.print(
-        Text(f"\n{_rank(memory.a.rank)} → {_rank(memory.b.rank)}  {shorten(memory.content or memory.id)}")
+        Text(f"\n{_rank(memory.a.rank)} → {_rank(memory.b.rank)}  {excerpt(memory.content or memory.id)}")
     )
     for side, explanation in (("a", memory.a), ("b", memory.b)):
         out.print(Text(f"  {side}  {explanation.sentence}", style="dim"))
-    table = table_of("  stage of a", ">score", "  stage of b", ">score")
+    table = table_of("~  stage of a", ">score", "~  stage of b", ">score")
     for left, right in zip_longest(_scoring(memory.a), _scoring(memory.b)):
         table.add_row(*map(Text, (*_stage(left), *_stage(right))))
     out.print(table)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 import msgspec
-from rich.table import Table
 from rich.text import Text
 
 from recollect.engine.answers import Happening, Memo
 from recollect.engine.event_summaries import shorten
 from recollect.engine.moments import iso
 from recollect.engine.safe_text import drawing
-from recollect.interfaces.cli.render.common import console, escaped, room_beside, table_of
+from recollect.interfaces.cli.render.common import console, escaped, excerpt, table_of
+from recollect.interfaces.cli.render.grid import Grid
 from recollect.replay.changes.bisect import Bisection
 from recollect.replay.changes.inquiry import Standing
 from recollect.replay.changes.ranks import RankHistory
@@ -24,21 +24,16 @@ if TYPE_CHECKING:
 
 _BARS = "▁▂▃▄▅▆▇█"
 _EVENTS_SHOWN = 6
-_CELL_CHARACTERS = 60
 
 
 @drawing
 def memos(results: list[Memo]) -> None:
-    out = console()
-    ids, kinds = (
-        [result.id for result in results],
-        [result.state.kind for result in results],
-    )
-    table = table_of("id", "kind")
-    table.add_column("memory", no_wrap=True, max_width=room_beside(out, ids, kinds))
-    for id_, kind, result in zip(ids, kinds, results, strict=True):
-        table.add_row(Text(id_), Text(kind), Text(shorten(result.content)))
-    out.print(table if results else "no memories")
+    table = table_of("id", "kind", "made", "project", "~memory")
+    for result in results:
+        state, made = result.state, iso(result.state.created_at)[:10]
+        cells = (result.id, state.kind, made, state.project or "-", excerpt(result.content))
+        table.add_row(*map(Text, cells))
+    console().print(table if results else "no memories")
 
 
 def line(happening: Happening) -> str:
@@ -48,14 +43,10 @@ def line(happening: Happening) -> str:
 
 @drawing
 def sql(result: SqlTable) -> None:
-    table = table_of(
-        *(
-            f">{name}" if _numeric(kind) else name
-            for name, kind in zip(result.columns, result.types, strict=True)
-        )
-    )
+    columns = list(zip(result.columns, result.types, strict=True))
+    table = table_of(*(f"{'>' if _numeric(kind) else '~'}{name}" for name, kind in columns))
     for row in result.rows:
-        table.add_row(*(Text("∅" if cell is None else shorten(str(cell), _CELL_CHARACTERS)) for cell in row))
+        table.add_row(*(Text("∅" if cell is None else shorten(str(cell), None)) for cell in row))
     console().print(table)
     console().print(f"[dim]{len(result.rows)} row{'' if len(result.rows) == 1 else 's'}[/]")
 
@@ -68,7 +59,7 @@ def _numeric(kind: str) -> bool:
 def change(result: Change) -> None:
     out = console()
     out.print(Text(result.sentence))
-    table = table_of("cause", ">score", ">rank", "what", "events")
+    table = table_of("cause", ">score", ">rank", "~what", "~events")
     for part in result.parts:
         table.add_row(part.cause, f"{part.score:+.6g}", f"{part.rank:+.3g}", Text(part.says), _events(part))
     table.add_row("together", f"{result.score_change:+.6g}", f"{result.rank_change:+d}", style="bold")
@@ -105,7 +96,7 @@ def bisection(result: Bisection) -> None:
         out.print(table)
 
 
-def _ranking(standing: Standing, memory_id: str) -> Table:
+def _ranking(standing: Standing, memory_id: str) -> Grid:
     table = table_of(">#", ">score", "id")
     for place in standing.top:
         style = "bold" if place.id == memory_id else ""

@@ -23,12 +23,12 @@ def test_clients_of_both_protocol_eras_are_greeted(connect, tmp_path, mode):
     assert (agent.client.server_info.name, agent.client.server_info.version) == ("recollect", __version__)
     assert "Recall before" in agent.client.instructions
     assert [tool.name for tool in agent.get("list_tools").tools] == [
-        "remember", "recall", "get", "revise", "forget", "status",
+        "remember", "recall", "get", "revise", "forget", "status", "recent", "used", "why",
     ]  # fmt: skip
     with pytest.raises(
         MCPError, match="belongs to the profile 'audit'; start the server with --profile audit"
     ):
-        agent.call("why", recall="r1", id="x")
+        agent.call("verify")
     with pytest.raises(MCPError, match="there is no tool 'reminisce'"):
         agent.call("reminisce")
 

@@ -60,7 +60,9 @@ def test_a_memory_is_remembered_found_read_revised_and_forgotten(audited):
     told = (hit["kind"], hit["project"], hit["session"], hit["source"], hit["tags"], hit["revision"])
     assert told == ("note", None, None, None, ["coffee"], 1)
     assert hit["at"] == audited.ok("get", id=hit["id"])["created_at"]
-    (hit,) = audited.ok("recall", query="where is the espresso machine?", k=1, factors=True, record=False)["hits"]
+    (hit,) = audited.ok("recall", query="where is the espresso machine?", k=1, factors=True, record=False)[
+        "hits"
+    ]
     assert hit["factors"]["lexical.rank"] == 1
     assert all(value == float(f"{value:.4g}") for value in hit["factors"].values())
     read = audited.ok("get", memory_id=memory["id"])
@@ -84,6 +86,41 @@ def test_a_question_brings_its_context(audited):
     assert [hit["id"] for hit in answer["hits"]] == ["coffee"]
     refused = audited.refused("recall", query="espresso", formula="omega", context={"profile": "decison"})
     assert "did you mean 'decision'" in refused
+
+
+def test_what_is_recent_needs_no_question_and_stays_in_its_project_and_budget(audited):
+    for number in range(3):
+        audited.ok(
+            "remember", content=f"回忆 number {number} " + "長" * 50, id=f"fox-{number}", project="foxes",
+            at=f"2026-01-0{number + 1}", kind="decision" if number else "note", tags=["fur"],
+        )  # fmt: skip
+    before = audited.ok("status")["head"]
+    found = audited.ok("recent", project="foxes")
+    assert [one["id"] for one in found["memories"]] == ["fox-2", "fox-1", "fox-0"]
+    newest = found["memories"][0]
+    assert (newest["kind"], newest["at"][:10], newest["tags"]) == ("decision", "2026-01-03", ["fur"])
+    assert [one["id"] for one in audited.ok("recent", project="foxes", n=1)["memories"]] == ["fox-2"]
+    assert [one["id"] for one in audited.ok("recent", project="foxes", kind="note")["memories"]] == ["fox-0"]
+    few = audited.ok("recent", project="foxes", max_tokens=found["tokens"] - 1)
+    assert (len(few["memories"]), few["left_out"]) == (2, 1)
+    assert audited.ok("status")["head"] == before
+
+
+def test_what_was_used_is_written_and_counts(audited):
+    audited.ok("remember", content="The stork is back", id="stork", project="birds")
+    recall = audited.ok("recall", query="stork", project="birds")["recall"]
+    written = audited.ok("used", ids="stork", recall=recall, session="s9")
+    assert written == {"id": "stork", "seq": audited.ok("status")["head"]}
+    assert audited.ok("get", id="stork")["used"] == 1
+    assert "no memory has the id 'nobody'" in audited.refused("used", ids=["nobody"])
+    assert audited.refused("used", ids=[])
+
+
+def test_a_verdict_is_one_of_three_and_the_schema_says_so(audited):
+    (rate,) = (tool for tool in audited.get("list_tools").tools if tool.name == "rate")
+    assert set(rate.input_schema["properties"]["verdict"]["enum"]) == {"helpful", "unhelpful", "outdated"}
+    audited.ok("remember", content="The heron is grey", id="heron")
+    assert "one of" in audited.refused("rate", id="heron", verdict="nice")
 
 
 def test_a_known_id_is_not_replaced_and_a_retry_changes_nothing(audited):

@@ -36,6 +36,49 @@ def test_what_was_remembered_is_recalled_with_its_content_and_factors(memory):
     assert answer.degraded == ()
 
 
+def test_a_hit_carries_what_is_known_of_its_memory_at_the_basis(memory):
+    a = memory.remember(
+        AUTH,
+        kind="decision",
+        tags=["auth", "db"],
+        project="shop",
+        session="s1",
+        source="notes.md",
+        at="2026-01-01",
+    )
+    before = head(memory)
+    memory.revise(a, AUTH + " any more", project="store", tags=["auth"])
+    hit = memory.recall(QUESTION).hits[0]
+    assert (hit.kind, hit.at, hit.project) == ("decision", "2026-01-01T00:00:00.000000Z", "store")
+    assert (hit.session, hit.source, hit.tags, hit.revision) == ("s1", "notes.md", ("auth",), 2)
+    then = memory.at(before).recall(QUESTION).hits[0]
+    assert (then.project, then.tags, then.revision) == ("shop", ("auth", "db"), 1)
+
+
+def test_an_argument_that_there_is_not_is_a_type_error_that_names_it(memory):
+    a = memory.remember(AUTH)
+    for call in (
+        lambda: memory.recall(QUESTION, kk=2),
+        lambda: memory.at(head(memory)).recall(QUESTION, kk=2),
+        lambda: memory.explain(QUESTION, a, kk=2),
+        lambda: memory.revise(a, kk=2),
+    ):
+        with pytest.raises(TypeError, match="argument 'kk'") as raised:
+            call()
+        assert isinstance(raised.value, InvalidInput)
+
+
+def test_a_limit_gives_the_memories_made_last_in_order_of_birth(memory):
+    late = memory.remember("late", at="2026-03-01")
+    memory.remember("early", at="2026-01-01")
+    middle = memory.remember("middle", at="2026-02-01")
+    assert [memo.id for memo in memory.memories(limit=2)] == [late, middle]
+    assert [memo.id for memo in memory.memories(at=head(memory), limit=1)] == [late]
+    assert len(memory.memories(limit=99)) == 3
+    with pytest.raises(InvalidInput, match="limit is 0"):
+        memory.memories(limit=0)
+
+
 def test_a_score_is_the_documents_arithmetic(memory):
     a = memory.remember(AUTH, at="2026-01-01")
     answer = memory.recall(QUESTION, now="2026-01-31", formula="reverie")

@@ -35,7 +35,11 @@ def test_a_recall_that_is_got_records_nothing_and_one_that_is_posted_is_recorded
     before = server.get("/api/status")
     seen = server.get("/api/recall", q=QUESTION, k=2)
     assert (seen["id"], seen["hits"][0]["id"]) == (None, "auth")
-    assert seen["hits"][0]["factors"]["lexical"] > 0
+    hit = seen["hits"][0]
+    assert hit["factors"]["lexical"] > 0
+    told = (hit["kind"], hit["project"], hit["session"], hit["source"], hit["tags"], hit["revision"])
+    assert told == ("note", None, None, None, [], 1)
+    assert hit["at"].endswith("Z")
     assert server.get("/api/status")["head"] == before["head"]
     posted = server.send("POST", "/api/recall", {"q": QUESTION, "k": 2, "track": False})
     assert posted["id"] == f"r{before['head'] + 1}"
@@ -385,6 +389,19 @@ def test_an_agent_reaches_the_same_store_at_mcp(server):
             return told.content[0].text
 
     assert "Postgres" in asyncio.run(main())
+
+
+def test_the_tools_at_mcp_are_those_of_the_profile_that_was_asked_for(server, start):
+    from mcp import Client
+
+    async def names(address: str) -> set[str]:
+        async with Client(address) as client:
+            return {tool.name for tool in (await client.list_tools()).tools}
+
+    with_audit = asyncio.run(names(start("--profile", "audit").address["mcp"]))
+    without = asyncio.run(names(server.address["mcp"]))
+    assert {"recent", "used", "why"} <= without < with_audit
+    assert "verify" in with_audit - without
 
 
 @pytest.mark.parametrize(
