@@ -24,9 +24,13 @@ class Grid:
         self._wraps = [name.startswith("~") for name in names]
         self._rows = [[Text(name.lstrip(">~"), style="dim") for name in names]]
 
-    @property
-    def row_count(self) -> int:
-        return len(self._rows) - 1
+    def add_column(self, name: str, *, overflow: str = "fold") -> None:
+        """One more column of texts, before the first row."""
+        assert overflow == "fold"
+        assert len(self._rows) == 1
+        self._right.append(False)
+        self._wraps.append(True)
+        self._rows[0].append(Text(name, style="dim"))
 
     def add_row(self, *cells: str | Text, style: str = "") -> None:
         """One row; a str may have markup. Cells that are missing are empty."""
@@ -45,7 +49,7 @@ class Grid:
 
     def lines(self, console: Console, width: int | None) -> Iterator[Text]:
         """The table's lines; at most `width` cells wide, if it is given."""
-        widths = [max(cell_len(row[place].plain) for row in self._rows) for place in range(len(self._right))]
+        widths = [max(_width(row[place]) for row in self._rows) for place in range(len(self._right))]
         if width is not None and sum(widths) + len(_GAP) * (len(widths) - 1) > width:
             shrunk = self._shrunk(widths, width)
             if shrunk is None:
@@ -70,7 +74,7 @@ class Grid:
 
     def _row(self, console: Console, row: Sequence[Text], widths: Sequence[int]) -> Iterator[Text]:
         cells = [
-            _wrapped(console, cell, width) if wraps else [cell]
+            _wrapped(console, cell, width) if wraps and _width(cell) > width else list(cell.split("\n"))
             for cell, width, wraps in zip(row, widths, self._wraps, strict=True)
         ]
         for number in range(max(map(len, cells))):
@@ -102,6 +106,10 @@ class Grid:
                     yield from (
                         Text(_INDENT) + part for part in _wrapped(console, cell, width - len(_INDENT))
                     )
+
+
+def _width(cell: Text) -> int:
+    return max(map(cell_len, cell.plain.split("\n")))
 
 
 def _wrapped(console: Console, text: Text, width: int) -> list[Text]:

@@ -20,8 +20,7 @@ def recalls(result: Recalls) -> None:
     if not len(result):
         out.print("no recalls match" if result.total else "no recalls yet")
         return
-    table = table_of("recall", "when", ">hits")
-    table.add_column("question", overflow="fold")
+    table = table_of("recall", "when", ">hits", "~question")
     for row in result:
         table.add_row(row.id, row.at[:_SECONDS].replace("T", " "), str(row.hits), _question(row))
     out.print(table)
@@ -73,8 +72,7 @@ def _hits(result: ShownRecall) -> None:
     if not result.hits:
         out.print("no hits")
         return
-    table = table_of(">#", ">score")
-    table.add_column("memory", overflow="fold")
+    table = table_of(">#", ">score", "~memory")
     for hit in result.hits:
         facts = (hit.id, hit.kind, hit.at[:_SECONDS].replace("T", " "), hit.project, hit.source)
         about = "  ".join(fact for fact in facts if fact)
