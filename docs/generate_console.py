@@ -86,7 +86,9 @@ def generate(document: str) -> str:
     """The document with every output as this program prints it."""
     here = Path.cwd()
     drawn = Random(1).randbytes  # the same salts every time
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(
+        dir="/tmp"
+    ) as folder:  # of one length everywhere: tables are padded to it
         session = Session(folder)
 
         def renew(match: re.Match[str]) -> str:
