@@ -6,7 +6,9 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
+from recollect.engine.built_once import BuiltOnce
 from recollect.engine.moments import clock_ahead_max
 from recollect.events.errors import InvalidInput, LogFailed, RecollectError
 from recollect.events.log import Clock
@@ -16,19 +18,27 @@ from recollect.events.segment_log import SegmentLog
 from recollect.events.transfer import TransferableLog
 
 
-def open_log(path: str | Path, clock: Clock) -> tuple[TransferableLog, Path | None, bool]:
-    """The log, the folder of its store, and whether it can only be read."""
+class Opened(NamedTuple):
+    """A log, the folder of its store, whether it can only be read, and what its replicas build for each other."""
+
+    log: TransferableLog
+    folder: Path | None = None
+    read_only: bool = False
+    built: BuiltOnce | None = None
+
+
+def open_log(path: str | Path, clock: Clock) -> Opened:
     if str(path) == ":memory:":
-        return MemoryLog(clock=clock, ahead_max=clock_ahead_max()), None, False
+        return Opened(MemoryLog(clock=clock, ahead_max=clock_ahead_max()))
     if is_url(path):
-        packs, cache = open_packs(str(path), clock=clock, ahead_max=clock_ahead_max())
-        return packs, cache, False
+        packs, folder = open_packs(str(path), clock=clock, ahead_max=clock_ahead_max())
+        return Opened(packs, folder, built=BuiltOnce(packs.shared))
     folder = Path(path).expanduser()
     refuse_mirror(folder)
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(f"{folder} is a file; a store is a directory")
     log, read_only = _opened(folder / "log", clock)
-    return log, folder, read_only
+    return Opened(log, folder, read_only)
 
 
 def _opened(path: Path, clock: Clock) -> tuple[SegmentLog, bool]:

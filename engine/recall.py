@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
@@ -31,7 +32,7 @@ from recollect.engine.recall_options import RecallOptions, question_of
 from recollect.engine.store import Store
 from recollect.engine.torn_state import Wholeness, locked
 from recollect.engine.writer import Writer
-from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
+from recollect.events.errors import InvalidInput, LogDamaged, RecollectError, StillBehind
 from recollect.events.facts import (
     Accessed,
     AnyFact,
@@ -56,6 +57,9 @@ from recollect.query.stages.scoring import Weigh
 from recollect.replay.fork import topic
 
 Expander = Callable[[str], Iterable[str]]
+
+BASIS_S = 10.0
+_LOOK_AGAIN_S = 0.02
 
 
 class Models(NamedTuple):
@@ -150,7 +154,17 @@ def _require_basis(here: Standpoint, basis: int | str | None) -> None:
     local = isinstance(store.log.base, SegmentLog | MemoryLog)  # nothing is on its way from another machine
     if local and seq > (head := store.catch_up()):
         raise InvalidInput(f"the log ends at @{head}, so no answer can know of @{seq}")
-    store.await_seq(seq)
+    await_seq(store, seq)
+
+
+def await_seq(store: Store, seq: int, timeout_s: float = BASIS_S) -> None:
+    """Return when the event at this seq is folded; `StillBehind` if that takes too long."""
+    deadline = time.monotonic() + timeout_s
+    while (head := store.catch_up()) < seq:
+        left_s = deadline - time.monotonic()
+        if left_s <= 0:
+            raise StillBehind(wanted=seq, head=head, waited_s=timeout_s)
+        time.sleep(min(left_s, _LOOK_AGAIN_S))
 
 
 def embedded(

@@ -35,6 +35,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from recollect.engine.built_once import BuiltOnce
 from recollect.engine.checkpointing import Checkpointer
 from recollect.engine.erased_bytes import ErasedBytes
 from recollect.engine.moments import When, clock_ahead_max, parse_seq, parse_time
@@ -49,7 +50,6 @@ from recollect.events.errors import (
     LogFailed,
     LogReadOnly,
     RecollectError,
-    StillBehind,
 )
 from recollect.events.facts import AnyFact, Ingested, Redacted, Revised, ShardRetired, ShardSealed
 from recollect.events.log import Clock, Durability
@@ -66,8 +66,6 @@ Progress = Callable[[int, int], None]
 Decided = TypeVar("Decided")
 
 REDACTED = "[erased]"
-BASIS_S = 10.0
-_LOOK_AGAIN_S = 0.02
 _ATTEMPTS = 3
 _CHECKPOINT_EVERY = 2_000
 _PROGRESS_EVERY = 5_000
@@ -95,8 +93,10 @@ class Store:
         progress: Progress | None = None,
         ahead: bool = False,
         read_only: bool = False,
+        built: BuiltOnce | None = None,
     ) -> None:
         self.log = RedactedLog(log)
+        self._built = built
         self.folder = folder
         self.clock = clock
         self.read_only = read_only
@@ -110,7 +110,10 @@ class Store:
         self.scrub_problems: list[str] = []
         self._analyzers = list(analyzers)
         self.projections = self._new_projections()
-        self.sealer = Sealer(self.projections.vectors, publish=self._publish_shard, refresh=self.catch_up)
+        lease = None if built is None else built.lease
+        self.sealer = Sealer(
+            self.projections.vectors, self._publish_shard, refresh=self.catch_up, lease=lease
+        )
         self._closing = threading.Event()
         self._checkpoint_seq = 0
         self.checkpointer = Checkpointer(
@@ -142,12 +145,11 @@ class Store:
     ) -> Store:
         """The store in a directory, made if it is not there, or at a URL (`packs.urls`); ":memory:" keeps nothing.
 
-        One that is there and cannot be written to is opened for reading (`read_only`).
-        With `ahead` the shards that the first question needs are loaded in a thread while the log is folded.
+        One that cannot be written to is opened for reading (`read_only`). With `ahead` a thread loads shards meanwhile.
         """
-        log, folder, read_only = open_log(path, clock)
+        log, folder, read_only, built = open_log(path, clock)
         return cls(
-            log, folder=folder, clock=clock, analyzers=analyzers, progress=progress, ahead=ahead, read_only=read_only
+            log, folder=folder, clock=clock, analyzers=analyzers, progress=progress, ahead=ahead, read_only=read_only, built=built
         )  # fmt: skip
 
     def _load_shards(self) -> None:
@@ -235,6 +237,7 @@ class Store:
         if self.whole.torn:  # the shard may have been built from what is torn
             return
         retired = self.projections.vectors.retired_at(fact.digest)
+        self.projections.vectors.shards.give(fact.digest)  # before others hear of it and look for it
         self.append([fact], actor="recollect", ids=[seal_event_id(fact, retired=retired)])
         self.catch_up()
         self.purge_caches()
@@ -261,8 +264,7 @@ class Store:
     @property
     def damage_note(self) -> str | None:
         """For an answer: how far the events go that it was made from, if that is not all of them."""
-        damage = self.damage
-        if damage is None:
+        if (damage := self.damage) is None:
             return None
         return (
             f"the log is damaged: only the events up to @{self.projections.position} were read, @{damage.seq} was "
@@ -366,15 +368,6 @@ class Store:
                 self._start_anew()
                 self.catch_up()
 
-    def await_seq(self, seq: int, timeout_s: float = BASIS_S) -> None:
-        """Return when the event at this seq is folded; `StillBehind` if that takes too long."""
-        deadline = time.monotonic() + timeout_s
-        while (head := self.catch_up()) < seq:
-            left_s = deadline - time.monotonic()
-            if left_s <= 0:
-                raise StillBehind(wanted=seq, head=head, waited_s=timeout_s)
-            time.sleep(min(left_s, _LOOK_AGAIN_S))
-
     def view(self, at: int | None = None) -> View:
         """The view at a seq (default: the head after catching up); in the middle of a dream, the one before it."""
         head = self.catch_up()
@@ -412,13 +405,16 @@ class Store:
         return None if self.folder is None else self.folder / "cache"
 
     def _new_projections(self) -> Projections:
-        return Projections(self._analyzers, shard_dir=None if self.cache is None else self.cache / "shards")
+        shards = None if self.cache is None else self.cache / "shards"
+        return Projections(self._analyzers, shard_dir=shards, shared=self._built)
 
     def _load_checkpoint(self) -> None:
         """Start from the newest checkpoint that belongs to this log and these projections."""
         if self.cache is None:
             return
         key = checkpoints.key_of(self.projections.versions())
+        if self._built is not None:
+            self._built.fetch_checkpoint(self.cache / "checkpoints", key, self.log.head)
         for path in checkpoints.paths(self.cache / "checkpoints"):
             found = checkpoints.load(path, key=key)
             if found and found.seq <= self.log.head and self.log.chain_at(found.seq) == found.chain:
@@ -438,7 +434,9 @@ class Store:
         try:
             gone = checkpoints.purge(self.cache / "checkpoints", before=self.log.erasures[-1])
             gone += self.projections.vectors.purge()
-        except OSError as error:
+            if self._built is not None:
+                gone += self._built.drop_erased(self.log.erasures[-1], self.projections.vectors.digests)
+        except (OSError, LogFailed) as error:
             self._unpurged = RecollectError(
                 f"an erasure is not finished: {error}; a file under {self.cache} may still hold what was erased. "
                 f"Delete it, or open the store again"
@@ -472,6 +470,9 @@ class Store:
             return None
         self._checkpoint_seq = seq
         self.catch_up()
+        if self._built is not None and path.exists() and self._built.give_checkpoint(path, key, seq):
+            self.catch_up()
+            self.purge_caches()
         return path if path.exists() else None
 
     @property

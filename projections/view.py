@@ -22,6 +22,7 @@ from recollect.projections.lifecycle.lifecycle import Lifecycle
 from recollect.projections.sessions import Conversations, Sessions
 from recollect.projections.text_marks import TextMarks
 from recollect.projections.vectors.index import Vectors
+from recollect.projections.vectors.shard_cache import SharedShards
 
 LEXICAL = "lexical:"
 _RUN_MAX = 1_024
@@ -30,12 +31,19 @@ _RUN_MAX = 1_024
 class Projections:
     """The folds over one log, up to `position`. A lexical index exists per analyzer in use."""
 
-    def __init__(self, analyzers: Iterable[str] = (), *, shard_dir: Path | None = None) -> None:
+    def __init__(
+        self,
+        analyzers: Iterable[str] = (),
+        *,
+        shard_dir: Path | None = None,
+        shared: SharedShards | None = None,
+    ) -> None:
         self.position = 0
         self.documents = Documents()
         self.lexicals = {name: Lexical(self.documents, name) for name in analyzers}
         self.marks = TextMarks()
         self.vectors = Vectors(self.documents, shard_dir=shard_dir)
+        self.vectors.shards.shared = shared
         self.lifecycle = Lifecycle(self.documents)
         self.graph = Graph(self.documents)
         self.adoptions = Adoptions()

@@ -37,6 +37,7 @@ Result = TypeVar("Result")
 
 _WRONG_LAST = 10071
 _NOT_CLUSTERED = 10074
+_NO_SEQUENCE = 10043
 _REPLICAS = 3
 _REQUEST_S = 5.0
 _CONNECT_S = 10.0
@@ -320,8 +321,15 @@ class JetStreamPackStore:
             except NotFoundError:
                 return None
 
+        async def delete(seq: int) -> None:
+            try:
+                await stream.delete_msg(self._side, seq)
+            except APIError as error:
+                if error.err_code != _NO_SEQUENCE:  # another replica was quicker
+                    raise
+
         while (message := self._run(oldest())) is not None and (seq := message.seq or before) < before:
-            self._run(stream.delete_msg(self._side, seq))
+            self._run(delete(seq))
 
     # --- blobs -----------------------------------------------------------------------------------
 

@@ -433,6 +433,7 @@ class PackLog(Replica):
     def status(self) -> LogStatus:
         mirror, store = self._mirror.status(), self.store.status()
         troubles = [*mirror.troubles, *store.troubles, *self._reports]
+        troubles += [] if self.shared.trouble is None else [self.shared.trouble]
         behind, ahead = 0, self._unfollowed
         if ahead is None:
             try:

@@ -20,6 +20,7 @@ from recollect.events.log import Finding
 from recollect.events.packs.keys import ERASED, KeyFile, decode_box, encode_box, unseal
 from recollect.events.packs.pack import Pack
 from recollect.events.packs.pack_index import PackIndex, Place
+from recollect.events.packs.shared_files import SharedFiles
 from recollect.events.packs.store import BoxMoved, PackStore
 from recollect.events.segment_log import SegmentLog
 from recollect.events.segments import check_seq
@@ -40,6 +41,7 @@ class Replica:
         self._index = PackIndex(folder / "packs", mirror.head)
         self._keys = KeyFile(folder / "cache" / "keys")
         self._reports: list[str] = []
+        self.shared = SharedFiles(store)
 
     # --- reading ---------------------------------------------------------------------------------
 

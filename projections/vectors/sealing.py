@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ from recollect.projections.vectors.shard_names import Builder
 from recollect.projections.vectors.shards import BuildStopped, Progress, build_shard
 
 Publish = Callable[[ShardSealed], None]
+Lease = Callable[[str], AbstractContextManager[bool]]
 
 
 class SealPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +99,8 @@ def retirement_event_id(digest: str, sealed: int) -> EventId:
 class Sealer:
     """Builds what `plan` asks for and publishes it; the publisher appends the fact and folds it.
 
-    `refresh` folds what other processes appended: another may have sealed what is due here.
+    `refresh` folds what other processes appended: another may have sealed what is due here. `lease` says whether this
+    machine is the one of several that builds.
 
     `step` does one plan and says what it published; `start` runs steps in a daemon thread, which looks again
     after `poll_seconds` or when it is woken. After an error the block stays in the exact tail and is tried again
@@ -115,10 +118,12 @@ class Sealer:
         retry_seconds: float = 5.0,
         progress: Progress | None = None,
         refresh: Callable[[], object] | None = None,
+        lease: Lease | None = None,
     ) -> None:
         self._vectors = vectors
         self._publish = publish
         self._refresh = refresh
+        self._lease = lease or (lambda _: nullcontext(True))
         self._builder = builder or Builder()
         self._policy = policy or USUAL
         self._poll_seconds = poll_seconds
@@ -138,7 +143,10 @@ class Sealer:
         block = self._due(vectors)
         if block is None or block == self._published:
             return None
-        with vectors.shards.building(f"{block.first_row}-{block.end_row}-{block.basis}", wait=False) as alone:
+        with ExitStack() as held:
+            key = f"{block.first_row}-{block.end_row}-{block.basis}"
+            alone = held.enter_context(vectors.shards.building(key, wait=False))
+            alone = alone and held.enter_context(self._lease("shards"))
             if alone and self._refresh is not None:
                 self._refresh()
             if not alone or vectors is not self._vectors or block != self._due(vectors):

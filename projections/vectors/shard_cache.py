@@ -21,7 +21,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from recollect.events.errors import RecollectError
 from recollect.events.facts import ShardSealed
@@ -99,11 +99,21 @@ def around(
             without = tuple(sorted((*without, error.digest)))
 
 
+class SharedShards(Protocol):
+    """Where other machines put the files that they built, and find ours."""
+
+    def fetch(self, digest: str, into: Path) -> bool: ...
+
+    def give(self, digest: str, path: Path) -> None: ...
+
+
 class ShardCache:
     """Loaded shards by digest, in front of the files. Pinned ones stay; of the others the last few used.
 
-    Without a directory shards live in memory alone.
+    Without a directory shards live in memory alone. `shared` is asked for a file before it is built again.
     """
+
+    shared: SharedShards | None = None
 
     def __init__(self, directory: Path | None, *, room: int = 4) -> None:
         self._directory = directory
@@ -276,6 +286,8 @@ class ShardCache:
             if not alone:
                 raise BuildStopped(f"stopped while another process builds the shard {sealed.digest}")
             shard = self._read(sealed, lambda: source)  # another process may have built it meanwhile
+            if shard is None and self._fetched(sealed.digest):
+                shard = self._read(sealed, lambda: source)
             if shard is not None:
                 return shard
             shard = _built(sealed, source, progress=progress, stop=stop)
@@ -285,6 +297,7 @@ class ShardCache:
                 _checked(shard, sealed)
             if not self.has(sealed.digest):
                 self._unwritten.add(sealed.digest)
+            self.give(sealed.digest)
             return shard
 
     def building(
@@ -320,6 +333,24 @@ class ShardCache:
         with self._lock:
             self._failed.pop(file.stem, None)
         return True
+
+    def _fetched(self, digest: str) -> bool:
+        """Bring in the file that another machine shared; False if there is none, or it is not what its name says."""
+        if self.shared is None or self._directory is None:
+            return False
+        with self._unfinished() as path:
+            if not self.shared.fetch(digest, path) or not _has_digest(path, digest):
+                return False
+            _sync(path)
+            path.replace(self._directory / f"{digest}.hnsw")
+            _sync(self._directory)
+        return True
+
+    def give(self, digest: str) -> None:
+        """Share the file of this shard, if there is one, with other machines."""
+        path = None if self.shared is None else self.file_of(digest)
+        if self.shared is not None and path is not None:
+            self.shared.give(digest, path)
 
     def _write(self, shard: Shard, expected: ShardSealed | None = None) -> str:
         """Write the file under its digest: a temporary file, synced, proven, then renamed."""

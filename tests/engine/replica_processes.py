@@ -12,6 +12,7 @@ import json
 import sys
 import time
 
+from recollect.engine.recall import await_seq
 from recollect.interfaces.python.memory import Memory
 
 QUESTIONS = 200
@@ -30,7 +31,7 @@ def main(url: str, number: int, seconds: float) -> None:
                 memory.recall(f"tea {turn % 7}", k=5)
         say({"told": turn, "head": memory.store.log.head})
         head = int(sys.stdin.readline())
-        memory.store.await_seq(head, 120)
+        await_seq(memory.store, head, 120)
         past = memory.at(head)
         asked = [past.recall(f"tea {n % 7} cup {n % 11} note {n}", now=NOON) for n in range(QUESTIONS)]
         verified = memory.verify()
