@@ -112,7 +112,7 @@ def _drafted(
     """An earlier draft carried on to the head if it still holds, or a new one."""
     view = store.view()
     named = _wanted(store, view, given)
-    every = _with_derived(store, view, named)
+    every = with_derived(store, view, named)
     if before is None or not before.plan.goes_on(store, every):
         plan, pending = Plan(every), Pending()
     else:
@@ -172,7 +172,7 @@ def _matching(store: Store, view: View, given: Mapping[str, object] | Filters) -
     return [documents.ids.values[memory] for memory, row in rows if erasure_of(store, view, row) is None]
 
 
-def _with_derived(store: Store, view: View, named: Sequence[MemoryId]) -> list[MemoryId]:
+def with_derived(store: Store, view: View, named: Sequence[MemoryId]) -> list[MemoryId]:
     """These memories, and those that were derived from them at any time, from those in turn, and so on.
 
     An edge that was taken away since counts as well: the summary still holds the words.

@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -27,6 +27,7 @@ from recollect.engine.answers import Answer, Degraded, DegradedKind, Hit
 from recollect.engine.embedding.reranker import Reranker
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_named
+from recollect.engine.lazy import LazyModule
 from recollect.engine.moments import iso, parse_seq
 from recollect.engine.recall_options import RecallOptions, question_of
 from recollect.engine.store import Store
@@ -55,6 +56,11 @@ from recollect.query.stages.ordering import Rerank
 from recollect.query.stages.retrieving import Retrieve
 from recollect.query.stages.scoring import Weigh
 from recollect.replay.fork import topic
+
+if TYPE_CHECKING:
+    from recollect.engine import impact as impacting
+else:  # few questions are hypothetical
+    impacting = LazyModule("recollect.engine.impact")
 
 Expander = Callable[[str], Iterable[str]]
 
@@ -135,6 +141,8 @@ def rank_from(here: Standpoint, query: str, options: RecallOptions, *, words_ins
         here.embedding.require_same(view.adoptions.embedder(view.seq))
     if question.session is not None:
         question = _with_previous(store, question, view, formula)
+    if options.get("without"):
+        question, view = impacting.as_if_untold(store, question, view, formula, options["without"])
     ranked = Consulted(*rank_at(store, question, view, formula), degraded)
     if wants_more(ranked):
         ranked = consult(ranked, store, view, formula, models=here.models, embedding=here.embedding)
@@ -191,7 +199,7 @@ def _with_previous(store: Store, question: Question, view: View, formula: Formul
 def record(writer: Writer, ranked: Ranked, options: RecallOptions) -> Answer:
     """The answer, recorded if it is to be; one that cannot be recorded says so."""
     store = writer.store
-    if not options.get("record", True):
+    if not options.get("record", True) or options.get("without"):
         return answer(store, ranked)
     try:
         recall_id = _append(
@@ -260,7 +268,7 @@ def _hits(store: Store, ranked: Ranked) -> tuple[Hit, ...]:
     states = ranked.view.lifecycle.at(ranking.sheet.memories[places], ranking.basis)
     return tuple(
         Hit(
-            id=id_, score=score, rank=position, content=store.content_of_row(int(ranking.sheet.rows[place])),
+            id=id_, score=score, rank=position, content=store.content_of_row(int(ranking.sheet.rows[place]), ranked.view),
             factors=factors_of(ranking, place), kind=kind or "note", at=iso(at), project=project, session=session,
             source=source, tags=tags, revision=revision,
         )
@@ -425,7 +433,7 @@ def _reranked(desk: _Desk, before: Consulted) -> Consulted:
         note = "rerank: the formula expects a cross-encoder and none was given"
         return _noting(before, "rerank", note) if expected else before
     sheet = before.ranking.sheet
-    texts = [desk.store.content_of_row(int(sheet.rows[place])) for place in places]
+    texts = [desk.store.content_of_row(int(sheet.rows[place]), desk.view) for place in places]
     try:
         scores = reranker.score(before.question.text, texts)
     except Exception as error:  # noqa: BLE001 (whatever a model throws, the answer stands without it)

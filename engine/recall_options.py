@@ -41,8 +41,8 @@ class RecallOptions(TypedDict, total=False):
     """What may be said beside the question.
 
     Only memories that hold at the question's clock answer (valid_from, valid_to); `valid_at` names another time, or
-    "any". `basis` is a seq that the answer must know of: a replica that is behind waits for it, and refuses rather than answer
-    older. `track` counts the hits as accessed; `record=False` writes nothing at all; `wait=False` answers by words alone, and
+    "any". `without` asks as if these memories had never been told, and records nothing. `basis` is a seq
+    that the answer must know of: a replica that is behind waits for it, and refuses rather than answer older. `track` counts the hits as accessed; `record=False` writes nothing at all; `wait=False` answers by words alone, and
     says so, while a model is still loading. Where nothing is recorded, `track` and `record` mean nothing.
     """
 
@@ -53,6 +53,7 @@ class RecallOptions(TypedDict, total=False):
     filters: Filters | Mapping[str, object] | None
     now: str | datetime | float | None
     valid_at: str | datetime | float | None
+    without: str | Iterable[str] | None
     basis: int | str | None
     track: bool
     record: bool
@@ -91,6 +92,10 @@ class RecallArguments(msgspec.Struct, frozen=True, kw_only=True):
             "since, until."
         ),
     ] = None
+    without: Annotated[
+        tuple[str, ...],
+        Meta(description="Ids of memories: as if they had never been told; records nothing."),
+    ] = ()
 
     @property
     def filters(self) -> dict[str, object]:
@@ -100,10 +105,15 @@ class RecallArguments(msgspec.Struct, frozen=True, kw_only=True):
     def options(self) -> RecallOptions:
         """The same for Python."""
         context = self.context.given() if self.context else None
-        return {
+        options: RecallOptions = {
             "k": self.k, "formula": self.formula or None, "session": self.session, "filters": self.filters, "now": self.now,
-            "basis": self.basis, **({"context": context} if context else {}),
+            "basis": self.basis,
         }  # fmt: skip
+        if context:
+            options["context"] = context
+        if self.without:
+            options["without"] = self.without
+        return options
 
 
 def question_of(query: str, options: RecallOptions, *, now: int) -> Question:

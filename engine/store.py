@@ -389,9 +389,9 @@ class Store:
     def event(self, seq: int) -> Recorded:
         return self.log.get(seq)
 
-    def content_of_row(self, row: int) -> str:
-        """The text of a row of the documents, from the event that holds it."""
-        fact = self.log.get(self.projections.documents.source(row)).fact
+    def content_of_row(self, row: int, view: View | None = None) -> str:
+        """The text of a row of the documents, the store's own unless told, from the event that holds it."""
+        fact = self.log.get((view or self.projections).documents.source(row)).fact
         if isinstance(fact, Redacted):
             return REDACTED
         assert isinstance(fact, (Ingested, Revised))

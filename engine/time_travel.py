@@ -80,6 +80,10 @@ def ranks(
 def inquiry_of(here: Standpoint, query: str, options: RecallOptions, *, now: int) -> Inquiry:
     """The question of these arguments, to be asked at any moment."""
     store, wanted = here.store, options.get("formula")
+    if options.get("without"):
+        raise InvalidInput(
+            "`without` is for recall, explain and impact; a question over time is asked of what was told"
+        )
     question = question_of(query, options, now=now)
     formula = None if wanted is None else formula_named(store, wanted, files=True)
     check_context(question.context, formula or here.formula)

@@ -20,7 +20,20 @@ from recollect.engine.safe_text import block
 
 INTERRUPTED = 130
 _LONG = frozenset(
-    {"bisect", "check", "compare", "dream", "fork", "mcp", "reembed", "replicate", "serve", "verify", "watch"}
+    {
+        "bisect",
+        "check",
+        "compare",
+        "dream",
+        "fork",
+        "impact",
+        "mcp",
+        "reembed",
+        "replicate",
+        "serve",
+        "verify",
+        "watch",
+    }
 )
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -73,6 +86,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "helper": ("helper", "The model helpers: `status` shows them, `stop` ends them."),
     "history": ("ask", "Every event that touched a memory, or its rank over time."),
     "hook": ("hook", "Memories for a prompt, as Claude Code's UserPromptSubmit hook wants them."),
+    "impact": (
+        "question",
+        "Which recorded answers held a memory, and what each would have been had it never been told.",
+    ),
     "import": ("files", "Take memories from a file or folder of another program, or an exported log."),
     "link": ("relate", "Link memory A to memory B."),
     "log": ("time_travel", "The log in words, oldest first."),
@@ -96,6 +113,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("serve", "A page and a JSON API over the store, until interrupted; with --stores over many."),
     "show": ("recorded", "Everything about one thing: a recall by its id."),
     "sql": ("time_travel", "Ask the store in SQL (DuckDB, read only)."),
+    "stale": (
+        "question",
+        "Answers given from a memory that had been superseded, contradicted or was no longer valid; who was told.",
+    ),
     "status": ("ask", "The store's health and sizes on one screen."),
     "supersede": ("relate", "Let memory NEW take the place of memory OLD."),
     "undream": ("dream", "Take a dream back; what has changed since is named and left alone."),

@@ -198,6 +198,8 @@ class AsyncMemory:
     checkpoint = _twin("long", Memory.checkpoint)
     compare = _twin("long", Memory.compare)
     bisect = _twin("long", Memory.bisect)
+    impact = _twin("long", Memory.impact)
+    stale = _twin("long", Memory.stale)
     fork = _twin("long", Memory.fork)
     export = _twin("long", Memory.export)
     doctor = _twin("long", Memory.doctor)

@@ -46,21 +46,25 @@ if TYPE_CHECKING:
     from recollect.engine import expectations as expecting
     from recollect.engine import explain as explaining
     from recollect.engine import fork as forking
+    from recollect.engine import impact as impacting
     from recollect.engine import log_stream, time_travel, witnesses
     from recollect.engine import recalls as recorded_recalls
     from recollect.engine import reembed as reembedding
     from recollect.engine import retain as retaining
     from recollect.engine import show as showing
+    from recollect.engine import stale as staleness
     from recollect.engine import verify as verifying
     from recollect.engine.compare_inputs import AnyEmbedder, DreamSettings, Queries, Recipe
     from recollect.engine.doctor import Diagnosis
     from recollect.engine.dream import Summariser
     from recollect.engine.erase import ErasureReport
     from recollect.engine.expectations import CheckReport, Expectation
+    from recollect.engine.impact import Impact
     from recollect.engine.recalls import RecallFilters, Recalls
     from recollect.engine.reembed import ReembedReport
     from recollect.engine.retain import Retention
     from recollect.engine.show import Shown
+    from recollect.engine.stale import Stale
     from recollect.engine.transfer import Transfer
     from recollect.events.checkpoint_note import LogCheckpoint
     from recollect.interfaces.common import compare_html, junit_report
@@ -90,6 +94,7 @@ else:  # all of these together take as long to import as everything that a recal
         LazyModule(f"recollect.interfaces.{name}")
         for name in ("common.compare_html", "common.junit_report", "python.files", "python.watching")
     )  # fmt: skip
+    impacting, staleness = (LazyModule(f"recollect.engine.{name}") for name in ("impact", "stale"))
 
 Time = str | datetime | float
 
@@ -323,7 +328,8 @@ class Memory:
 
         `k` is how many hits, `formula` a name, a path or a Formula, `session` who asks, `context` and `filters`
         mappings, `now` the clock. Only memories that hold at that clock answer (`valid_from`, `valid_to`), unless
-        `valid_at` names another time, or "any". `track` counts the hits as accessed; `record=False` writes nothing at all;
+        `valid_at` names another time, or "any". `without` asks as if these memories had never been told, and records
+        nothing. `track` counts the hits as accessed; `record=False` writes nothing at all;
         `wait=False` answers by words alone, and says so, while a model is still loading.
         """
         ranked = recalling.rank_from(self._here, query, options, words_instead=True)
@@ -488,6 +494,14 @@ class Memory:
         if junit is not None:
             junit_report.write(junit, report)
         return report
+
+    def impact(self, id: str, *, progress: Progress | None = None) -> Impact:  # noqa: A002
+        """Every recorded answer that held a memory, each with what it would have been had it never been told."""
+        return impacting.impact(self._store, id, progress)
+
+    def stale(self, *, progress: Progress | None = None) -> Stale:
+        """Answers given from a memory after it was superseded, contradicted or no longer valid, and who was told."""
+        return staleness.stale(self._store, progress)
 
     def compare(
         self, a: Recipe | None = None, b: Recipe | None = None, *, last: int | None = None, queries: Queries | None = None,

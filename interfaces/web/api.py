@@ -16,10 +16,12 @@ from recollect.engine import log_stream as streaming
 from recollect.engine.answers import Answer, Happening, Memo
 from recollect.engine.event_summaries import happening_of
 from recollect.engine.formula_lookup import formula_named
+from recollect.engine.impact import Impact
 from recollect.engine.moments import iso
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.recalls import Recalls
 from recollect.engine.show_recall import RecallCheck, ShownRecall, check, show_recall
+from recollect.engine.stale import Stale
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
 from recollect.query import formula as formulas
@@ -144,6 +146,16 @@ async def status(memory: AsyncMemory, request: Request) -> ServerStatus:
     return ServerStatus(**{**msgspec.structs.asdict(store), **own})
 
 
+async def impact(memory: AsyncMemory, request: Request) -> Impact:
+    parameters(request, Nothing)
+    return await memory.impact(request.path_params["id"])
+
+
+async def stale(memory: AsyncMemory, request: Request) -> Stale:
+    parameters(request, Nothing)
+    return await memory.stale()
+
+
 async def formula_list(memory: AsyncMemory, request: Request) -> Formulas:
     parameters(request, Nothing)
     in_force = (await memory.status()).formula
@@ -221,6 +233,10 @@ TABLE = (
     Endpoint("GET", "/api/why-not/{recall}/{id:path}", why, "where a memory was lost in a recorded recall"),
     Endpoint("GET", "/api/why-changed", why_changed, "why rank and score differ between two moments"),
     Endpoint("GET", "/api/compare", compare, "recorded questions under two formulas"),
+    Endpoint(
+        "GET", "/api/impact/{id:path}", impact, "the recorded answers that held a memory, and without it"
+    ),
+    Endpoint("GET", "/api/stale", stale, "answers from memories that no longer held, and who was told"),
     Endpoint("GET", "/api/formulas", formula_list, "the formulas that may be named, and the one in force"),
     Endpoint("GET", "/api/memories", memories, "the memories that would answer, now or as of `at`"),
     Endpoint("GET", "/api/memories/{id:path}/history", history, "every event that touched a memory"),

@@ -31,7 +31,7 @@ from recollect.replay.why import NothingLeftToExplain
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-_LISTS = {"tags", "kinds"}
+_LISTS = {"tags", "kinds", "without"}
 _DEPTH_MAX = 64
 _STATUS: tuple[tuple[type[RecollectError], int], ...] = (
     (UnknownMemory, 404),

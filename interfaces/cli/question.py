@@ -1,0 +1,41 @@
+"""The commands that question what was recorded: impact, stale."""
+
+from __future__ import annotations
+
+import click
+
+from recollect.interfaces.cli.app import main, open_memory, options_without_embedder, progress_bar, show
+from recollect.interfaces.cli.commands import completed_by
+
+
+@main.command()
+@click.argument("memory_id", metavar="ID", shell_complete=completed_by("memory_ids"))
+@options_without_embedder
+def impact(memory_id: str, store: str, as_json: bool) -> None:
+    """Which recorded answers held a memory, and what each would have been had it never been told.
+
+    Every such recall is ranked again at its own moment, in the store as it was and in one without the memory.
+
+    \b
+    Example:
+      recollect impact 0192f0c1…
+    """
+    with open_memory(store) as memory, progress_bar("without it") as progress:
+        found = memory.impact(memory_id, progress=progress)
+    show(found, as_json, "question.impact")
+
+
+@main.command()
+@options_without_embedder
+def stale(store: str, as_json: bool) -> None:
+    """Answers given from a memory that had been superseded, contradicted or was no longer valid; who was told.
+
+    What became known only later counts too, and says so.
+
+    \b
+    Example:
+      recollect stale
+    """
+    with open_memory(store) as memory, progress_bar("looking") as progress:
+        found = memory.stale(progress=progress)
+    show(found, as_json, "question.stale")
