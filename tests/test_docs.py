@@ -20,6 +20,7 @@ ROOT = Path(__file__).parent.parent
 GENERATED = [
     "docs/commands.md",
     "docs/time-travel.md",
+    "docs/questioning.md",
     "docs/sql.md",
     "docs/files.md",
     "docs/erasure.md",

@@ -16,7 +16,7 @@ REPLACES = {"revise", "forget", "dream"}
 REPEATABLE = {"forget", "link"}
 EVERY_SERVER = ["remember", "recall", "get", "revise", "forget", "status", "recent", "used", "why"]
 AUDIT = [
-    "recalls", "show", "why_not", "why_changed", "history", "compare", "verify", "dream", "rate", "link", "expect",
+    "recalls", "show", "why_not", "why_changed", "history", "compare", "verify", "dream", "rate", "link", "impact", "stale", "expect",
     "expectations", "check",
 ]  # fmt: skip
 
