@@ -338,6 +338,8 @@ def _blamed(world: _World, inquiry: _Again, outcome: Outcome, fact: Expected, re
 
 
 def _no_event(world: _World, fact: Expected, recalled: Recalled, since: int) -> str:
+    if not _held_then(fact, recalled) and fact.pinned:
+        return f"it did not hold in r{fact.recall} either"
     if not _held_then(fact, recalled):
         return (
             f"no event broke it: it held neither in r{fact.recall} nor at any position asked since @{since}"

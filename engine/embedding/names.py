@@ -7,6 +7,7 @@ from recollect.events.errors import InvalidInput
 BUILT_IN = ("minilm", "hash")
 BY_ADDRESS = ("st:", "http://", "https://")
 NONE = "none"
+RECORDED = "recorded/"  # begins the names of spaces that hold cosines of recorded questions, and no texts
 AUTO = "auto"
 """The store's own embedder; in an empty store MiniLM where it is installed, and otherwise words only."""
 

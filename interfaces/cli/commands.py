@@ -73,6 +73,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "files",
         "Write the log as JSON lines, its tables as Parquet, or the memories as Markdown.",
     ),
+    "fixture": (
+        "expect",
+        "The smallest store that gives these recorded rankings again, bit for bit; `check` and pytest run it.",
+    ),
     "forget": ("tell", "Forget a memory softly; `restore` brings it back."),
     "fork": (
         "compare",

@@ -1,4 +1,4 @@
-"""The commands that test recorded questions: expect, expectations, check."""
+"""The commands that test recorded questions: expect, expectations, check, fixture."""
 
 from __future__ import annotations
 
@@ -87,3 +87,25 @@ def check(
     show(report, as_json, "expectations.checked")
     if report.failed:
         raise SystemExit(1)
+
+
+@main.command()
+@click.argument("recalls", metavar="RECALL...", nargs=-1, required=True)
+@click.option("--out", required=True, metavar="DIR", help="The directory of the fixture, which must be new.")
+@click.option(
+    "--redact", is_flag=True, help="Pseudonyms for all words, names and ids; cosines instead of vectors."
+)
+@options_without_embedder
+def fixture(recalls: tuple[str, ...], out: str, redact: bool, store: str, as_json: bool) -> None:
+    """The smallest store that gives these recorded rankings again, bit for bit; `check` and pytest run it.
+
+    The expectations about the recalls come along. With --redact no content word, id, project, tag or path is in it; words
+    that a formula's rules read in a question, such as dates, stay and are listed. What cannot be kept exactly is refused.
+
+    \b
+    Example:
+      recollect fixture r2390 --out tests/incident --redact
+      recollect check --store tests/incident
+    """
+    with open_memory(store) as memory:
+        show(memory.fixture(recalls, out, redact=redact), as_json, "expectations.fixed")

@@ -35,7 +35,7 @@ from recollect.engine.embedding.embedder import (
     EmbedFunction,
 )
 from recollect.engine.embedding.minilm import is_installed
-from recollect.engine.embedding.names import is_known
+from recollect.engine.embedding.names import RECORDED, is_known
 from recollect.engine.embedding.sentence_model import ModelMissing, SentenceModel
 from recollect.events.errors import RecollectError
 from recollect.events.private_files import open_private
@@ -106,6 +106,8 @@ def embedder_of_store(
     """The embedder of a store that was opened with none named: its own; MiniLM, if installed, for an empty store."""
     if adopted is None:
         return choose_embedder("minilm", helper=helper, tell=tell) if empty and is_installed() else None
+    if adopted.label.startswith(RECORDED):
+        return None  # a redacted fixture
     if not is_known(adopted.label):
         raise EmbedderMismatch(store=adopted.label)
     asked_for = os.environ.get("RECOLLECT_EMBEDDER")

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from recollect.engine import erase as erasing
     from recollect.engine import expectations as expecting
     from recollect.engine import explain as explaining
+    from recollect.engine import fixture as fixtures
     from recollect.engine import fork as forking
     from recollect.engine import impact as impacting
     from recollect.engine import log_stream, time_travel, witnesses
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from recollect.engine.dream import Summariser
     from recollect.engine.erase import ErasureReport
     from recollect.engine.expectations import CheckReport, Expectation
+    from recollect.engine.fixture import FixtureReport
     from recollect.engine.impact import Impact
     from recollect.engine.recalls import RecallFilters, Recalls
     from recollect.engine.reembed import ReembedReport
@@ -86,9 +88,9 @@ if TYPE_CHECKING:
     from recollect.replay.verify import VerifyReport
     from recollect.web.serving import Address
 else:  # all of these together take as long to import as everything that a recall needs
-    comparing, doctoring, dreaming, erasing, expecting, explaining, forking, log_stream, recorded_recalls, reembedding, retaining, showing, time_travel, verifying, witnesses = (
+    comparing, doctoring, dreaming, erasing, expecting, explaining, fixtures, forking, log_stream, recorded_recalls, reembedding, retaining, showing, time_travel, verifying, witnesses = (
         LazyModule(f"recollect.engine.{name}")
-        for name in ("compare", "doctor", "dream", "erase", "expectations", "explain", "fork", "log_stream", "recalls", "reembed", "retain", "show", "time_travel", "verify", "witnesses")
+        for name in ("compare", "doctor", "dream", "erase", "expectations", "explain", "fixture", "fork", "log_stream", "recalls", "reembed", "retain", "show", "time_travel", "verify", "witnesses")
     )  # fmt: skip
     compare_html, junit_report, files, watching = (
         LazyModule(f"recollect.interfaces.{name}")
@@ -502,6 +504,16 @@ class Memory:
     def stale(self, *, progress: Progress | None = None) -> Stale:
         """Answers given from a memory after it was superseded, contradicted or no longer valid, and who was told."""
         return staleness.stale(self._store, progress)
+
+    def fixture(
+        self, recalls: str | Iterable[str], out: str | Path, *, redact: bool = False
+    ) -> FixtureReport:
+        """Write the smallest store that gives these recorded rankings again, bit for bit, into a new directory.
+
+        With `redact` terms have pseudonyms, ids and names are numbered and vectors are replaced by the cosines of these
+        questions. What cannot be kept exactly is refused. `check` on it asks the expectations about these recalls.
+        """
+        return fixtures.fixture(self._store, recalls, out, redact=redact)
 
     def compare(
         self, a: Recipe | None = None, b: Recipe | None = None, *, last: int | None = None, queries: Queries | None = None,

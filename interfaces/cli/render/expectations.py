@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from recollect.engine.expectations import CheckReport, Expectation, Outcome
+from recollect.engine.fixture import FixtureReport
 from recollect.engine.safe_text import drawing
 from recollect.interfaces.cli.render.common import console, escaped
 
@@ -33,6 +34,21 @@ def checked(result: CheckReport) -> None:
         _failure(one)
     colour = "red" if result.failed else "green"
     out.print(f"[{colour}]{escaped(result.sentence)}[/]")
+
+
+@drawing
+def fixed(result: FixtureReport) -> None:
+    out = console()
+    names = ", ".join(f"{there} (was {here})" for here, there in result.recalls.items())
+    kind = "redacted fixture" if result.redacted else "fixture"
+    out.print(
+        f"[green]{kind}[/] {escaped(result.path)}  [dim]{result.bytes:,} bytes, {result.events:,} events[/]"
+    )
+    out.print(
+        f"{names}; {result.ranked:,} memories ranked, {result.memories:,} in all; {result.expectations} to check"
+    )
+    if result.kept_words:
+        out.print(f"words that stay: {escaped(', '.join(result.kept_words))}")
 
 
 def _failure(one: Outcome) -> None:
