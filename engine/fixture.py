@@ -45,6 +45,11 @@ class FixtureMark(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 1
 
 
+def is_fixture(folder: str | Path) -> bool:
+    """Whether `fixture` wrote this folder: it can be checked without its embedder."""
+    return (Path(folder).expanduser() / MARK).is_file()
+
+
 def fixture(store: Store, recalls: str | Iterable[str], out: str | Path, *, redact: bool) -> FixtureReport:
     """Write the smallest store that gives these rankings again into a directory that is empty or not there.
 

@@ -82,7 +82,10 @@ def check(
       recollect check --formula mine.toml --junit report.xml
       recollect check --at "last week"
     """
-    with open_memory(store, embedder) as memory, progress_bar("asking") as progress:
+    from recollect.engine.fixture import is_fixture  # noqa: PLC0415 (imports wait until needed)
+
+    own = "none" if is_fixture(store) else embedder
+    with open_memory(store, own) as memory, progress_bar("asking") as progress:
         report = memory.check(formula=formula, at=when, fork=fork, only=only, junit=junit, progress=progress)
     show(report, as_json, "expectations.checked")
     if report.failed:

@@ -44,8 +44,8 @@ _ASCII_TERMS = b"".join(char.lower() if char.isalnum() else b" " for char in _BY
 _ASCII_CASES = b"".join(b"A" if char.isupper() else b"a" if char.islower() else b" " for char in _BYTES)
 
 # lower, lower, upper, lower: `userId` and `getUserName`, but neither `JavaScript` nor `iPhone` nor `siRNA`.
-_HUMPED = re.compile(r"(?<![A-Za-z0-9])[a-z]{2,}[A-Z][a-z][A-Za-z0-9]*")
-_HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
+HUMPED = re.compile(r"(?<![A-Za-z0-9])[a-z]{2,}[A-Z][a-z][A-Za-z0-9]*")
+HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 _SHARP = re.compile(r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9]*(?:\+\+|#(?![A-Za-z0-9]))")
 
 _COMPATIBILITY_FORMS = "[\uf900-\uffef]+"
@@ -133,7 +133,7 @@ def _wide_terms(text: str) -> list[str]:
 
 def _parts(text: str) -> list[str]:
     """The words inside camelCase identifiers, and names such as c++ and c#."""
-    parts = [part for humped in _HUMPED.findall(text) for part in _HUMPS.findall(humped)]
+    parts = [part for humped in HUMPED.findall(text) for part in HUMPS.findall(humped)]
     return [part.lower() for part in parts + _SHARP.findall(text)]
 
 
@@ -170,7 +170,7 @@ def _frozen_wide_terms(text: str) -> list[str]:
 
 def _frozen_parts(text: str) -> list[str]:
     """The same as `_parts`: they are ASCII letters, whose lower case is a matter of bytes."""
-    parts = [part for humped in _HUMPED.findall(text) for part in _HUMPS.findall(humped)]
+    parts = [part for humped in HUMPED.findall(text) for part in HUMPS.findall(humped)]
     return [part.encode("ascii").lower().decode() for part in parts + _SHARP.findall(text)]
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from _pytest._code.code import ExceptionInfo, TerminalRepr
 
     from recollect.engine.expectations import Expectation
+    from recollect.interfaces.python.memory import Memory
 
 _MARK = "fixture.json"
 
@@ -57,13 +58,18 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
     return folder
 
 
+def _opened(path: Path) -> Memory:
+    """The store; a fixture needs no embedder."""
+    from recollect.interfaces.python.memory import Memory  # noqa: PLC0415 (only where there is a fixture)
+
+    return Memory.open(path, embedder=None) if (path / _MARK).is_file() else Memory.open(path)
+
+
 class StoreFolder(pytest.Directory):
     """A fixture, or a store that was named."""
 
     def collect(self) -> Iterator[ExpectationItem]:
-        from recollect.interfaces.python.memory import Memory  # noqa: PLC0415 (only where there is a fixture)
-
-        with Memory.open(self.path) as memory:
+        with _opened(self.path) as memory:
             for expectation in memory.expectations():
                 name = f"{expectation.name}: {expectation.expects}"
                 yield ExpectationItem.from_parent(self, name=name, expectation=expectation)
@@ -77,10 +83,8 @@ class ExpectationItem(pytest.Item):
         self.expectation = expectation
 
     def runtest(self) -> None:
-        from recollect.interfaces.python.memory import Memory  # noqa: PLC0415 (as above)
-
         formula = self.config.getoption("--recollect-formula")
-        with Memory.open(self.path) as memory:
+        with _opened(self.path) as memory:
             report = memory.check(only=self.expectation.name, formula=formula)
         for failed in report.failed:
             raise ExpectationFailed(failed.sentence)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -55,7 +56,7 @@ QUESTIONS = (
     "where is the lighthouse of zanzibar?", "when did my quokka eat marzipan?", "obsidians and tapioca yesterday",
     "東京タワー vermouth", "getQuokkaName", "what kazoo in June 2024",
 )  # fmt: skip
-FORMULAS = ("recollect", "reverie", "mnemosyne", "engram", "memorysync", "omega")
+FORMULAS = ("recollect", "reverie", "mnemosyne", "engram", "memorysync")
 
 
 def lived(folder: Path | str, seed: int, *, memories: int = 60) -> Memory:
@@ -129,6 +130,29 @@ def test_a_fixture_ranks_as_its_source_did_bit_for_bit(seed, formula, redact):
             assert found_in(Path(folder) / "fixture", report) == []
 
 
+@pytest.mark.parametrize("redact", [False, True])
+def test_a_formula_that_compares_letters_is_kept_or_refused_in_words(tmp_path, redact):
+    """Omega compares letters, and memories with each other: pseudonyms keep that mostly, and not always."""
+    for seed in range(5, 8):
+        with lived(":memory:", seed) as memory:
+            recall = str(memory.recall("getQuokkaName", formula="omega").id)
+            said = refused(lambda: memory.fixture([recall], tmp_path / str(seed), redact=redact))  # noqa: B023
+            assert said is None or (redact and "compares letters" in said)
+            assert (tmp_path / str(seed)).exists() == (said is None)
+            if said is None:
+                with Memory.open(tmp_path / str(seed)) as fixture:
+                    assert fixture.verify().exact
+
+
+def refused(work: Callable[[], object]) -> str | None:
+    """What a refusal says; None where nothing is refused."""
+    try:
+        work()
+    except InvalidInput as error:
+        return str(error)
+    return None
+
+
 def found_in(folder: Path, report: FixtureReport) -> list[str]:
     """Which words of the source are in the bytes of a fixture, in any case."""
     data = b"\n".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
@@ -143,7 +167,7 @@ def found_in(folder: Path, report: FixtureReport) -> list[str]:
 
 def test_several_recalls_share_a_fixture_and_it_is_smaller_than_its_source(tmp_path):
     with lived(tmp_path / "store", 7, memories=200) as memory:
-        recalls = [asked(memory, seed, formula) for seed, formula in enumerate(FORMULAS[:5], 7)]
+        recalls = [asked(memory, seed, formula) for seed, formula in enumerate(FORMULAS, 7)]
         for redact in (False, True):
             report = memory.fixture(recalls, tmp_path / f"fixture{redact}", redact=redact)
             assert set(recalls) <= set(report.recalls)
