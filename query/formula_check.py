@@ -15,7 +15,7 @@ from recollect.query.inputs import INPUTS
 from recollect.query.nearest import there_are
 from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.filtering import Abstain, Cut, Filter, Silence
-from recollect.query.stages.jumping import Gate, Shortcut, Skip
+from recollect.query.stages.jumping import END, Gate, Shortcut, Skip
 from recollect.query.stages.measuring import (
     Compute,
     Coverage,
@@ -65,9 +65,8 @@ def _problems(
             yield f"names the channel {channel!r}; {there_are(channel, CHANNELS)}"
         case Retrieve() if stage.column in known:
             yield f"retrieves {stage.column!r} again; give it another `name`"
-        case Shortcut(to=to) | Gate(to=to) | Skip(to=to) if to not in {ahead.label for ahead in later}:
-            ahead = {one.label for one in later if one.label}
-            yield f"jumps to {to!r}, which is the label of no stage after it; {there_are(to, ahead)}"
+        case Shortcut(to=to) | Gate(to=to) | Skip(to=to) if to not in {END, *_labels(later)}:
+            yield f"jumps to {to!r}, which is the label of no stage after it; {there_are(to, {END, *_labels(later)})}"
         case Rerank(upto=upto, weights=weights) if len(upto) != len(weights):
             yield f"has {len(upto)} bands but {len(weights)} weights"
         case _:
@@ -77,10 +76,25 @@ def _problems(
         yield f"names the analyzer {analyzer!r}; {there_are(analyzer, ANALYZERS)}"
     if stage.when and stage.when not in turned:
         yield f"waits for the dial {stage.when!r}, which no dial has; {there_are(stage.when, turned)}"
+    if isinstance(stage, FactorStage):
+        yield from _problems_of_inputs(stage, sofar)
     yield from _unknown_dials(stage, turned)
     yield from _unread(stage, later, known)
     yield from _too_early(stage, sofar)
     yield from _empty(stage)
+
+
+def _labels(stages: tuple[AnyStage, ...]) -> set[str]:
+    return {stage.label for stage in stages if stage.label}
+
+
+def _problems_of_inputs(stage: FactorStage, sofar: tuple[AnyStage, ...]) -> Iterator[str]:
+    own = SIGNATURES[stage.factor].inputs
+    for name in stage.inputs if isinstance(stage.inputs, dict) else ():
+        if name not in own:
+            yield f"gives {stage.factor!r} the input {name!r}, which it does not read; {there_are(name, own)}"
+    if "fuse_k" in stage.sources and not any(isinstance(one, Fuse) for one in sofar):
+        yield f"has the factor {stage.factor!r}, which follows the k of a `fuse` before it; there is none"
 
 
 def _unknown_dials(stage: AnyStage, turned: set[str]) -> Iterator[str]:
@@ -223,8 +237,8 @@ def written_by(stage: AnyStage) -> tuple[str, ...]:  # noqa: PLR0911 (one line p
 def read_by(stage: AnyStage) -> tuple[str, ...]:  # noqa: PLR0911 (one line per stage)
     """The inputs and columns that a stage reads by name."""
     match stage:
-        case FactorStage(factor=factor):
-            return SIGNATURES[factor].inputs
+        case FactorStage():
+            return stage.sources
         case Fuse(channels=channels, weights=weights):
             return tuple(f"{name}.rank" for name in (*channels, *weights))
         case Weigh():

@@ -16,9 +16,10 @@ import numpy as np
 from recollect.events.facts import Context
 from recollect.events.grid import GridArray, from_bytes, norm2
 from recollect.events.grid import cosines as cosines_of
-from recollect.projections.columns import BoolArray, FloatArray
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array
 from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.projections.lexical.frozen_unicode import casefold_14
+from recollect.projections.lifecycle.affinity import Labels
 from recollect.projections.lifecycle.traits import NO_PRIORITY
 from recollect.projections.portable_math import round12
 from recollect.query.sheet import RankContext, Sheet
@@ -85,6 +86,12 @@ def _doublings(sheet: Sheet, ctx: RankContext) -> FloatArray:
     return np.full(len(sheet), float(max(alive.bit_length() - _SMALL, 0)))
 
 
+def _fuse_k(sheet: Sheet, ctx: RankContext) -> FloatArray:
+    """The k of the `fuse` before; NaN if there was none."""
+    del ctx
+    return np.full(len(sheet), sheet.fuse_k)
+
+
 def in_span(sheet: Sheet, ctx: RankContext) -> FloatArray:
     """1 where the memory's date lies in the question's time, 0 where not; NaN if the question has none."""
     return _inside(span_of_question(ctx.question), sheet, ctx)
@@ -118,6 +125,31 @@ def shared_labels(sheet: Sheet, ctx: RankContext) -> FloatArray:
         if wanted:
             liked = frozenset(wanted)
             count += [float(len(liked.intersection(labels))) for labels in columns.members(numbers)]
+    return count
+
+
+_USES_MIN = 2
+
+
+def affinity(sheet: Sheet, ctx: RankContext) -> FloatArray:
+    """How many of the candidate's entities and tags the caller has an affinity for.
+
+    Those are the ones that the question's context names. If it names none they are learned: a label counts once
+    memories that carried it were used twice by then. Roles (`user`, `assistant`, …) are no labels of a topic.
+    """
+    context = ctx.question.context
+    if context.entities or context.tags:
+        return shared_labels(sheet, ctx)
+    columns, uses, seq = ctx.lifecycle(sheet), ctx.view.lifecycle.uses, ctx.view.seq
+    count = np.zeros(len(sheet))
+    kinds: tuple[tuple[Labels, Int32Array], ...] = (("entities", columns.entities), ("tags", columns.tags))
+    for kind, numbers in kinds:
+        sets, place_of = np.unique(numbers, return_inverse=True)
+        liked = [
+            float(sum(label not in ROLES and uses(kind, label, seq) >= _USES_MIN for label in labels))
+            for labels in columns.members(sets)
+        ]
+        count += np.array(liked)[place_of]
     return count
 
 
@@ -338,11 +370,15 @@ INPUTS: dict[str, Input] = {
     "stability": "stability",
     "importance": "importance",
     "access_count": "access_count",
+    "returned_count": "returned_count",
+    "injected_count": "injected_count",
+    "used_count": "used_count",
     "feedback": "feedback",
     "trust": "trust",
     "degree": _degree,
     "centroid_cosine": centroid_cosines,
     "shared_labels": shared_labels,
+    "affinity": affinity,
     "returned_before": returned_before,
     "priority": _priority,
     "kind_helpful": "kind_helpful",
@@ -357,6 +393,7 @@ INPUTS: dict[str, Input] = {
     "event_dated": "event_dated",
     "nearness": nearness,
     "doublings": _doublings,
+    "fuse_k": _fuse_k,
     "asking": asking,
     "under_label": under_label,
     "by_asker": by_asker,

@@ -19,7 +19,7 @@ from recollect.projections.columns import BoolArray, FloatArray
 from recollect.projections.portable_math import round12
 from recollect.projections.vectors.shard_cache import ShardUnavailable
 from recollect.projections.view import View
-from recollect.query.factors.factor import GIVES_NONE, SIGNATURES
+from recollect.query.factors.factor import GIVES_NONE
 from recollect.query.formula import Formula
 from recollect.query.inputs import read
 from recollect.query.sheet import RankContext, Sheet, Step
@@ -157,7 +157,7 @@ def _lost(stage: AnyStage, column: FloatArray, sheet: Sheet, ctx: RankContext) -
         return missing & ~np.isnan(sheet.column(f"{stage.column}.rank"))
     if not isinstance(stage, FactorStage) or stage.factor in GIVES_NONE:
         return np.zeros(len(column), dtype=np.bool_)
-    for name in SIGNATURES[stage.factor].inputs:
+    for name in stage.sources:
         if name != stage.column:  # an input of the same name was written over
             missing &= ~np.isnan(read(name, sheet, ctx))
     return missing

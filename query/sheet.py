@@ -61,6 +61,7 @@ class Sheet:
         self.facts: dict[str, str] = {}
         self.order: tuple[Order, ...] = ()
         self.id_descending = False
+        self.fuse_k = np.nan
         self.wanted: tuple[int, ...] = ()
         self.expansions_wanted = False
         self.stage = 0

@@ -186,9 +186,13 @@ class PlainVectors:
         ]
         return np.array(values, dtype=np.float64)
 
-    def similarity(self, row_a: int, row_b: int) -> float | None:
-        a, b = self._vectors[self._place(row_a)], self._vectors[self._place(row_b)]
-        return None if a is None or b is None else round12(_cosine(from_bytes(a), b))
+    def largest_cosine(self, row: int, others: Int32Array) -> float:
+        own = self._vectors[self._place(row)]
+        rest = [self._vectors[self._place(other)] for other in others.tolist()]
+        known = (
+            0.0 if own is None or one is None else round12(_cosine(from_bytes(own), one)) for one in rest
+        )
+        return max(known, default=0.0)
 
 
 def _dot(query: GridArray, vector: bytes | None) -> int:

@@ -1,4 +1,4 @@
-"""reverie, mnemosyne and engram once more, straight from their documents: plain loops over plain records.
+"""The published formulas once more, straight from their documents: plain loops over plain records.
 
 Nothing here is shared with the engine: words are runs of ASCII letters and digits, BM25 is SQLite's formula,
 cosines are sums of whole numbers, a memory is a record that the events are applied to one by one. Numbers
@@ -36,9 +36,14 @@ class Record:
     updated: int
     expires: int | None
     last_touch: int
+    kind: str
+    labels: frozenset[str]
+    born: int
     visible: bool = True
     last_access: int | None = None
     accesses: int = 0
+    used: int = 0
+    feedback: int = 0
     sessions: set[str] = field(default_factory=set)
     strength: float = 1.0
     depth: int = 2
@@ -54,19 +59,31 @@ class Asked:
     k: int
 
 
+@dataclass
+class Past:
+    """What the events so far left: the memories, and what is not of one memory alone."""
+
+    memories: dict[str, Record] = field(default_factory=dict)
+    edges: dict[tuple[str, str, str], float] = field(default_factory=dict)
+    verdicts: dict[str, list[bool]] = field(default_factory=dict)
+    liked: dict[str, int] = field(default_factory=dict)
+
+
 def unpack(data: bytes | None) -> tuple[int, ...] | None:
     return None if data is None else struct.unpack(f"<{len(data) // 2}h", data)
 
 
-def replay(facts: list[object]) -> dict[str, Record]:
+def replay(facts: list[object]) -> Past:
     """Apply the facts one by one; their types are told apart by name alone."""
-    memories: dict[str, Record] = {}
+    past = Past()
+    memories = past.memories
     for seq, fact in enumerate(facts, 1):
         match type(fact).__name__:
             case "Ingested":
                 memories[fact.id] = Record(
                     fact.id, fact.content, unpack(fact.vector), fact.importance, fact.at, fact.at,
-                    fact.expires_at, seq, sessions={fact.session} - {None},
+                    fact.expires_at, seq, fact.kind, frozenset({*fact.tags, *fact.entities}), len(memories),
+                    sessions={fact.session} - {None},
                 )  # fmt: skip
             case "Revised":
                 record = memories[fact.id]
@@ -75,9 +92,19 @@ def replay(facts: list[object]) -> dict[str, Record]:
                 for id_ in fact.ids:
                     record = memories[id_]
                     record.accesses += 1
+                    if fact.how == "used":
+                        record.used += 1
+                        for label in record.labels:
+                            past.liked[label] = past.liked.get(label, 0) + 1
                     record.last_touch = seq
                     record.last_access = max(fact.at, record.last_access or fact.at)
                     record.sessions |= {fact.session} - {None}
+            case "Linked":
+                past.edges[fact.a, fact.b, fact.kind] = fact.weight
+            case "Rated":
+                worth = {"helpful": 1, "unhelpful": -1, "outdated": -2}[fact.verdict]
+                memories[fact.id].feedback += worth
+                past.verdicts.setdefault(memories[fact.id].kind, []).append(fact.verdict == "helpful")
             case "Forgotten":
                 memories[fact.id].visible = False
             case "Consolidated":
@@ -92,7 +119,7 @@ def replay(facts: list[object]) -> dict[str, Record]:
             case "DreamEnded":
                 for record in memories.values():
                     record.slept_spread = max(1, len(record.sessions))
-    return memories
+    return past
 
 
 def best(scores: dict[str, float], top: int) -> list[tuple[str, float]]:
@@ -102,21 +129,24 @@ def best(scores: dict[str, float], top: int) -> list[tuple[str, float]]:
 class Corpus:
     """The visible memories and one question."""
 
-    def __init__(self, memories: dict[str, Record], asked: Asked) -> None:
+    def __init__(self, past: Past, asked: Asked) -> None:
         self.asked = asked
-        self.living = {id_: record for id_, record in memories.items() if record.visible}
+        self.past = past
+        self.living = {id_: record for id_, record in past.memories.items() if record.visible}
         self.shown = {
             id_: record
             for id_, record in self.living.items()
             if record.expires is None or record.expires > asked.now
         }
 
-    def bm25(self) -> dict[str, float]:
+    def bm25(self, asked: list[str] | None = None) -> dict[str, float]:
         """SQLite's bm25(), larger is better; what is expired still counts in the statistics."""
+        if not self.living:
+            return {}
         texts = {id_: words(record.text) for id_, record in self.living.items()}
         average = sum(len(text) for text in texts.values()) / len(texts)
         idfs = []
-        for word in words(self.asked.text):
+        for word in words(self.asked.text) if asked is None else asked:
             df = sum(1 for text in texts.values() if word in text)
             idf = math.log((len(texts) - df + 0.5) / (df + 0.5))
             idfs.append((word, idf if idf > 0 else 1e-6))
@@ -191,7 +221,7 @@ def engram(corpus: Corpus) -> list[tuple[str, float]]:
     bm25 = dense_ranks({id_: hits[id_] for id_ in pool if id_ in hits})
     vector = dense_ranks({id_: cosines[id_] for id_ in pool})
     recency = dense_ranks({id_: corpus.shown[id_].created for id_ in pool})
-    access = dense_ranks({id_: corpus.shown[id_].accesses for id_ in pool})
+    access = dense_ranks({id_: corpus.shown[id_].used for id_ in pool})  # showing it touches, and no more
     scores: dict[str, float] = {}
     for id_ in pool:
         score = 1.0 / (60 + bm25[id_]) if id_ in bm25 else 0.0
@@ -202,4 +232,96 @@ def engram(corpus: Corpus) -> list[tuple[str, float]]:
     return best(scores, min(3, corpus.asked.k))
 
 
-FORMULAS = {"reverie": reverie, "mnemosyne": mnemosyne, "engram": engram}
+def reverie_with_sources_first(corpus: Corpus) -> list[tuple[str, float]]:
+    """reverie's scores; what was derived from an older candidate waits for it, unless the question is nearer to it."""
+    k, corpus.asked.k = corpus.asked.k, 10**6
+    scored, cosines = reverie(corpus), corpus.cosines()
+    corpus.asked.k = k
+    scores, placed, waiting = dict(scored), [], []
+    for id_, _ in scored:
+        waiting.append(id_)
+        while ready := [one for one in waiting if sources(corpus, cosines, one) & set(scores) <= set(placed)]:
+            placed += ready
+            waiting = [one for one in waiting if one not in ready]
+    return [(id_, scores[id_]) for id_ in placed][:k]
+
+
+def sources(corpus: Corpus, cosines: dict[str, float], derived: str) -> set[str]:
+    found = set()
+    for a, b, kind in corpus.past.edges:
+        if (
+            a == derived
+            and kind == "derived_from"
+            and corpus.past.memories[b].born < corpus.past.memories[a].born
+        ):
+            nearer = a in cosines and b in cosines and cosines[a] > cosines[b]
+            found |= set() if nearer else {b}
+    return found
+
+
+EDGE_BOOSTS = {
+    "supports": 0.08, "extends": 0.07, "continuation": 0.06, "detail_of": 0.05, "summary_of": 0.04, "similar": 0.03,
+    "references": 0.03, "derived_from": 0.02, "caused_by": 0.02, "contradiction": 0.01,
+}  # fmt: skip
+
+
+def landed(corpus: Corpus, nearest: list[str]) -> dict[str, set[str]]:
+    """Two hops along the arrows from the nearest ten: what is landed on, and by which kinds of edges."""
+    frontier, seen, kinds = nearest[:10], set(nearest[:10]), {}
+    for hop in (1, 2):
+        found = [
+            (b, kind)
+            for a, b, kind in corpus.past.edges
+            if a in frontier and a != b and b in corpus.shown and (hop == 1 or b not in seen)
+        ]
+        for b, kind in found:
+            kinds.setdefault(b, set()).add(kind)
+        frontier = list({b for b, _ in found} - seen)
+        seen |= set(frontier)
+    return kinds
+
+
+def flat(scores: list[float]) -> bool:
+    """The variance floor: σ < 0.02; the deviation of one score is 0."""
+    mean = sum(scores) / len(scores)
+    return math.sqrt(sum((score - mean) ** 2 for score in scores) / len(scores)) < 0.02
+
+
+def memorysync(corpus: Corpus) -> list[tuple[str, float]]:
+    cosines = corpus.cosines()
+    nearest = [id_ for id_, _ in best(cosines, 100)]
+    kinds = landed(corpus, nearest)
+    batch = {id_: corpus.shown[id_] for id_ in [*nearest, *kinds]}
+    hours = {id_: max(corpus.asked.now - record.created, 0) / HOUR_US for id_, record in batch.items()}
+    semantic = {id_: min(max(cosines[id_], 0.0), 1.0) for id_ in batch if id_ in cosines}
+    importance = {id_: record.importance for id_, record in batch.items()}
+    factors = [
+        (0.40, semantic),
+        (0.20, {id_: (cosines[id_] + 1) / 2 for id_ in batch if id_ in cosines}),
+        (0.15, {id_: math.exp(-hours[id_] * math.log(2) / 72) for id_ in batch}),
+        (0.15, importance),
+        (0.10, {id_: min(1.0, math.log(1 + record.accesses) / 5) for id_, record in batch.items()}),
+    ]
+    scores = dict.fromkeys(batch, 0.0)
+    for weight, values in factors:
+        for id_, value in values.items():
+            low, high = min(values.values()), max(values.values())
+            scores[id_] += weight * (1.0 if low == high else (value - low) / (high - low))
+    tied = bool(scores) and flat(list(scores.values()))
+    chain = {id_: (semantic.get(id_, -1.0), importance[id_], batch[id_].created, id_) for id_ in batch}
+    for id_, record in batch.items():
+        scores[id_] += sum(EDGE_BOOSTS.get(kind, 0.0) for kind in kinds.get(id_, ()))
+        scores[id_] += min(0.05 * sum(corpus.past.liked.get(label, 0) >= 2 for label in record.labels), 0.10)
+    if tied:
+        order = sorted(batch, key=chain.__getitem__, reverse=True)
+        return [(id_, twelve(scores[id_])) for id_ in order][: corpus.asked.k]
+    return best(scores, corpus.asked.k)
+
+
+FORMULAS = {
+    "reverie": reverie,
+    "reverie with derived_from": reverie_with_sources_first,
+    "mnemosyne": mnemosyne,
+    "engram": engram,
+    "memorysync": memorysync,
+}

@@ -165,6 +165,11 @@ class LifecycleColumns:
         return self._usage("injected", 0)
 
     @cached_property
+    def returned_count(self) -> Int32Array:
+        """What is neither used nor injected was returned by a recall."""
+        return self.access_count - self.used_count - self.injected_count
+
+    @cached_property
     def session_spread(self) -> Int32Array:
         """max(1, number of distinct sessions that created or accessed the memory)."""
         sessions: Int32Array = self._usage("sessions", 1)

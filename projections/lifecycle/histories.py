@@ -9,6 +9,7 @@ import numpy as np
 
 from recollect.events.facts import Ingested, Verdict
 from recollect.projections.columns import Column, IntArray, Interner, State, state_array, state_bytes
+from recollect.projections.lifecycle.affinity import Affinity
 from recollect.projections.lifecycle.condition import Condition, Visibility
 from recollect.projections.lifecycle.ratings import Ratings
 from recollect.projections.lifecycle.strength import Downscales
@@ -24,6 +25,7 @@ class Histories:
         self.born: Column[np.int64] = Column(np.int64)
         self.traits = Traits(self.strings)
         self.usage = Usage()
+        self.affinity = Affinity(self.usage.history, self.traits)
         self.feedback = Feedback()
         self.ratings = Ratings()
         self.condition = Condition()
@@ -71,6 +73,7 @@ class Histories:
         self.born.load(state_array(state, "born"))
         self.traits.load(state, self.strings)
         self.usage.load(state)
+        self.affinity = Affinity(self.usage.history, self.traits)
         self.feedback.load(state)
         self.ratings.load(state)
         self.condition.load(state)

@@ -61,6 +61,7 @@ from recollect.projections import admission
 from recollect.projections.columns import BoolArray, Int32Array, IntArray, Interner, State
 from recollect.projections.documents import Documents
 from recollect.projections.lifecycle import state as lifecycle_state
+from recollect.projections.lifecycle.affinity import Labels
 from recollect.projections.lifecycle.columns import LifecycleColumns
 from recollect.projections.lifecycle.condition import (
     ERASED,
@@ -272,6 +273,10 @@ class Lifecycle:
     def most_accessed(self, seq: int, top: int) -> IntArray:
         """The `top` memories accessed most often by `seq`, most first, then who got there first."""
         return self._histories.usage.popularity.most_accessed(seq, top)
+
+    def uses(self, kind: Labels, label: str, seq: int) -> int:
+        """How many uses by `seq` were of a memory that carried this tag or entity then."""
+        return self._histories.affinity.uses(kind, label, seq)
 
     def count_by_status(self, memories: IntArray | Int32Array, seq: int) -> dict[str, int]:
         """How many of these memories are staged, consolidated and archived at `seq`."""

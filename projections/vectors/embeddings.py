@@ -138,6 +138,10 @@ class Embeddings:
         self.flush()
         return int(self._number_of[row])
 
+    def numbers_of(self, rows: Int32Array) -> Int32Array:
+        self.flush()
+        return self._number_of.array[rows].astype(np.int32)
+
     def vector(self, row: int) -> GridArray | None:
         number = self.number_of(row)
         return None if number < 0 else self._spaces[number].point(int(self._slot_of[row]))

@@ -384,12 +384,16 @@ class Vectors:
         found[able] = round12_array(exact)
         return found
 
-    def similarity(self, row_a: int, row_b: int) -> float | None:
-        """The rounded cosine of two rows; None unless both have a vector of one embedder."""
-        a, b = self.vector(row_a), self.vector(row_b)
-        if a is None or b is None or self._embeddings.number_of(row_a) != self._embeddings.number_of(row_b):
-            return None
-        return round12(grid.cosine_of(a, b))
+    def largest_cosine(self, row: int, others: Int32Array) -> float:
+        """The largest rounded cosine of a row with others; 0 with one that has no vector of the same embedder."""
+        number, cosines = self._embeddings.number_of(row), np.zeros(len(others))
+        alike = np.equal(self._embeddings.numbers_of(others), number)
+        if number >= 0 and alike.any():
+            space, slots = self._embeddings.space(number), self._embeddings.slots_of(others[alike])
+            point = space.point(int(self._embeddings.slots_of(np.array([row]))[0]))
+            dots = space.dots(point.astype(np.float32), slots)
+            cosines[alike] = grid.cosines(dots, grid.norm2(point), space.norms2.array[slots])
+        return round12(float(cosines.max(initial=-1.0))) if len(others) else 0.0
 
     # --- checkpoints -------------------------------------------------------------------------------
 

@@ -21,7 +21,11 @@ from recollect.query.stages.measuring import LookUp, Overlap
 _Columns = list[tuple[str, int]]
 
 # Columns that the lifecycle derives, and the values of its record that they are derived from.
-_DERIVED = {"status": ("consolidation_status",), "touched_at": ("last_access_at",)}
+_DERIVED = {
+    "status": ("consolidation_status",),
+    "touched_at": ("last_access_at",),
+    "returned_count": ("access_count",),
+}
 
 
 _TRAITS: dict[type, str] = {LookUp: "kind", Exclude: "kind", Overlap: "tags"}

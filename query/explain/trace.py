@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recollect.query.factors.factor import SIGNATURES
 from recollect.query.formula import Formula
 from recollect.query.inputs import read
 from recollect.query.sheet import RankContext, Sheet
@@ -77,8 +76,8 @@ class Trace:
 def looks_at(stage: AnyStage) -> tuple[str, ...]:
     """The inputs and columns that a stage decides by, beside what it says it reads."""
     match stage:
-        case FactorStage(factor=factor):
-            return SIGNATURES[factor].inputs
+        case FactorStage():
+            return stage.sources
         case Filter(by=by) | RankBy(by=by):
             return (by,)
         case Abstain(any_of=any_of):

@@ -91,17 +91,21 @@ class Deduplicate(Stage, frozen=True, kw_only=True, tag="deduplicate"):
         order = best_first(sheet, ctx)[: self.among or None]
         losers = np.zeros(len(sheet), dtype=np.bool_)
         likeness = np.full(len(sheet), np.nan)
-        starts: dict[int, str] = {}
         stay: list[int] = []
+        starts: set[str] = set()
         for place in order:
             if not self.among and len(stay) == ctx.question.k:
                 break
-            alike = max((self._alike(sheet, ctx, starts, place, other) for other in stay), default=0.0)
-            likeness[place] = alike
-            if alike >= self._limit:
+            start = self._start(sheet, ctx, place)
+            if self.by == "vector":
+                likeness[place] = ctx.view.vectors.largest_cosine(int(sheet.rows[place]), sheet.rows[stay])
+            else:
+                likeness[place] = float(start != "" and start in starts)
+            if likeness[place] >= self._limit:
                 losers[place] = True
             else:
                 stay.append(place)
+                starts.add(start)
         sheet.columns[f"duplicate.{self.by}"] = likeness
         sheet.drop(losers, had=likeness, needed=np.full(len(sheet), self._limit))
 
@@ -109,14 +113,10 @@ class Deduplicate(Stage, frozen=True, kw_only=True, tag="deduplicate"):
     def _limit(self) -> float:
         return self.threshold if self.by == "vector" else 1.0
 
-    def _alike(self, sheet: Sheet, ctx: RankContext, starts: dict[int, str], a: int, b: int) -> float:
+    def _start(self, sheet: Sheet, ctx: RankContext, place: int) -> str:
         if self.by == "vector":
-            return ctx.view.vectors.similarity(int(sheet.rows[a]), int(sheet.rows[b])) or 0.0
-        for place in (a, b):
-            if place not in starts:
-                text = ctx.normal_form(int(sheet.rows[place]), self.analyzer)
-                starts[place] = text[: self.characters]
-        return float(starts[a] == starts[b] != "")
+            return ""
+        return ctx.normal_form(int(sheet.rows[place]), self.analyzer)[: self.characters]
 
 
 _BYTES_PER_TOKEN = 4

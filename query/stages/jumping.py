@@ -1,4 +1,4 @@
-"""Stages that skip others: the next stage is the one with a label."""
+"""Stages that skip others: the next stage is the one with a label; the label `end` is that of no stage."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from recollect.query.bounds import NonNegative, Share
 from recollect.query.inputs import read
 from recollect.query.sheet import RankContext, Reads, Sheet
 from recollect.query.stages.stage import ScoringStage, Stage
+
+END = "end"
 
 
 class Gate(ScoringStage, frozen=True, kw_only=True, tag="gate"):

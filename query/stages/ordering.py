@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from recollect.events.grid import from_bytes
 from recollect.projections.columns import FloatArray, Int32Array
@@ -121,18 +122,22 @@ def _nearer(derived: int, source: int, sheet: Sheet, ctx: RankContext) -> bool:
     return bool(np.greater(to_derived, to_source))
 
 
+_SEVERAL = 2
+
+
 class TieBreak(Stage, frozen=True, kw_only=True, tag="tie-break"):
     """When all scores are nearly the same, another order decides.
 
     If the standard deviation of the scores is below `sigma`, order by these columns, largest first.
 
-    The deviation is the population's, over the kept candidates (fsum, so its bits do not depend on an order).
-    The sheet's fact `tiebreak_applied` says whether it fired.
+    The deviation is the population's, over the kept candidates (fsum, so its bits do not depend on an order). That of
+    a lone candidate is 0; whether it counts as a tie is said by `lone`. The sheet's fact `tiebreak_applied` says whether it fired.
     """
 
     sigma: NonNegative
     by: tuple[str, ...]
     id_descending: bool = False
+    lone: bool | UnsetType = UNSET  # not in the texts of before, which mean false
 
     @property
     def title(self) -> str:
@@ -140,7 +145,8 @@ class TieBreak(Stage, frozen=True, kw_only=True, tag="tie-break"):
 
     def apply(self, sheet: Sheet, ctx: RankContext) -> None:
         scores = sheet.score[sheet.scored].tolist()
-        fires = len(scores) > 1 and _deviation(scores) < self.sigma
+        enough = len(scores) >= (1 if self.lone is True else _SEVERAL)
+        fires = enough and _deviation(scores) < self.sigma
         sheet.facts["tiebreak_applied"] = "true" if fires else "false"
         if fires:
             sheet.order = tuple(Order(name, np.array(read(name, sheet, ctx))) for name in self.by)

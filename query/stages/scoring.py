@@ -38,6 +38,7 @@ class Fuse(ScoringStage, frozen=True, kw_only=True, tag="fuse"):
         return f"fuse {' + '.join(self.channels)} (rrf, k={self.k:g})"
 
     def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
+        sheet.fuse_k = self.k
         found: Reads = {}
         total = np.zeros(len(sheet))
         for channel in self.channels:

@@ -9,6 +9,7 @@ again for one candidate alone.
 from __future__ import annotations
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from recollect.projections.columns import FloatArray
 from recollect.projections.lexical.bm25 import DEFAULT_VARIANT, Bm25, Variant
@@ -73,24 +74,33 @@ class LexicalStage(Stage, frozen=True, kw_only=True):
 class FactorStage(ScoringStage, frozen=True, kw_only=True):
     """What the stages with a factor share: the factor's name, its own parameters, and its values.
 
-    In a formula file the factor's parameters stand beside these keys.
+    In a formula file the factor's parameters stand beside these keys. `inputs = { access_count = "used_count" }`
+    lets it read another input or column in place of one of its own.
     """
 
     factor: str
     parameters: dict[str, Parameter] = {}
+    inputs: dict[str, str] | UnsetType = UNSET
 
     @property
     def column(self) -> str:
         """Where the factor's values stand on the sheet."""
         return self.factor.partition("/")[0]
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The inputs and columns that the factor is given, in its own order."""
+        own = SIGNATURES[self.factor].inputs
+        if isinstance(self.inputs, UnsetType):
+            return own
+        return tuple(self.inputs.get(name, name) for name in own)
+
     def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
         """The factor of every candidate; also written to the sheet as a column."""
-        signature = SIGNATURES[self.factor]
         inputs: list[FloatArray] = []
-        for name in signature.inputs:
+        for name in self.sources:
             inputs.append(read(name, sheet, ctx))  # noqa: PERF401 (a comprehension is one more level of calls)
-        dials = {name: ctx.dial(name) for name in signature.dials}
+        dials = {name: ctx.dial(name) for name in SIGNATURES[self.factor].dials}
         values = FACTORS[self.factor](*inputs, **self.parameters, **dials)
         sheet.columns[self.column] = values
         return {self.column: values}

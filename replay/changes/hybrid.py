@@ -29,6 +29,7 @@ from recollect.projections.lexical.bm25 import Bm25
 from recollect.projections.lexical.index import Admit, CorpusStatistics, Lexical
 from recollect.projections.lexical.matches import Matches, TermMatch
 from recollect.projections.lexical.postings import TermPostings
+from recollect.projections.lifecycle.affinity import Labels
 from recollect.projections.lifecycle.lifecycle import Lifecycle, LifecycleColumns
 from recollect.projections.lifecycle.recent_access import RecentAccess
 from recollect.projections.vectors.index import Vectors
@@ -155,6 +156,9 @@ class _Lifecycle(Lifecycle):
         order = np.lexsort((memories, -seqs))
         return RecentAccess(memories[order], seqs[order], found.complete)
 
+    def uses(self, kind: Labels, label: str, seq: int) -> int:  # noqa: ARG002
+        return super().uses(kind, label, self._own.mix.others)
+
     def most_accessed(self, seq: int, top: int) -> IntArray:  # noqa: ARG002
         own = self._own
         found = super().most_accessed(own.mix.others, top + 1)
@@ -262,9 +266,9 @@ class _Vectors:
     def comparable(self, rows: Int32Array, *, at: int) -> BoolArray:  # noqa: ARG002
         return self._vectors.comparable(self._embedded(rows), at=self._own.mix.embedder)
 
-    def similarity(self, row_a: int, row_b: int) -> float | None:
-        a, b = self._embedded(np.array([row_a, row_b], dtype=np.int32)).tolist()
-        return self._vectors.similarity(a, b)
+    def largest_cosine(self, row: int, others: Int32Array) -> float:
+        own, *rest = self._embedded(np.array([row, *others.tolist()], dtype=np.int32)).tolist()
+        return self._vectors.largest_cosine(own, np.array(rest, dtype=np.int32))
 
     def _embedded(self, rows: Int32Array) -> Int32Array:
         """For each row the row of the same text that has a vector of the mix's embedder, or itself."""

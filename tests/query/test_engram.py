@@ -24,6 +24,7 @@ from small_world import (
 from recollect.events.facts import Accessed, Forgotten, Previous
 from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import Formula, InvalidFormula, built_in, parse
+from recollect.query.stages.scoring import Fuse
 
 K = 60
 QUERY = vector(3, 1, 0)
@@ -58,6 +59,33 @@ def test_the_score_is_a_weighted_sum_of_reciprocal_ranks_in_four_lists():
         "a": digits12(rrf(bm25=1, cosine=3, recency=3, access=2)),
         "c": digits12(rrf(cosine=2, recency=2, access=1)),
     }
+
+
+@pytest.mark.parametrize(("how", "rank"), [("returned", 1), ("injected", 1), ("used", 2)])
+def test_showing_a_memory_touches_it_and_only_use_raises_its_count(how: str, rank: int):
+    world = World(memory("shown", at=NOW - DAY), memory("other"), Accessed(ids=("shown",), at=NOW, how=how))
+    ranking = world.rank("engram", "", vector=QUERY)
+    assert column(world, ranking, "access.rank") == {"shown": 1.0, "other": float(rank)}
+    assert column(world, ranking, "recent") == {"shown": 4.0, "other": 3.0}, "by last touch"
+    legacy = world.rank("engram-legacy", "", vector=QUERY)
+    frequency = {"shown": 1.0, "other": 1.0 / rank}  # (n + 1) / (max + 1)
+    assert column(world, legacy, "access_frequency") == frequency
+
+
+@pytest.mark.parametrize("k", [60.0, 10.0])
+def test_the_bonus_of_high_importance_follows_the_k_of_the_fuse(k: float):
+    stages = built_in("engram").stages
+    fuse = 1 + next(n for n, stage in enumerate(stages) if isinstance(stage, Fuse))
+    formula = with_stage(built_in("engram"), fuse, k=k)
+    world = World(memory("high", importance=0.9), memory("plain"))
+    scores = world.scores(formula, "", vector=QUERY)
+    assert scores["high"] - scores["plain"] == pytest.approx(1 / (k + 1) - 1 / (k + 11), rel=1e-9)
+
+
+def test_a_bonus_that_follows_a_fuse_needs_one():
+    stage = '{ op = "retrieve", channel = "vector" }, { op = "add", factor = "high_importance_bonus" }'
+    with pytest.raises(InvalidFormula, match="follows the k of a `fuse` before it; there is none"):
+        parse(f'name = "x"\nstages = [{stage}]', origin="x")
 
 
 def test_equal_values_share_a_dense_rank():

@@ -6,8 +6,9 @@ import math
 from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
-from small_world import HOUR, NOW, World, column, cosine, digits12, memory, vector
+from small_world import HOUR, NOW, World, column, cosine, digits12, memory, vector, with_stage
 
 from recollect.events.facts import (
     Accessed,
@@ -22,10 +23,12 @@ from recollect.events.facts import (
 )
 from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import built_in
+from recollect.query.stages.ordering import TieBreak
 from recollect.query.stages.scoring import Boost, Weigh
 
 QUERY = vector(3, 1, 0)
 DEFAULT = {"semantic": 0.40, "cluster": 0.20, "recency": 0.15, "importance": 0.15, "usage": 0.10}
+TIE_BREAK = 1 + next(n for n, one in enumerate(built_in("memorysync").stages) if isinstance(one, TieBreak))
 PLAIN = "tea"  # a question of no particular intent
 NEAR, MIDDLE, FAR = vector(3, 1, 0), vector(1, 1, 0), vector(0, 1, 1)
 
@@ -257,6 +260,19 @@ def test_the_floor_looks_at_the_hybrid_score_before_the_boosts():
     assert list(zip(ranking.ids, ranking.scores, strict=True)) == [("a", 1.0), ("c", 1.05), ("b", 1.0)]
 
 
+def test_a_lone_candidate_has_no_deviation_and_says_so():
+    ranking = World(memory("m")).rank("memorysync", PLAIN, vector=QUERY)
+    assert ranking.sheet.facts["tiebreak_applied"] == "true"
+    assert (
+        World(memory("m", vector=None))
+        .rank("memorysync", PLAIN, vector=QUERY)
+        .sheet.facts["tiebreak_applied"]
+        == "false"
+    )
+    before = with_stage(built_in("memorysync"), TIE_BREAK, lone=msgspec.UNSET)
+    assert World(memory("m")).rank(before, PLAIN, vector=QUERY).sheet.facts["tiebreak_applied"] == "false"
+
+
 def test_the_answer_shows_whether_the_tie_break_fired(tmp_path: Path):
     with Memory.open(tmp_path, embedder="hash", formula="memorysync", clock=lambda: NOW) as store:
         store.remember("red tea", id="a")
@@ -289,7 +305,7 @@ def test_a_memory_that_an_edge_leads_to_is_boosted_by_its_kind(kind: str):
     plain = World(memory("a", vector=NEAR), memory("b", vector=FAR))
     linked = World(memory("a", vector=NEAR), memory("b", vector=FAR), Linked(a="a", b="b", kind=kind))
     before, after = (w.scores("memorysync", PLAIN, vector=QUERY) for w in (plain, linked))
-    assert after == pytest.approx({id_: score + EDGES[kind] for id_, score in before.items()}, rel=1e-12)
+    assert after == pytest.approx({"a": before["a"], "b": before["b"] + EDGES[kind]}, rel=1e-12)
 
 
 def test_the_table_of_boosts_has_no_other_edge():
@@ -325,6 +341,13 @@ def test_an_edge_is_not_walked_back():
     assert column(world, ranking, "hop") == {"hop1": 1.0, "hop2": 2.0}
 
 
+def test_edges_are_walked_in_the_direction_of_the_arrow():
+    against = World(
+        memory("seed"), memory("source", vector=None), Linked(a="source", b="seed", kind="supports")
+    )
+    assert against.rank("memorysync", PLAIN, vector=QUERY).ids == ("seed",)
+
+
 def test_a_hidden_memory_is_neither_reached_nor_passed_through():
     world = World(*CHAIN, *LINKS, Forgotten(id="hop1"))
     assert world.rank("memorysync", PLAIN, vector=QUERY, context={"depth": 3}).ids == ("seed",)
@@ -354,6 +377,34 @@ def test_personalisation_counts_shared_entities_and_tags_up_to_0_10(
     world = World(memory("m", entities=("ada", "bob"), tags=("tea", "ada")))
     context = {"entities": entities, "tags": tags}
     assert world.scores("memorysync", PLAIN, vector=QUERY, context=context) == {"m": digits12(1.0 + boost)}
+
+
+def used(id_: str, session: str, how: str = "used") -> Accessed:
+    return Accessed(ids=(id_,), at=NOW, session=session, how=how)
+
+
+def test_affinity_is_learned_from_what_was_used_twice_unless_the_call_names_it():
+    world = World(
+        memory("x", tags=("tea",), entities=("ada",)),
+        memory("y", tags=("tea", "user")),
+        memory("z", tags=("rain",)),
+    )
+
+    def gained(**question: object) -> dict[str, float]:
+        """What personalisation adds: against a call that names a label which no memory has."""
+        asked = {"vector": QUERY, "text": PLAIN, **question}
+        without = world.scores("memorysync", **{**asked, "context": {"tags": ["of nothing"]}})
+        scores = world.scores("memorysync", **asked)
+        return {id_: round(score - without[id_], 9) for id_, score in scores.items()}
+
+    world.tell(used("y", "s1"), used("x", "s1", "returned"), used("x", "s2", "injected"))
+    assert gained() == {"x": 0.0, "y": 0.0, "z": 0.0}
+    twice = world.tell(used("x", "s2"))
+    assert gained() == {"x": 0.05, "y": 0.05, "z": 0.0}, "tea was used twice; a role is no topic"
+    assert gained(context={"tags": ["rain"]}) == {"x": 0.0, "y": 0.0, "z": 0.05}
+    world.tell(used("x", "s1"), used("z", "s1"), used("z", "s2"))
+    assert gained() == {"x": 0.10, "y": 0.05, "z": 0.05}
+    assert gained(at=twice) == {"x": 0.05, "y": 0.05, "z": 0.0}, "the past knows only its own uses"
 
 
 def test_what_the_session_was_told_before_gets_0_03():

@@ -1,17 +1,22 @@
 """An independent check: the engine agrees with a straight-line reading of the documents, to the last digit.
 
-300 memories with random words, vectors, dates, importances, accesses, revisions, expiries and a dream; 100
-questions each, asked of random positions in the log, so the past is checked as well as the present.
+300 memories with random words, vectors, dates, kinds, labels, importances, accesses of every kind, verdicts, edges,
+revisions, expiries and a dream, some of them said twice; 100 questions each, asked of random positions in the log, so
+the past is checked as well as the present, down to a store of one memory.
 """
 
 from __future__ import annotations
 
 import random
+from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 
+import msgspec
 import pytest
 from small_world import ANALYZER, DAY, NOW, vector
 from straight_line import FORMULAS, Asked, Corpus, replay, unpack
+from straight_line_omega import omega
 from strategies import log_of
 
 from recollect.events.facts import (
@@ -22,9 +27,11 @@ from recollect.events.facts import (
     EmbedderAdopted,
     Forgotten,
     Ingested,
+    Linked,
     Placed,
     Placement,
     Question,
+    Rated,
     Revised,
     StabilityChange,
     Stabilized,
@@ -33,10 +40,15 @@ from recollect.events.facts import (
 from recollect.projections.view import Projections
 from recollect.query.formula import built_in
 from recollect.query.ranking import rank
+from recollect.query.stages.ordering import DerivedFrom
 
 MEMORIES = 300
 QUESTIONS = 100
 DIMENSIONS = 12
+KINDS = ("note", "note", "decision", "constraint", "session_summary", "file_summary")
+DOCUMENTS = {**FORMULAS, "omega": omega}
+OMEGA, REVERIE = built_in("omega"), built_in("reverie")
+BELOW = msgspec.structs.replace(REVERIE, stages=(*REVERIE.stages, DerivedFrom()))
 VOCABULARY = [f"{stem}{n}" for stem in ("tea", "auth", "deploy", "redis", "w") for n in range(14)]
 
 
@@ -48,6 +60,7 @@ class Author:
         self.topics = [[self.random.gauss(0, 1) for _ in range(DIMENSIONS)] for _ in range(8)]
         self.ids: list[str] = []
         self.hidden: set[str] = set()
+        self.said: list[tuple[str, bytes | None]] = []
 
     def text(self, most: int) -> str:
         count = self.random.randint(1, most)
@@ -62,11 +75,17 @@ class Author:
 
     def memory(self) -> Ingested:
         self.ids.append(f"m{self.random.randrange(10**6):06}-{len(self.ids)}")
+        if self.random.random() < 0.9 or not self.said:
+            self.said.append((self.text(14), self.maybe_vector()))
+        text, point = self.said[-1] if self.random.random() < 0.9 else self.random.choice(self.said)
         return Ingested(
             id=self.ids[-1],
-            content=self.text(14),
+            content=text,
+            kind=self.random.choice(KINDS),
+            tags=tuple(self.random.sample(("t0", "t1", "t2", "t3", "t4", "t5"), self.random.randrange(3))),
+            entities=tuple(self.random.sample(("ada", "bob", "eve"), self.random.randrange(2))),
             at=NOW - self.random.randrange(100 * DAY // 10**6) * 10**6,
-            vector=self.maybe_vector(),
+            vector=point,
             importance=self.random.randrange(11) / 10,
             session=self.random.choice([None, "s0", "s1"]),
             expires_at=NOW - DAY if self.random.random() < 0.04 else None,
@@ -76,11 +95,24 @@ class Author:
         return self.random.choice([id_ for id_ in self.ids if id_ not in self.hidden])
 
     def event(self) -> AnyFact:
-        match self.random.choices(("access", "revise", "forget"), weights=(10, 2, 1))[0]:
+        match self.random.choices(("access", "revise", "forget", "link", "rate"), weights=(10, 2, 2, 4, 3))[
+            0
+        ]:
+            case "link":
+                kind = self.random.choice(("derived_from", "derived_from", "supports", "similar", "related"))
+                return Linked(a=self.shown(), b=self.shown(), kind=kind)
+            case "rate":
+                verdict = self.random.choice(("helpful", "unhelpful", "outdated"))
+                judged = self.random.choice(
+                    [id_ for id_ in self.ids if id_.endswith("7") or id_ == self.ids[0]]
+                )
+                return Rated(id=judged, verdict=verdict, at=NOW)
             case "access":
                 ids = tuple(dict.fromkeys(self.shown() for _ in range(self.random.randint(1, 4))))
                 at = NOW - self.random.randrange(60 * DAY)
-                return Accessed(ids=ids, at=at, session=self.random.choice([None, "s1", "s2", "s3", "s4"]))
+                how = self.random.choice(("returned", "returned", "injected", "used"))
+                session = self.random.choice([None, "s1", "s2", "s3", "s4"])
+                return Accessed(ids=ids, at=at, session=session, how=how)
             case "revise":
                 at = NOW - self.random.randrange(20 * DAY)
                 return Revised(id=self.shown(), at=at, content=self.text(14), vector=self.maybe_vector())
@@ -115,11 +147,22 @@ class Author:
         facts: list[AnyFact] = [EmbedderAdopted(name="tiny", dimensions=DIMENSIONS, probe=probe)]
         while len(self.ids) < MEMORIES:
             facts.append(self.memory())
+            said = [
+                fact.id
+                for fact in facts[:-1]
+                if isinstance(fact, Ingested) and fact.content == facts[-1].content
+            ]
+            facts += [Linked(a=facts[-1].id, b=id_, kind="derived_from") for id_ in said]
             if self.random.random() < 0.7 and len(self.ids) > 20:
                 facts.append(self.event())
             if len(self.ids) == MEMORIES // 2:
                 facts += self.dream() if not any(isinstance(f, DreamEnded) for f in facts) else []
         return facts + [self.event() for _ in range(100)]
+
+
+def texts_of(facts: list[AnyFact]) -> list[str]:
+    """Texts that were said, to be asked for word by word."""
+    return [fact.content for fact in facts if isinstance(fact, Ingested)]
 
 
 @cache
@@ -131,29 +174,62 @@ def world() -> tuple[list[AnyFact], Projections]:
     return facts, projections
 
 
-@pytest.mark.parametrize("name", FORMULAS)
-def test_engine_and_documents_agree_on_ids_and_all_twelve_digits(name: str):
-    facts, projections = world()
+def questions(facts: list[AnyFact]) -> Iterator[tuple[int, Question]]:
+    """The questions, each with the position that it is asked at."""
     author = Author(seed=7)
-    answered = 0
     for number in range(QUESTIONS):
         seq = len(facts) if number % 2 else author.random.randint(len(facts) // 4, len(facts))
+        seq = number // 5 + 1 if number % 5 == 0 else seq
         text, point, k = author.text(6), author.vector(), author.random.choice([1, 5, 10, 30])
-        question = Question(text=text, vector=point, now=NOW, k=k)
-        ranking = rank(question, projections.at(seq, 0), built_in(name))
-        asked = Asked(text, unpack(point), NOW, k)
-        expected = FORMULAS[name](Corpus(replay(facts[:seq]), asked))
-        assert list(zip(ranking.ids, ranking.scores, strict=True)) == expected, f"question {number} at {seq}"
+        if number % 4 == 0:
+            text = f'"{author.random.choice(texts_of(facts))}"' if number % 8 else f'"{text}"'
+        yield seq, Question(text=text, vector=point, now=NOW, k=k)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_engine_and_documents_agree_on_ids_and_all_twelve_digits(name: str):
+    facts, projections = world()
+    formula = BELOW if name == "reverie with derived_from" else built_in(name)
+    answered = 0
+    for seq, question in questions(facts):
+        ranking = rank(question, projections.at(seq, 0), formula)
+        asked = Asked(question.text, unpack(question.vector), NOW, question.k)
+        expected = DOCUMENTS[name](Corpus(replay(facts[:seq]), asked))
+        assert list(zip(ranking.ids, ranking.scores, strict=True)) == expected, (seq, question.text)
         answered += len(expected)
     assert answered >= 2 * QUESTIONS
 
 
 def test_the_world_holds_what_the_check_is_meant_to_see():
     facts, _ = world()
-    memories = replay(list(facts))
+    memories = replay(list(facts)).memories
     assert len(memories) == MEMORIES
     assert sum(not record.visible for record in memories.values()) >= 10
     assert sum(record.expires is not None for record in memories.values()) >= 5
     assert sum(record.vector is None for record in memories.values()) >= 10
     assert sum(record.slept_spread > 1 for record in memories.values()) >= 10
     assert sum(record.vector is not None and record.visible for record in memories.values()) > 200
+    assert sum(0 < record.used < record.accesses for record in memories.values()) >= 10
+
+
+def test_the_questions_take_every_way_through_the_phases():
+    facts, projections = world()
+    taken: Counter[str] = Counter()
+    for seq, question in questions(facts):
+        view = projections.at(seq, 0)
+        for formula in (OMEGA, built_in("memorysync"), BELOW):
+            ranking = rank(question, view, formula)
+            sheet = ranking.sheet
+            taken[f"shortcut on {sheet.facts.get('shortcut')}"] += formula is OMEGA
+            taken["lone"] += len(sheet) == 1 and sheet.facts.get("tiebreak_applied") == "true"
+            taken["several tied"] += len(sheet) > 1 and sheet.facts.get("tiebreak_applied") == "true"
+            taken["out of score order"] += (
+                formula is BELOW and list(ranking.scores) != sorted(ranking.scores)[::-1]
+            )
+            dropped = [
+                type(formula.stages[stage]).__name__ for stage in set(sheet.dropped_at.tolist()) - {-1}
+            ]
+            taken.update(dropped)
+    ways = ("shortcut on trigram", "shortcut on text_relevance", "shortcut on None", "lone", "Filter", "Exclude",
+            "Deduplicate", "Abstain", "out of score order")  # fmt: skip
+    assert {way for way in ways if not taken[way]} == set()
