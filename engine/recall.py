@@ -25,7 +25,7 @@ import msgspec
 from recollect.engine import validate
 from recollect.engine.answers import Answer, Degraded, DegradedKind, Hit
 from recollect.engine.embedding.reranker import Reranker
-from recollect.engine.embedding.store_embedder import Embedding
+from recollect.engine.embedding.store_embedder import Embedding, meaning
 from recollect.engine.formula_lookup import formula_named
 from recollect.engine.lazy import LazyModule
 from recollect.engine.moments import iso, parse_seq
@@ -132,6 +132,7 @@ def rank_from(here: Standpoint, query: str, options: RecallOptions, *, words_ins
     question, degraded = embedded(
         question_of(query, options, now=here.now),
         here.embedding,
+        formula,
         wait=options.get("wait", True),
         words_instead=words_instead,
     )
@@ -176,13 +177,18 @@ def await_seq(store: Store, seq: int, timeout_s: float = BASIS_S) -> None:
 
 
 def embedded(
-    question: Question, embedding: Embedding, *, wait: bool = True, words_instead: bool = False
+    question: Question,
+    embedding: Embedding,
+    formula: Formula,
+    *,
+    wait: bool = True,
+    words_instead: bool = False,
 ) -> tuple[Question, tuple[Degraded, ...]]:
     """The question with its vector, or with what keeps it from having one."""
     vector, problem = embedding.question_vector(question.text, wait=wait, words_instead=words_instead)
     if problem is not None:
         loads = embedding.embedder is not None and not wait and embedding.failure is None
-        return question, (Degraded("loading" if loads else "embedder", problem),)
+        return question, (Degraded("loading" if loads else "embedder", meaning(problem, formula)),)
     name = None if vector is None else embedding.name
     return msgspec.structs.replace(question, vector=vector, embedder=name), ()
 

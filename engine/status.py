@@ -8,7 +8,7 @@ import numpy as np
 
 from recollect.dream.schedule import new_memories
 from recollect.engine.answers import EmbedderStatus, Status
-from recollect.engine.embedding.store_embedder import Embedding
+from recollect.engine.embedding.store_embedder import Embedding, meaning
 from recollect.engine.moments import iso
 from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
@@ -49,7 +49,7 @@ def status_of(store: Store, embedding: Embedding, formula: Formula) -> Status:
         last_dream=last_dream,
         new_since_dream=new_memories(projections.at(seq, 0), last_dream),
         checkpoint_age_events=store.checkpoint_age_events,
-        degraded=(*fork_problem, *log.troubles, *_problems(store, embedding, without_vector, now)),
+        degraded=(*fork_problem, *log.troubles, *_problems(store, embedding, formula, without_vector, now)),
         now=iso(now),
         head_at=iso(store.log.time_of(log.head)) if log.head else None,
         last_dream_at=_time(store, last_dream),
@@ -103,7 +103,9 @@ def _bytes_under(folder: Path | None) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def _problems(store: Store, embedding: Embedding, without_vector: int, now: int) -> list[str]:
+def _problems(
+    store: Store, embedding: Embedding, formula: Formula, without_vector: int, now: int
+) -> list[str]:
     """What is degraded, each with what to do about it."""
     problems = [str(store.damage)] if store.damage else []
     if store.read_only:
@@ -115,7 +117,7 @@ def _problems(store: Store, embedding: Embedding, without_vector: int, now: int)
     if (embedding.embedder is None or embedding.failure or embedding.loading) and (
         problem := embedding.problem
     ):
-        problems.append(problem)
+        problems.append(meaning(problem, formula))
     if without_vector and embedding.name is not None:
         problems.append(
             f"{without_vector} memories have no vector and are found by words only; "

@@ -30,7 +30,9 @@ from recollect.query.free_numbers import FreeNumber, marked
 from recollect.query.nearest import there_are
 from recollect.query.stage_labels import label_twice, labels_of, set_aside
 from recollect.query.stages.any_stage import AnyStage
-from recollect.query.stages.measuring import Compute
+from recollect.query.stages.filtering import Filter
+from recollect.query.stages.measuring import Compute, Measure
+from recollect.query.stages.retrieving import Retrieve
 from recollect.query.stages.scoring import Add, Multiply
 from recollect.query.versions import stated
 
@@ -108,6 +110,24 @@ class Formula(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """The text analyzers that its lexical channels read."""
         named = (getattr(stage, "analyzer", None) for stage in self.stages)
         return tuple(dict.fromkeys(analyzer for analyzer in named if analyzer is not None))
+
+    @property
+    def needs_vector(self) -> bool:
+        """Whether it finds nothing for a question without a vector: no other channel brings candidates, or all of them
+        must have a cosine with the question.
+        """
+        applied = [stage for stage in self.stages if stage.enabled and not stage.when]
+        cosines = {
+            stage.name or stage.channel
+            for stage in applied
+            if isinstance(stage, (Retrieve, Measure)) and stage.channel == "vector"
+        }
+        required = any(
+            isinstance(stage, Filter) and stage.required and stage.by in cosines for stage in applied
+        )
+        return required or not any(
+            isinstance(s, Retrieve) and s.channel != "vector" for s in self.stages if s.enabled
+        )
 
     @cached_property
     def written(self) -> tuple[tuple[str, ...], ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from recollect.engine.embedding.embedder import (
     PROBE_COSINE_MIN,
@@ -21,7 +22,19 @@ from recollect.events.facts import EmbedderAdopted
 from recollect.events.grid import cosine_of, from_bytes, quantize, to_bytes
 from recollect.projections.adoptions import Adoption
 
-WORDS_ONLY = "no embedder, ranked by words only"
+if TYPE_CHECKING:
+    from recollect.query.formula import Formula
+
+_BY_WORDS = "ranked by words only"
+WORDS_ONLY = f"no embedder, {_BY_WORDS}"
+
+
+def meaning(problem: str, formula: Formula) -> str:
+    """What a missing vector means under this formula: words alone rank, or nothing is found at all."""
+    if not formula.needs_vector:
+        return problem
+    nothing = f"formula {formula.name!r} finds nothing without a vector"
+    return problem.replace(_BY_WORDS, nothing) if _BY_WORDS in problem else f"{problem}; {nothing}"
 
 
 class Embedding:

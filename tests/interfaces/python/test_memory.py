@@ -11,6 +11,7 @@ import pytest
 from recollect.engine.embedding.embedder import EmbedderMismatch
 from recollect.events.errors import HeadMoved, InvalidInput, RecollectError, UnknownMemory
 from recollect.interfaces.python.memory import Memory
+from recollect.query import formula as formulas
 
 AUTH = "Auth sessions live in Postgres, not Redis"
 QUESTION = "where are auth sessions stored?"
@@ -117,6 +118,22 @@ def test_an_unrelated_store_and_an_empty_one_answer_with_nothing(open_memory):
     answer = words_only.recall("zebra")
     assert answer.hits == ()
     assert answer.degraded == ("vector: no embedder, ranked by words only",)
+
+
+@pytest.mark.parametrize("formula", formulas.names())
+def test_without_an_embedder_a_formula_ranks_by_words_or_says_that_it_finds_nothing(
+    open_memory, formula: str
+):
+    memory = open_memory("words", embedder=None, formula=formula)
+    memory.remember(AUTH)
+    answer = memory.recall(QUESTION)
+    if formula in ("engram", "engram-legacy", "memorysync"):
+        said = f"vector: no embedder, formula {formula!r} finds nothing without a vector"
+        assert (answer.hits, answer.degraded) == ((), (said,))
+    else:
+        said = "vector: no embedder, ranked by words only"
+        assert (len(answer.hits), answer.degraded) == (1, (said,))
+    assert said in memory.status().degraded
 
 
 @pytest.mark.parametrize(
