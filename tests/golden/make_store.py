@@ -1,10 +1,11 @@
 """Writes the next golden store: a small log with recalls under every built-in formula, kept for ever.
 
-    python tests/golden/make_store.py tests/golden/stores/v3
+    python tests/golden/make_store.py tests/golden/stores/v4
 
 Run once per released format or formula change; an existing store is never written again. From v2 on it holds texts of
 many scripts, characters that are newer than Unicode 14, memories that are alike, and a shard, which is kept beside the
-log for machines that cannot build it.
+log for machines that cannot build it. From v4 on there are derived memories, accesses of every kind, and a user who uses
+what carries the same labels.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ def main(target: Path) -> None:
             live(memory)
             later(memory)
             talk(memory)
+            derive(memory)
         shutil.copytree(Path(folder) / "cache" / "shards", SHARDS, dirs_exist_ok=True)
         shutil.copytree(Path(folder) / "log", target, ignore=shutil.ignore_patterns("writer.lock"))
 
@@ -108,6 +110,26 @@ def talk(memory: Memory) -> None:
     for formula in names():
         for question in ASKED:
             memory.recall(question, k=6, formula=formula, now=START + 45 * DAY)
+
+
+def derive(memory: Memory) -> None:
+    """Summaries with the words of their sources, reads of every kind, verdicts, and a question in quotes."""
+    for n in range(4):
+        sources = [f"m{n:02d}", f"m{n + 20:02d}"]
+        memory.remember(
+            f"summary of {WORDS[n]} and {WORDS[n + 4]}", id=f"s{n}", at=START + 44 * DAY, tags=[WORDS[n]]
+        )
+        for source in sources:
+            memory.link(f"s{n}", source, "derived_from")
+        memory.link(f"m{n:02d}", f"s{n}", "supports")
+        memory.access([f"s{n}", sources[0]], f"u{n}", how="used")
+        memory.access(sources, f"u{n}", how="injected")
+        memory.rate(sources[1], "outdated")
+    for formula in names():
+        for n in range(3):
+            question = f"{WORDS[n]} {WORDS[n + 4]} summary"
+            memory.recall(question, k=6, formula=formula, now=START + 46 * DAY, session=f"u{n}")
+        memory.recall('"auth postgres deploy"', k=4, formula=formula, now=START + 46 * DAY)
 
 
 def live(memory: Memory) -> None:

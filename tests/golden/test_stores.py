@@ -16,8 +16,9 @@ CHAINS = {
     "v1": "af49c0e3d7f91ca36b5db34154266a59d7d5c33bd472e56320874839a0fe0f2b",
     "v2": "ee596082fdce4e666a986a602ca01ef1f3e45a289b95daed907aa7e9f80e6cd8",
     "v3": "9e9bfd8ffca48f2eb3679f4ccad71535281878dcab9179e632571f868c9866bd",
+    "v4": "bba74cad4b7209f50088d29f27d94d7ec19a130b43f9b06d7de357f3a3052574",
 }
-RECALLS = {"v1": 64, "v2": 112, "v3": 160}
+RECALLS = {"v1": 64, "v2": 112, "v3": 160, "v4": 192}
 SHARDS = Path(__file__).parent / "shards"
 
 
