@@ -161,7 +161,11 @@ def _summarize_dream(
 def spelled_filters(filters: Filters | Context) -> dict[str, str]:
     """The filters or the context that were given, each as people read it."""
     given = ((name, getattr(filters, name)) for name in filters.__struct_fields__)
-    return {name: _spelled(name, value) for name, value in given if value not in (None, (), {})}
+    return {
+        name: _spelled(name, value)
+        for name, value in given
+        if value is not False and value not in (None, (), {})
+    }
 
 
 def _spelled(name: str, value: object) -> str:

@@ -214,7 +214,10 @@ class Accessed(Fact, frozen=True, kw_only=True, tag="memory.accessed"):
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Hard scope of a question; empty means no restriction. `tags` and `entities` match any."""
+    """Hard scope of a question; empty means no restriction. `tags` and `entities` match any.
+
+    `unscoped` lets memories of no project pass a restriction to one.
+    """
 
     project: str | None = None
     session: str | None = None
@@ -227,6 +230,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     valid_at: Micros | None = None
     min_importance: float | None = None
     exclude: tuple[MemoryId, ...] = ()
+    unscoped: bool = False
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

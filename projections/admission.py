@@ -43,7 +43,9 @@ def admissible(columns: LifecycleColumns, ids: Interner, *, now: Micros, filters
     ):
         names = [name for name in wanted if name is not None]
         if names:
-            mask &= _one_of(getattr(columns, column), names, columns.strings)
+            values = getattr(columns, column)
+            matches = _one_of(values, names, columns.strings)
+            mask &= matches | (values < 0) if column == "project" and filters.unscoped else matches
     if filters.tags:
         mask &= columns.sets.holding(filters.tags)[columns.tags]
     if filters.entities:
@@ -96,7 +98,7 @@ def _refused_by_name(state: LifecycleState, filters: Filters) -> str | None:
         ("kind", state.kind, filters.kinds),
         ("source", state.source, filters.sources),
     ):
-        if wanted and value not in wanted:
+        if wanted and value not in wanted and not (what == "project" and value is None and filters.unscoped):
             return f"{what} is {value!r}, the question asked for {_either(wanted)}"
     for what, values, wanted in (
         ("tags", state.tags, filters.tags),

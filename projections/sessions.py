@@ -67,10 +67,12 @@ class Sessions:
 
     def returned(self, session: str, memories: Int32Array | IntArray, seq: int) -> BoolArray:
         """Which of these memories a recall of this session had returned at or before `seq`."""
-        told = [self._hits(recall) for recall in self._recalls_of(session, seq)]
-        if not told:
-            return np.zeros(len(memories), dtype=np.bool_)
-        return np.isin(memories, np.concatenate(told))
+        return np.isin(memories, self.told(session, seq))
+
+    def told(self, session: str, seq: int) -> Int32Array:
+        """All that the recalls of this session had returned at or before `seq`."""
+        hits = [self._hits(recall) for recall in self._recalls_of(session, seq)]
+        return np.unique(np.concatenate(hits)) if hits else np.empty(0, dtype=np.int32)
 
     def last_recall(self, session: str, formula: str, seq: int) -> int:
         """The seq of the session's last recall under this formula (its digest) at or before `seq`; 0 if none."""

@@ -117,6 +117,7 @@ filters = st.just(Filters()) | st.builds(
     tags=st.just(()) | st.just(("red",)),
     exclude=st.lists(ids, max_size=1).map(tuple),
     min_importance=st.none() | st.just(0.3),
+    unscoped=st.booleans(),
 )
 effects = st.just(Effects()) | st.builds(
     Effects,

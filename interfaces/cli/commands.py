@@ -89,7 +89,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "get": ("ask", "Show one memory: content and whole state."),
     "helper": ("helper", "The model helpers: `status` shows them, `stop` ends them."),
     "history": ("ask", "Every event that touched a memory, or its rank over time."),
-    "hook": ("hook", "Memories for a prompt, as Claude Code's UserPromptSubmit hook wants them."),
+    "hook": ("hook", "Memories for a prompt or a new session, as Claude Code's hooks want them."),
     "impact": (
         "question",
         "Which recorded answers held a memory, and what each would have been had it never been told.",

@@ -1,9 +1,10 @@
-"""The command that Claude Code runs before each prompt: hook."""
+"""The command that Claude Code runs at its hooks: hook."""
 
 from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,15 +81,19 @@ def _share(_: click.Context, __: click.Parameter, value: float) -> float:
     callback=_seconds,
     help="Give up after so many seconds.",
 )
-@click.option("--project", help="Only memories of this project.")
+@click.option(
+    "--project",
+    help="Only memories of this project; else those of the folder's repository (cwd) and of no project.",
+)
 @common_options
 def hook(
     prompt: str | None, k: int, max_tokens: int, min_share: float, seconds: float, project: str | None, store: str,
     embedder: str, as_json: bool,
 ) -> None:  # fmt: skip
-    """Memories for a prompt, as Claude Code's UserPromptSubmit hook wants them.
+    """Memories for a prompt or a new session, as Claude Code's hooks want them.
 
-    Reads the hook's JSON on standard input and prints JSON. Whatever goes wrong is a note on standard error; the
+    Reads the JSON of the hook UserPromptSubmit, SessionStart or Stop on standard input. Prints JSON, for Stop nothing: it
+    records which memories were used. Whatever goes wrong is a note on standard error; the
     exit status is 0, and 1 for a wrong option: a prompt is never blocked. A command such as /clear is passed over.
 
     \b
@@ -104,17 +109,34 @@ def hook(
         )
         limits = prompt_hook.Limits(k=k, tokens_max=max_tokens, seconds_max=seconds, share_min=min_share)
         optional_identifier(project, "project")
-        if prompt_hook.is_question(given.prompt) and _is_there(store):
+        scope = prompt_hook.scope_of(project, given.cwd)
+        if given.hook_event_name != prompt_hook.EVENT:
+            _session_hook(given, limits, scope, store, embedder)
+        elif prompt_hook.is_question(given.prompt) and _is_there(store):
             if (length := len(given.prompt)) > QUERY_CHARACTERS_MAX:
                 note = f"the first {QUERY_CHARACTERS_MAX:,} of the prompt's {length:,} characters were asked with"
                 click.echo(f"recollect hook: {note}", err=True)
             opening = partial(_open, store, embedder, helper=helper_use())
-            click.echo(prompt_hook.inject(opening, given, limits, project), nl=False)
+            click.echo(prompt_hook.inject(opening, given, limits, scope), nl=False)
     except prompt_hook.TooSlow as error:
         click.echo(f"recollect hook: {error}", err=True)
         raise AtOnce(0) from None
     except Exception as error:  # noqa: BLE001 (whatever it is, it must not block the prompt)
         click.echo(f"recollect hook: {inline(str(error))}; nothing was injected", err=True)
+
+
+def _session_hook(
+    given: prompt_hook.HookInput, limits: prompt_hook.Limits, scope: Mapping[str, object], store: str, embedder: str
+) -> None:  # fmt: skip
+    if not _is_there(store):
+        return
+    from recollect.interfaces.mcp import session_hooks  # noqa: PLC0415 (a prompt needs none of it)
+
+    opening = partial(_open, store, embedder, helper=helper_use())
+    if given.hook_event_name == "Stop":
+        click.echo(session_hooks.stop(opening, given, limits), nl=False)
+    else:
+        click.echo(session_hooks.start(opening, given, limits, scope), nl=False)
 
 
 def _is_there(store: str) -> bool:

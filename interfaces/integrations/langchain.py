@@ -2,6 +2,7 @@
 
     retriever = RecollectRetriever(memory=memory, k=5)
     documents = retriever.invoke("where are auth sessions stored?")
+    documents = retriever.invoke("where are auth sessions stored?", k=3)  # any argument of recall
 
 Every recall is recorded as any other: `memory.why(document.metadata["recall"], document.id)` explains it.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Unpack
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -23,8 +25,9 @@ except ModuleNotFoundError as missing:
 from pydantic import ConfigDict
 
 from recollect.engine.answers import Answer
+from recollect.engine.recall_options import RecallOptions
 from recollect.events.facts import Filters
-from recollect.integrations.recalling import Options, arecall, metadata, recall
+from recollect.integrations.recalling import arecall, metadata, recall
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import Formula
@@ -48,22 +51,26 @@ class RecollectRetriever(BaseRetriever):
         query: str,
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 (LangChain's signature)
+        **options: Unpack[RecallOptions],
     ) -> list[Document]:
-        return _documents(recall(self.memory, query, self._options()))
+        return _documents(recall(self.memory, query, self._options(options)))
 
     async def _aget_relevant_documents(
         self,
         query: str,
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002 (LangChain's signature)
+        **options: Unpack[RecallOptions],
     ) -> list[Document]:
-        return _documents(await arecall(self.memory, query, self._options()))
+        return _documents(await arecall(self.memory, query, self._options(options)))
 
-    def _options(self) -> Options:
-        return Options(
+    def _options(self, given: RecallOptions) -> RecallOptions:
+        """The retriever's own arguments, and over them those of this call: `invoke(query, k=3)`."""
+        own = RecallOptions(
             k=self.k, formula=self.formula, session=self.session, filters=self.filters, track=self.track,
             record=self.record,
         )  # fmt: skip
+        return own | given
 
 
 def _documents(answer: Answer) -> list[Document]:

@@ -22,8 +22,9 @@ except ModuleNotFoundError as missing:
     ) from None
 
 from recollect.engine.answers import Answer
+from recollect.engine.recall_options import RecallOptions
 from recollect.events.facts import Filters
-from recollect.integrations.recalling import AnyMemory, Options, arecall, metadata, recall
+from recollect.integrations.recalling import AnyMemory, arecall, metadata, recall
 from recollect.query.formula import Formula
 
 
@@ -43,7 +44,7 @@ class RecollectRetriever(BaseRetriever):  # type: ignore[misc, unused-ignore]  #
     ) -> None:
         super().__init__()
         self._memory = memory
-        self._options = Options(
+        self._options = RecallOptions(
             k=k, formula=formula, session=session, filters=filters, track=track, record=record
         )
 

@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
-from typing import TypedDict
 
 from recollect.engine.answers import Answer, Hit
-from recollect.events.facts import Filters
+from recollect.engine.recall_options import RecallOptions
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
-from recollect.query.formula import Formula
 
 AnyMemory = Memory | AsyncMemory
 
 
-class Options(TypedDict):
-    """The arguments of `recall` that a retriever keeps."""
-
-    k: int
-    formula: str | Path | Formula | None
-    session: str | None
-    filters: Filters | Mapping[str, object] | None
-    track: bool
-    record: bool
-
-
-def recall(memory: AnyMemory, query: str, options: Options) -> Answer:
+def recall(memory: AnyMemory, query: str, options: RecallOptions) -> Answer:
     opened = memory.memory if isinstance(memory, AsyncMemory) else memory
     return opened.recall(query, **options)
 
 
-async def arecall(memory: AnyMemory, query: str, options: Options) -> Answer:
+async def arecall(memory: AnyMemory, query: str, options: RecallOptions) -> Answer:
     if isinstance(memory, AsyncMemory):
         return await memory.recall(query, **options)
     return await asyncio.to_thread(partial(recall, memory, query, options))
@@ -45,6 +30,13 @@ def metadata(answer: Answer, hit: Hit) -> dict[str, object]:
         "id": hit.id,
         "score": hit.score,
         "rank": hit.rank,
+        "kind": hit.kind,
+        "at": hit.at,
+        "project": hit.project,
+        "session": hit.session,
+        "source": hit.source,
+        "tags": list(hit.tags),
+        "revision": hit.revision,
         "recall": answer.id,
         "basis": answer.basis,
         "formula": answer.formula,

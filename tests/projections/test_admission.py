@@ -31,6 +31,7 @@ filters = st.builds(
     until=maybe_days,
     valid_at=maybe_days,
     min_importance=st.none() | shares,
+    unscoped=st.booleans(),
     exclude=st.lists(st.sampled_from((*IDS, "ghost")), max_size=2).map(tuple),
 )
 

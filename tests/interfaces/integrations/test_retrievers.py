@@ -43,7 +43,10 @@ def test_langchain_documents_carry_the_hit_and_the_recall(memory):
     assert [document.id for document in documents] == [hit.id for hit in answer.hits] == ["auth", "ttl"]
     first = documents[0]
     assert first.page_content == "Auth sessions live in Postgres"
-    assert {"id", "score", "rank", "recall", "basis", "formula", "factors", "degraded"} == set(first.metadata)
+    assert {
+        "id", "score", "rank", "kind", "at", "project", "session", "source", "tags", "revision", "recall", "basis",
+        "formula", "factors", "degraded",
+    } == set(first.metadata)  # fmt: skip
     assert (first.metadata["rank"], first.metadata["id"]) == (1, "auth")
     explanation = memory.why(first.metadata["recall"], first.id)
     assert (explanation.rank, explanation.score, explanation.exact) == (1, first.metadata["score"], True)

@@ -66,7 +66,10 @@ def test_what_does_not_fit_is_neither_injected_nor_recorded_so(store):
     [
         (b"", "not the JSON of a Claude Code hook"),
         (b"[]", "not the JSON of a Claude Code hook"),
-        (prompted("x", hook_event_name="Stop"), "answers UserPromptSubmit, not Stop"),
+        (
+            prompted("x", hook_event_name="PreToolUse"),
+            "answers UserPromptSubmit, SessionStart and Stop, not PreToolUse",
+        ),
         (prompted("x" * 1_000_001), "characters"),
         (
             b'{"prompt": "x", "more": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
@@ -125,7 +128,8 @@ def test_what_scores_far_below_the_best_is_neither_injected_nor_recorded_so(stor
     share = scores["backup"] / scores["auth"]
     assert 0 < share < 1
     for min_share, injected in ((share * 1.01, 0), (share * 0.99, 1), (0, 2)):
-        hook(store, prompted("where do auth sessions live?"), "--min-share", str(min_share))
+        asked = prompted("where do auth sessions live?", session_id=f"s{min_share}")
+        hook(store, asked, "--min-share", str(min_share))
         with Memory.open(store, embedder="hash") as memory:
             assert memory.get("backup").state.injected_count == injected
 
@@ -174,3 +178,125 @@ def test_work_within_the_limit_gives_its_outcome_or_its_failure():
         run_within(60.0, lambda: 1 // 0)
     with pytest.raises(TooSlow):
         run_within(0.001, lambda: time.sleep(1.0))
+
+
+def context(result) -> str:
+    assert (result.exit_code, result.stderr) == (0, "")
+    return json.loads(result.stdout)["hookSpecificOutput"]["additionalContext"] if result.stdout else ""
+
+
+QUESTION = "where do auth sessions live?"
+
+
+def test_a_session_is_not_given_again_what_it_was_given_unless_that_has_changed(store):
+    first = context(hook(store, prompted(QUESTION), "-k", "1"))
+    assert "[auth] Auth sessions live in Postgres, not Redis (note, 20" in first  # with its date
+    assert "[auth]" not in context(hook(store, prompted(QUESTION), "-k", "1"))
+    assert "[auth]" in context(hook(store, prompted(QUESTION, session_id="s2"), "-k", "1"))
+    with Memory.open(store, embedder="hash") as memory:
+        memory.revise("auth", "Auth sessions live in Valkey, not Redis")
+    assert "live in Valkey" in context(hook(store, prompted(QUESTION), "-k", "1"))
+    assert "[auth]" not in context(hook(store, prompted(QUESTION), "-k", "1"))
+
+
+@pytest.fixture
+def projects(tmp_path):
+    (tmp_path / "code" / "shop" / ".git").mkdir(parents=True)
+    (tmp_path / "code" / "shop" / "src").mkdir()
+    with Memory.open(tmp_path / "store", embedder="hash") as memory:
+        for project in ("shop", "blog", None):
+            text = f"Auth sessions of {project or 'all'} live in Postgres"
+            memory.remember(
+                text, id=f"of-{project}", project=project, at="2026-01-02" if project else "2026-01-01"
+            )
+    return tmp_path
+
+
+def test_the_project_is_that_of_the_folder_and_what_belongs_to_none_comes_along(projects):
+    where = str(projects / "code" / "shop" / "src")
+    given = context(hook(projects / "store", prompted(QUESTION, cwd=where), "--min-share", "0"))
+    assert ("[of-shop]" in given, "[of-None]" in given, "[of-blog]" in given) == (True, True, False)
+    given = context(
+        hook(projects / "store", prompted(QUESTION, cwd=where), "--min-share", "0", "--project", "blog")
+    )
+    assert ("[of-shop]" in given, "[of-None]" in given, "[of-blog]" in given) == (False, False, True)
+    with Memory.open(projects / "store", embedder="hash") as memory:
+        assert memory.verify().exact
+
+
+def started(source: str, **more: str) -> bytes:
+    """What Claude Code sends when a session starts."""
+    given = {
+        "session_id": "s1", "transcript_path": "/t.jsonl", "cwd": "/work", "hook_event_name": "SessionStart",
+        "source": source,
+    }  # fmt: skip
+    return json.dumps(given | more).encode()
+
+
+def test_a_session_that_starts_is_given_the_newest_memories_of_its_project(projects):
+    where = str(projects / "code" / "shop")
+    given = context(hook(projects / "store", started("startup", cwd=where)))
+    assert given.index("[of-shop]") < given.index("[of-None]")
+    assert "[of-blog]" not in given
+    with Memory.open(projects / "store", embedder="hash") as memory:
+        assert memory.get("of-shop").state.injected_count == 1
+        assert memory.status().recalls == 0
+    assert context(hook(projects / "store", prompted(QUESTION, cwd=where), "--min-share", "0")) == ""
+    assert context(hook(projects / "store", started("resume", cwd=where))) == ""
+    again = context(hook(projects / "store", started("compact", cwd=where)))
+    assert ("[of-shop]" in again, "[of-None]" in again) == (True, True)
+    assert context(hook(projects / "store", started("compact", cwd=where, session_id="other"))) == ""
+    small = context(
+        hook(projects / "store", started("startup", cwd=where, session_id="s3"), "--max-tokens", "75")
+    )
+    assert small.count("[of-") == 1
+
+
+def stopped(**more: object) -> bytes:
+    """What Claude Code sends when the model has answered."""
+    given = {
+        "session_id": "s1", "transcript_path": "/nowhere.jsonl", "cwd": "/work", "hook_event_name": "Stop",
+        "stop_hook_active": False,
+    }  # fmt: skip
+    return json.dumps(given | more).encode()
+
+
+def used(store) -> dict[str, int]:
+    with Memory.open(store, embedder="hash") as memory:
+        return {id_: memory.get(id_).state.used_count for id_ in ("auth", "backup")}
+
+
+def test_what_the_model_names_when_it_stops_counts_as_used(store):
+    hook(store, prompted("where do auth sessions live?"), "-k", "1")
+    for said in (
+        {"last_assistant_message": "I know nothing of auth."},
+        {"last_assistant_message": "In Postgres [auth].", "stop_hook_active": True},
+        {"last_assistant_message": "In Postgres [auth].", "session_id": "another"},
+        {"last_assistant_message": "Postgres is backed up [backup]."},  # which was not given
+        {},
+    ):
+        assert hook(store, stopped(**said)).output == ""
+    assert used(store) == {"auth": 0, "backup": 0}
+    result = hook(store, stopped(last_assistant_message="They live in Postgres [auth]."))
+    assert (result.exit_code, result.output) == (0, "")
+    assert used(store) == {"auth": 1, "backup": 0}
+
+
+def test_without_the_last_message_the_end_of_the_transcript_is_read(store, tmp_path):
+    hook(store, prompted("where do auth sessions live?"), "-k", "1")
+
+    def transcript(*turns: dict) -> str:
+        path = tmp_path / "t.jsonl"
+        path.write_text("not json\n" + "".join(f"{json.dumps(turn)}\n" for turn in turns), "utf-8")
+        return str(path)
+
+    def turn(who: str, content: object) -> dict:
+        return {"type": who, "message": {"role": who, "content": content}}
+
+    before = turn("assistant", [{"type": "text", "text": "In Postgres [auth]."}])
+    asked = turn("user", "and what else?")
+    tool = turn("user", [{"type": "tool_result", "content": "x"}])
+    hook(store, stopped(transcript_path=transcript(before, asked, turn("assistant", "Nothing."))))
+    assert used(store)["auth"] == 0
+    hook(store, stopped(transcript_path=transcript(asked, before, tool, {"type": "summary"})))
+    assert used(store)["auth"] == 1
