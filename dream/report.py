@@ -21,7 +21,8 @@ class DreamReport(msgspec.Struct, frozen=True, kw_only=True):
     """A dream by its id. `committed` is false for a dry run and for a dream that was `refused` for its churn.
 
     `counts` are changes per phase; `metrics` compare the recorded questions before and after. `undoes` names the
-    dream that this one took back, and `left` what it left alone because it had changed since.
+    dream that this one took back, and `left` what it left alone because it had changed since. `degraded` says what the
+    dream went without: summaries whose model was away, vectors of summaries.
     """
 
     id: str
@@ -36,3 +37,4 @@ class DreamReport(msgspec.Struct, frozen=True, kw_only=True):
     left: tuple[Change, ...] = ()
     refused: str = ""
     head: int = 0
+    degraded: tuple[str, ...] = ()

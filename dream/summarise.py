@@ -16,7 +16,15 @@ import numpy as np
 
 from recollect.dream.candidates import Candidates
 from recollect.dream.phase import Change, Outcome, PhaseInput
-from recollect.events.facts import AnyFact, GridVector, Ingested, Linked, MemoryId, Superseded
+from recollect.events.facts import (
+    AnyFact,
+    GridVector,
+    Ingested,
+    Linked,
+    MemoryId,
+    ModelSaid,
+    Superseded,
+)
 from recollect.projections.columns import IntArray
 from recollect.query.stages.ordering import DERIVED_FROM
 
@@ -36,11 +44,12 @@ _GROUPS = """
 
 
 class Composed(NamedTuple):
-    """What a summariser made of some texts, embedded."""
+    """What a summariser made of some texts, embedded; `said_by` is the model behind it, if that is known."""
 
     content: str
     vector: GridVector | None = None
     embedder: str | None = None
+    said_by: ModelSaid | None = None
 
 
 Compose = Callable[[Sequence[MemoryId]], Composed | None]
@@ -106,5 +115,6 @@ def _derived(given: PhaseInput, members: list[int], composed: Composed) -> list[
         tags=("derived",),
         project=projects.pop() if len(projects) == 1 else None,
         source=f"dream {given.dream}",
+        said_by=composed.said_by,
     )
     return [fact, *(Linked(a=fact.id, b=source, kind=DERIVED_FROM) for source in sources)]

@@ -21,12 +21,15 @@ from recollect.dream.cycle import dream_id as id_after
 from recollect.dream.measure import Asked, churn_name
 from recollect.dream.report import DreamReport, PhaseReport
 from recollect.dream.settings import Settings, default_settings, load_settings, settings_from
-from recollect.dream.summarise import Compose, Composed
+from recollect.dream.summarise import Composed
 from recollect.dream.undo import Span, undo
 from recollect.dream.what_if import WhatIf
 from recollect.engine import memories as reading
 from recollect.engine import validate
+from recollect.engine.chat import ChatFailed, Summary
 from recollect.engine.dream_schedule import DreamOvertaken
+from recollect.engine.embedding.embedder import EmbedderAway
+from recollect.engine.embedding.model_endpoint import ServerAway
 from recollect.engine.moments import parse_time
 from recollect.engine.retain import retain_as_set
 from recollect.engine.store import Store
@@ -38,7 +41,7 @@ from recollect.projections.adoptions import Dream
 from recollect.projections.view import View
 from recollect.query.formula import from_canonical
 
-Summariser = Callable[[Sequence[str]], str | None]
+Summariser = Callable[[Sequence[str]], str | Summary | None]
 _FREE_ATTEMPTS = 2  # a dream takes long: two that were overtaken are enough
 
 
@@ -63,15 +66,19 @@ def dream(writer: Writer, options: DreamOptions) -> DreamReport:
         validate.number(options.max_churn, "max_churn", low=0.0, high=1.0)
     clock = store.clock()
     moment = clock if options.now is None else parse_time(options.now, now=clock, what="now")
-    compose = None if options.summariser is None else _composer(writer, options.summariser)
+    composer = None if options.summariser is None else _Composer(writer, options.summariser)
 
     def attempt() -> DreamReport:
         what_if, asked = _asleep(store, numbers, moment, options.due)
-        dreamt = run_phases(what_if, settings=numbers, now=moment, phases=steps, asked=asked, compose=compose)
-        refused = _refusal(dreamt.report, numbers, options.max_churn)
+        dreamt = run_phases(
+            what_if, settings=numbers, now=moment, phases=steps, asked=asked, compose=composer
+        )
+        without = () if composer is None else tuple(composer.degraded)
+        report = msgspec.structs.replace(dreamt.report, degraded=without)
+        refused = _refusal(report, numbers, options.max_churn)
         if options.dry_run or refused:
-            return msgspec.structs.replace(dreamt.report, dry_run=options.dry_run, refused=refused)
-        return _commit(writer, dreamt.facts, dreamt.report)
+            return msgspec.structs.replace(report, dry_run=options.dry_run, refused=refused)
+        return _commit(writer, dreamt.facts, report)
 
     if options.dry_run:
         return attempt()
@@ -99,26 +106,47 @@ def _asleep(
     return WhatIf(store.projections, now), asked
 
 
-def _composer(writer: Writer, summariser: Summariser) -> Compose:
-    """What a summariser said to these texts; not asked again, nor while other writers wait."""
-    store = writer.store
-    said: dict[tuple[str, ...], Composed | None] = {}
+class _Composer:
+    """What a summariser said to these texts; not asked again, nor while other writers wait.
 
-    def compose(ids: Sequence[MemoryId]) -> Composed | None:
+    The summaries of a model that is away wait for another dream; the rest of this one goes on, and says so.
+    """
+
+    def __init__(self, writer: Writer, summariser: Summariser) -> None:
+        self.degraded: dict[str, None] = {}
+        self._writer = writer
+        self._summariser = summariser
+        self._said: dict[tuple[str, ...], Composed | None] = {}
+        self._away = False
+
+    def __call__(self, ids: Sequence[MemoryId]) -> Composed | None:
+        store = self._writer.store
         view = store.view()
         texts = tuple(reading.memo(store, view, id_).content for id_ in ids)
-        if texts not in said and not store.is_deciding:
-            said[texts] = composed(summariser(list(texts)))
-        return said.get(texts)
+        if texts not in self._said and not store.is_deciding and not self._away:
+            self._said[texts] = self._ask(texts)
+        return self._said.get(texts)
 
-    def composed(text: str | None) -> Composed | None:
-        if text is None:
+    def _ask(self, texts: tuple[str, ...]) -> Composed | None:
+        try:
+            said = self._summariser(list(texts))
+        except (ServerAway, ChatFailed) as away:
+            self._away = True
+            self.degraded[f"summarise: {away}; dreamt without new summaries"] = None
             return None
-        content, embedding = validate.content(text), writer.embedding
-        vector = embedding.vectors([content])[0] if embedding.adopted is not None else None
-        return Composed(content, vector, embedding.name if vector else None)
+        if said is None:
+            return None
+        text, said_by = (said.text, said.said_by) if isinstance(said, Summary) else (said, None)
+        content, embedding = validate.content(text), self._writer.embedding
+        vector = self._vector(content) if embedding.adopted is not None else None
+        return Composed(content, vector, embedding.name if vector else None, said_by)
 
-    return compose
+    def _vector(self, content: str) -> bytes | None:
+        try:
+            return self._writer.embedding.vectors([content])[0]
+        except EmbedderAway as away:
+            self.degraded[f"vector: {away}; summaries are kept without a vector"] = None
+            return None
 
 
 @locked

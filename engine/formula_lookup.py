@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from recollect.engine.configuration import Setting, formula_file
 from recollect.engine.store import Store
 from recollect.events.errors import InvalidInput
 from recollect.projections.adoptions import Adoptions
@@ -30,6 +31,17 @@ def formula_in_force(adoptions: Adoptions, seq: int) -> Formula:
         if digest is None
         else formulas.from_canonical(adoptions.formulas[digest])
     )
+
+
+def formula_configured(store: Store, setting: Setting) -> Formula:
+    """The formula in force, or the one that is configured; what is wrong with that is said with where it is."""
+    said = setting.chosen
+    if said is None:
+        return formula_in_force(store.projections.adoptions, store.log.head)
+    try:
+        return formula_named(store, formula_file(said), files=said.source != "store")
+    except InvalidInput as error:
+        raise InvalidInput(f"{said.where}: {error}") from None
 
 
 def formula_named(store: Store, given: str | Path | Formula, *, files: bool) -> Formula:
@@ -54,7 +66,7 @@ def formula_named(store: Store, given: str | Path | Formula, *, files: bool) -> 
             )
     elif isinstance(given, str) and (adopted := _last_named(adoptions, given)):
         return adopted
-    elif files:
+    elif files or isinstance(given, Path):
         return formulas.load(_file_of(given), find=partial(extendable, adoptions))
     why = ": it is a path, which this server does not read" if _is_path(given) else ""
     there = dict.fromkeys([*formulas.names(), *(one.label for one in _known(adoptions))])

@@ -13,6 +13,7 @@ never prevents one.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import threading
 import time
@@ -24,7 +25,8 @@ import msgspec
 
 from recollect.engine import validate
 from recollect.engine.answers import Answer, Degraded, DegradedKind, Hit
-from recollect.engine.embedding.reranker import Reranker
+from recollect.engine.configuration import Configuration
+from recollect.engine.embedding.reranker import AnyReranker, Reranker, choose_reranker
 from recollect.engine.embedding.store_embedder import Embedding, meaning
 from recollect.engine.formula_lookup import formula_named
 from recollect.engine.lazy import LazyModule
@@ -41,6 +43,7 @@ from recollect.events.facts import (
     Effects,
     Expansion,
     FormulaAdopted,
+    ModelSaid,
     Question,
     Recalled,
     Reranked,
@@ -59,10 +62,12 @@ from recollect.replay.fork import topic
 
 if TYPE_CHECKING:
     from recollect.engine import impact as impacting
+    from recollect.engine.chat import ChatServer
 else:  # few questions are hypothetical
     impacting = LazyModule("recollect.engine.impact")
 
 Expander = Callable[[str], Iterable[str]]
+"""From a question to rewritings. One that has a `name`, and `prompt_digest` of a question, is recorded with them."""
 
 BASIS_S = 10.0
 _LOOK_AGAIN_S = 0.02
@@ -73,6 +78,24 @@ class Models(NamedTuple):
 
     reranker: Reranker | None = None
     expander: Expander | None = None
+    chat: ChatServer | None = None
+
+
+def models_of(
+    configured: Configuration, reranker: AnyReranker | None = None, expander: Expander | None = None
+) -> Models:
+    """What was given, and where nothing was, what is configured."""
+    said, url = configured["reranker"].chosen, configured["chat.url"].chosen
+    if reranker is None and said is not None:
+        chosen = choose_reranker(said.value, named_by_user=said.named_by_user)
+    else:
+        chosen = choose_reranker(reranker)
+    if url is None:
+        return Models(chosen, expander)
+    from recollect.engine.chat import ChatExpander, chat_server  # noqa: PLC0415 (http takes 15 ms)
+
+    chat = chat_server(url.value, configured["chat.model"].value, named_by_user=url.named_by_user)
+    return Models(chosen, expander or ChatExpander(chat), chat)
 
 
 class Standpoint(NamedTuple):
@@ -400,12 +423,19 @@ def _expanded(desk: _Desk, before: Consulted) -> Consulted:
         return before
     try:
         expansions = _expansions(desk, before.question, expander)
+        said_by = _said_by(expander, before.question.text)
     except Exception as error:  # noqa: BLE001 (whatever a model throws, the answer stands without it)
         return _noting(
             before, "expansion", f"expansion: the expander failed ({_words(error)}), ranked without it"
         )
-    effects = msgspec.structs.replace(before.question.effects, expansions=expansions)
+    effects = msgspec.structs.replace(before.question.effects, expansions=expansions, expanded_by=said_by)
     return _again(desk, before, effects)
+
+
+def _said_by(expander: Expander, question: str) -> ModelSaid:
+    digest: Callable[[str], str] | None = getattr(expander, "prompt_digest", None)
+    named = str(getattr(expander, "name", getattr(expander, "__qualname__", type(expander).__name__)))
+    return ModelSaid(model=named, prompt=digest(question) if digest else "")
 
 
 def _expansions(desk: _Desk, question: Question, expander: Expander) -> tuple[Expansion, ...]:
@@ -463,7 +493,8 @@ def _with_scores(desk: _Desk, before: Consulted, model: str, scores: list[float]
         before = _noting(before, "rerank", note)
     if not usable:
         return before
-    reranked = Reranked(model=model, scores=usable)
+    asked = msgspec.json.encode({"query": before.question.text, "ids": wanted})
+    reranked = Reranked(model=model, scores=usable, prompt=hashlib.sha256(asked).hexdigest())
     return _again(desk, before, msgspec.structs.replace(before.question.effects, reranked=reranked))
 
 

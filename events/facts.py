@@ -99,8 +99,18 @@ __all__ = [
 # --- memories and their versions ------------------------------------------------------------------
 
 
+class ModelSaid(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which model said something, and the SHA-256 of the prompt that it was asked with."""
+
+    model: str
+    prompt: str = ""
+
+
 class Ingested(Fact, frozen=True, kw_only=True, tag="memory.ingested"):
-    """A memory was kept. For an id that exists already it is a new version (an upsert)."""
+    """A memory was kept. For an id that exists already it is a new version (an upsert).
+
+    `said_by` is the model that wrote the text, if one did.
+    """
 
     id: MemoryId
     content: str
@@ -121,6 +131,7 @@ class Ingested(Fact, frozen=True, kw_only=True, tag="memory.ingested"):
     importance_tag: str | None = None
     key: str | None = None
     trust: float = 1.0
+    said_by: ModelSaid | None = None
 
 
 class Revised(Fact, frozen=True, kw_only=True, tag="memory.revised"):
@@ -259,10 +270,14 @@ class Expansion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Reranked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Scores that a cross-encoder gave to candidates, by memory id."""
+    """Scores that a cross-encoder gave to candidates, by memory id.
+
+    `prompt` is the SHA-256 of what it was asked: the question and the ids of the texts, which hold none of their words.
+    """
 
     model: str
     scores: dict[MemoryId, float]
+    prompt: str = ""
 
 
 class Previous(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -277,13 +292,15 @@ class Previous(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Effects(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a ranking got from outside: recorded, never recomputed.
 
-    `scanned` names shards (by digest) that could not be had: their rows were compared one by one instead.
+    `scanned` names shards (by digest) that could not be had: their rows were compared one by one instead. `expanded_by`
+    is the model that proposed the expansions.
     """
 
     expansions: tuple[Expansion, ...] | None = None
     reranked: Reranked | None = None
     previous: Previous | None = None
     scanned: tuple[str, ...] = ()
+    expanded_by: ModelSaid | None = None
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

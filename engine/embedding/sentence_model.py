@@ -16,6 +16,7 @@ import os
 import re
 import threading
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
@@ -183,6 +184,11 @@ class SentenceModel:
             self._error = error
         finally:
             self._loaded.set()
+
+
+def runs_here() -> bool:
+    """Whether the package that runs local models is installed; imports nothing."""
+    return find_spec("sentence_transformers") is not None
 
 
 def _known_prompt(source: str, *, query: bool) -> str | None:

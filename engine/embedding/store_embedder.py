@@ -16,6 +16,7 @@ from recollect.engine.embedding.embedder import (
     checked_rows,
 )
 from recollect.engine.embedding.minilm import is_installed
+from recollect.engine.embedding.names import NONE, shown
 from recollect.engine.embedding.sentence_model import INSTALL
 from recollect.events.errors import RecollectError
 from recollect.events.facts import EmbedderAdopted
@@ -163,8 +164,12 @@ class Embedding:
         self._probed = True
 
 
-def words_only_reason() -> str:
+def words_only_reason(configured: str | None = None) -> str:
     """Why a store that was opened with no embedder named has none, and the one command that gives it one."""
+    if configured == NONE:
+        return WORDS_ONLY
+    if configured is not None:
+        return f"this store has no embedder, ranked by words only; `recollect reembed` gives it {shown(configured)}"
     if is_installed():
         return "this store has no embedder, ranked by words only; `recollect reembed` gives it MiniLM"
     return f"no model is installed, ranked by words only; {INSTALL} adds meaning"

@@ -163,6 +163,7 @@ def dream(memory: Memory, given: audit_arguments.Dream, _: Call) -> DreamResult:
         refused=found.refused,
         counts=found.counts,
         metrics=found.metrics,
+        degraded=found.degraded,
     )
 
 

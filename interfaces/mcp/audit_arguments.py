@@ -231,3 +231,4 @@ class DreamResult(msgspec.Struct, frozen=True, kw_only=True):
     refused: str
     counts: dict[str, int]
     metrics: dict[str, float]
+    degraded: tuple[str, ...] = ()

@@ -101,7 +101,8 @@ def verify(result: VerifyResult) -> str:
 def dream(result: DreamResult) -> str:
     done = ", ".join(f"{phase} {count}" for phase, count in result.counts.items() if count) or "nothing"
     state = "written" if result.committed else result.refused or "nothing was written"
-    return f"dream {result.id}: {done} changed; {state}"
+    without = "".join(f"\ndegraded: {note}" for note in result.degraded)
+    return f"dream {result.id}: {done} changed; {state}{without}"
 
 
 @telling

@@ -25,6 +25,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from recollect.engine.configuration import Setting
 from recollect.engine.embedding.choice import choose
 from recollect.engine.embedding.embedder import (
     PROBE_TEXT,
@@ -35,9 +36,9 @@ from recollect.engine.embedding.embedder import (
     EmbedFunction,
 )
 from recollect.engine.embedding.minilm import is_installed
-from recollect.engine.embedding.names import RECORDED, is_known
-from recollect.engine.embedding.sentence_model import ModelMissing, SentenceModel
-from recollect.events.errors import RecollectError
+from recollect.engine.embedding.names import AUTO, NONE, RECORDED, SCHEMES, is_known
+from recollect.engine.embedding.sentence_model import ModelMissing, SentenceModel, runs_here
+from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.private_files import open_private
 from recollect.interfaces.model_server.protocol import (
     TEXTS_MAX,
@@ -101,19 +102,44 @@ class FoundHelper(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def embedder_of_store(
-    adopted: Adoption | None, *, empty: bool, helper: HelperUse | None = None, tell: Tell | None = None
+    adopted: Adoption | None,
+    configured: Setting,
+    *,
+    empty: bool,
+    helper: HelperUse | None = None,
+    tell: Tell | None = None,
 ) -> Embedder | None:
-    """The embedder of a store that was opened with none named: its own; MiniLM, if installed, for an empty store."""
+    """The embedder of a store that was opened with none named: its own; an empty one takes what is configured.
+
+    Where nothing is, it takes MiniLM if that is installed. A store's own is trusted as far as the user names the same.
+    """
     if adopted is None:
-        return choose_embedder("minilm", helper=helper, tell=tell) if empty and is_installed() else None
+        return _of_empty_store(configured, helper, tell) if empty else None
     if adopted.label.startswith(RECORDED):
         return None  # a redacted fixture
     if not is_known(adopted.label):
         raise EmbedderMismatch(store=adopted.label)
-    asked_for = os.environ.get("RECOLLECT_EMBEDDER")
-    if asked_for and (named := choose(asked_for)) is not None and named.name == adopted.label:
-        return choose_embedder(asked_for, helper=helper, tell=tell)
+    for said in configured.said:
+        if said.named_by_user and _is_name_of(said.value, adopted.label):
+            return choose_embedder(said.value, helper=helper, tell=tell)
     return choose_embedder(adopted.label, helper=helper, tell=tell, from_log=True)
+
+
+def _of_empty_store(configured: Setting, helper: HelperUse | None, tell: Tell | None) -> Embedder | None:
+    said = configured.chosen
+    if said is not None and said.value != AUTO:
+        return choose_embedder(said.value, helper=helper, tell=tell, from_log=not said.named_by_user)
+    return choose_embedder("minilm", helper=helper, tell=tell) if is_installed() else None
+
+
+def _is_name_of(given: str, recorded: str) -> bool:
+    """Whether this names the embedder that a store recorded; options such as batch and device are no part of a name."""
+    if given in (AUTO, NONE) or given.startswith(SCHEMES) != recorded.startswith(SCHEMES):
+        return False
+    with suppress(InvalidInput):  # said where the setting is used
+        named = choose(given)
+        return named is not None and named.name == recorded
+    return False
 
 
 def choose_embedder(
@@ -128,7 +154,7 @@ def choose_embedder(
     Without `helper`, a running one is used unless RECOLLECT_NO_DAEMON is set. `tell` hears what a person should know.
     """
     chosen = choose(given, from_log=from_log)
-    if not isinstance(chosen, SentenceModel):
+    if not isinstance(chosen, SentenceModel) or not runs_here():
         return chosen
     use = helper or ("never" if os.environ.get("RECOLLECT_NO_DAEMON") else "running")
     return HelperEmbedder(chosen, chosen.spec, use=use, tell=tell)

@@ -15,11 +15,12 @@ from recollect.engine import memories as reading
 from recollect.engine import recall as recalling
 from recollect.engine import relations, remember
 from recollect.engine.answers import Answer, Happening, Memo, Status
+from recollect.engine.configuration import configured
 from recollect.engine.embedding.embedder import Embedder, EmbedFunction
 from recollect.engine.embedding.names import AUTO
-from recollect.engine.embedding.reranker import Reranker, RerankFunction, choose_reranker
+from recollect.engine.embedding.reranker import AnyReranker
 from recollect.engine.embedding.store_embedder import WORDS_ONLY, Embedding, words_only_reason
-from recollect.engine.formula_lookup import formula_in_force, formula_named
+from recollect.engine.formula_lookup import formula_configured, formula_in_force, formula_named
 from recollect.engine.lazy import LazyModule
 from recollect.engine.moments import When
 from recollect.engine.past import PastView
@@ -32,6 +33,7 @@ from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import Filters
 from recollect.events.log import Clock
+from recollect.events.packs.urls import is_url
 from recollect.interfaces.model_server.client import HelperUse, Tell, choose_embedder, embedder_of_store
 from recollect.projections.view import View
 from recollect.query.formula import Formula
@@ -116,7 +118,7 @@ class Memory:
     @classmethod
     def open(
         cls, path: str | Path, *, embedder: str | Embedder | EmbedFunction | None = AUTO,
-        reranker: str | Path | Reranker | RerankFunction | None = None, expander: Expander | None = None,
+        reranker: AnyReranker | None = None, expander: Expander | None = None,
         formula: str | Path | Formula | None = None, actor: str = "", clock: Clock = system_clock,
         progress: Progress | None = None, ahead: bool = False, helper: HelperUse | None = None,
         tell: Tell | None = None,
@@ -124,25 +126,27 @@ class Memory:
         """Open the store in a directory, making it if it is not there.
 
         The formula is the one in force in the store unless another is given, which then comes into force
-        with the next recall that is recorded. `reranker` (a cross-encoder's path or name, or a callable from
-        a question and texts to scores) and `expander` (a callable from a question to rewritings) are asked
+        with the next recall that is recorded. `reranker` (a cross-encoder's path or name, a server's URL, or a callable
+        from a question and texts to scores) and `expander` (a callable from a question to rewritings) are asked
         when a formula wants them; what they say is recorded with the recall. `ahead` says that a question comes
-        at once: its vector index is loaded meanwhile.
+        at once: its vector index is loaded meanwhile. What is not given here holds as configured, in the environment,
+        the store's config.toml or the user's (`recollect config`).
 
-        Without `embedder` a store keeps the one that it has, or goes on without one; an empty store takes MiniLM if
-        that is installed, and words only otherwise, which answers say in `degraded`. MiniLM is asked through a
+        Without `embedder` a store keeps the one that it has, or goes on without one; an empty store takes the one that is
+        configured, else MiniLM if that is installed, and words only otherwise, which answers say in `degraded`. MiniLM is asked through a
         model helper if one runs; `helper` also starts one ("start"), or loads the model in this process ("never").
         `tell` hears that it takes a while.
         """
         if not str(path).strip():
             raise InvalidInput(f"{str(path)!r} names no directory for a store")
         chosen = None if embedder == AUTO else choose_embedder(embedder, helper=helper, tell=tell)
-        models = Models(choose_reranker(reranker), expander)
+        configuration = configured(None if is_url(str(path)) else path)
+        models = recalling.models_of(configuration, reranker, expander)
         store = Store.open(path, clock=clock, progress=progress, ahead=ahead)
         try:
             adoptions, head = store.projections.adoptions, store.log.head
             recipe = (
-                formula_in_force(adoptions, head)
+                formula_configured(store, configuration["formula"])
                 if formula is None
                 else formula_named(store, formula, files=True)
             )
@@ -150,8 +154,11 @@ class Memory:
             adopted = adoptions.embedder(head)
             if embedder == AUTO:
                 empty = not store.projections.documents.memories
-                chosen = embedder_of_store(adopted, empty=empty, helper=helper, tell=tell)
-            reason = words_only_reason() if embedder == AUTO and chosen is None else WORDS_ONLY
+                chosen = embedder_of_store(
+                    adopted, configuration["embedder"], empty=empty, helper=helper, tell=tell
+                )
+            default = configuration["embedder"].value
+            reason = words_only_reason(default) if embedder == AUTO and chosen is None else WORDS_ONLY
             embedding = Embedding(chosen, adopted, words_only=reason)
             return cls(store, embedding, recipe, actor=actor, models=models)
         except BaseException:
@@ -301,8 +308,11 @@ class Memory:
 
         Beyond `max_churn` (the mean share of new hits among the first k of recorded questions) nothing is
         written either, and `refused` says so. A `summariser` makes one text of several, or None. With `due` it is
-        dreamt only if that is true of the view that the dream reads (DreamOvertaken if not).
+        dreamt only if that is true of the view that the dream reads (DreamOvertaken if not). Without a summariser the
+        chat server that is configured makes the summaries, if one is.
         """
+        if summariser is None and self._models.chat is not None:
+            summariser = self._models.chat.summarise
         options = dreaming.DreamOptions(
             dry_run=dry_run, phases=phases, now=now, settings=settings, max_churn=max_churn, summariser=summariser, due=due
         )  # fmt: skip

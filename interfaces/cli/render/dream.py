@@ -19,6 +19,8 @@ _CHANGES_SHOWN = 20
 def dream(report: DreamReport) -> None:
     out = console()
     out.print(f"[bold]{escaped(report.id)}[/]  {_verdict(report)}  [dim]basis @{report.basis}[/]")
+    for note in report.degraded:
+        out.print(f"[yellow]degraded[/] {escaped(note)}")
     for phase in report.phases:
         out.print(
             f"\n[bold]{escaped(phase.phase)}[/]  [dim]looked at {phase.looked_at}, {len(phase.changes)} changes, "

@@ -1,0 +1,186 @@
+"""What holds where a caller says nothing: embedder, reranker, chat server, formula and project, and who says so.
+
+    flag  >  environment  >  <store>/config.toml  >  ~/.config/recollect/config.toml (XDG_CONFIG_HOME)  >  built in
+
+    embedder = "http://localhost:11434/v1?model=nomic-embed-text"
+    reranker = "cross-encoder/ms-marco-MiniLM-L6-v2"
+    formula  = "omega"                                # or a file, from where this one is
+    project  = "shop"
+    [chat]
+    url   = "http://localhost:11434/v1"
+    model = "llama3.2"
+
+A store may come from someone else, and its config.toml with it: what only that names gets no key, is asked only on this
+machine, downloads nothing, and reads no formula from outside the store. A file with a key in it is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal, get_args
+
+import msgspec
+
+from recollect.engine.embedding.names import KEYS, shown
+from recollect.events.errors import InvalidInput
+from recollect.events.toml_file import read_toml
+
+FILE = "config.toml"
+Name = Literal["embedder", "reranker", "chat.url", "chat.model", "formula", "project"]
+Source = Literal["flag", "environment", "store", "user", "default"]
+NAMES: tuple[Name, ...] = get_args(Name)
+_DEFAULTS: dict[Name, str] = {
+    "embedder": "what the store has; a new one takes minilm if installed",
+    "formula": "the one in force in the store, recollect in a new one",
+}
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """A value, and who says it; `where` is the flag, the variable or the file."""
+
+    source: Source
+    where: str
+    value: str
+
+    @property
+    def named_by_user(self) -> bool:
+        """Whether the user said it, and not a store that may be anyone's."""
+        return self.source in ("flag", "environment", "user")
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """What was said about one thing, the one that holds first; nothing where the default holds."""
+
+    name: Name
+    said: tuple[Said, ...] = ()
+
+    @property
+    def chosen(self) -> Said | None:
+        return self.said[0] if self.said else None
+
+    @property
+    def value(self) -> str | None:
+        return self.said[0].value if self.said else None
+
+
+class Explained(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting as `recollect config` shows it: its value, where it comes from, and what it hides."""
+
+    name: str
+    value: str | None
+    source: Source
+    where: str = ""
+    hidden: tuple[Said, ...] = ()
+    note: str = ""
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """All settings, the files that were looked for, and which keys the environment holds (never what they are)."""
+
+    settings: tuple[Explained, ...]
+    files: dict[str, bool]
+    keys: dict[str, bool]
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    """All settings by name, and the files that they may come from."""
+
+    settings: dict[Name, Setting]
+    files: tuple[Path, ...]
+
+    def __getitem__(self, name: Name) -> Setting:
+        return self.settings[name]
+
+    def explained(self) -> Explanation:
+        """For people; a password that someone put into a URL is not shown."""
+        return Explanation(
+            settings=tuple(map(_explained, self.settings.values())),
+            files={str(file): file.is_file() for file in self.files},
+            keys={key: bool(os.environ.get(key)) for key in KEYS},
+        )
+
+
+def configured(store: str | Path | None, flags: Mapping[Name, str | None] | None = None) -> Configuration:
+    """What holds for a store, by its directory; None is one without a directory here."""
+    files: list[tuple[Source, Path]] = [("user", user_file())]
+    if store is not None:
+        files.insert(0, ("store", Path(store).expanduser() / FILE))
+    settings: dict[Name, list[Said]] = {name: [] for name in NAMES}
+    for name, value in (flags or {}).items():
+        if value is not None:
+            settings[name].append(Said(source="flag", where=f"--{name}", value=value))
+    for name in NAMES:
+        variable = f"RECOLLECT_{name.replace('.', '_').upper()}"
+        if value := os.environ.get(variable, "").strip():
+            settings[name].append(Said(source="environment", where=variable, value=value))
+    for source, file in files:
+        for name, value in _read(file):
+            settings[name].append(Said(source=source, where=str(file), value=value))
+    return Configuration(
+        settings={name: Setting(name=name, said=tuple(found)) for name, found in settings.items()},
+        files=tuple(file for _, file in files),
+    )
+
+
+def user_file() -> Path:
+    """The user's own file, whether it is there or not."""
+    base = os.environ.get("XDG_CONFIG_HOME", "")
+    return (Path(base) if base.startswith("/") else Path("~/.config").expanduser()) / "recollect" / FILE
+
+
+def formula_file(said: Said) -> str | Path:
+    """A formula as it is named: a file is meant from where the configuration is, a store's own stays inside the store."""
+    value = said.value
+    if said.source not in ("store", "user") or ("/" not in value and not value.endswith(".toml")):
+        return value
+    base = Path(said.where).parent
+    path = (base / Path(value).expanduser()).resolve()
+    if said.source == "store" and not path.is_relative_to(base.resolve()):
+        raise InvalidInput(f"{said.where} names the formula {value!r}, which is outside of the store")
+    return path
+
+
+def _explained(setting: Setting) -> Explained:
+    said = tuple(msgspec.structs.replace(one, value=shown(one.value)) for one in setting.said)
+    if not said:
+        return Explained(
+            name=setting.name, value=None, source="default", where=_DEFAULTS.get(setting.name, "none")
+        )
+    first, *hidden = said
+    return Explained(
+        name=setting.name, value=first.value, source=first.source, where=first.where, hidden=tuple(hidden)
+    )
+
+
+def _read(file: Path) -> Iterator[tuple[Name, str]]:
+    """The settings of a file, if it is there; errors name the entry and never repeat its value."""
+    if not file.exists():
+        return
+    try:
+        entries = dict(_flat(read_toml(file)))
+    except InvalidInput as error:
+        raise InvalidInput(f"{file}: {error}") from None
+    for name, value in entries.items():
+        known = next((one for one in NAMES if one == name), None)
+        if known is None:
+            why = _unknown(name)
+            raise InvalidInput(f"{file}: {why}")
+        if not isinstance(value, str) or not value.strip():
+            raise InvalidInput(f"{file}: {name} must be a text in quotes that is not empty")
+        yield known, value.strip()
+
+
+def _flat(tables: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    for name, value in tables.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{name}.{inner}", one) for inner, one in value.items())
+        else:
+            yield name, value
+
+
+def _unknown(name: str) -> str:
+    if any(word in name.lower() for word in ("key", "token", "secret", "password")):
+        return f"{name} does not belong into a file; keys come from the environment: {', '.join(KEYS)}"
+    return f"there is no setting {name!r}; there are {', '.join(NAMES)}"
