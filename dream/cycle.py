@@ -38,6 +38,7 @@ PHASES: dict[str, Callable[[PhaseInput], Outcome]] = {
     "cluster": cluster,
 }
 SUMMARISE = "summarise"
+PRUNE = "prune"
 _BEFORE_SUMMARISE = ("scan", "consolidate", "downscale", "stabilize")
 
 

@@ -83,7 +83,9 @@ class ChatServer:
             return None
         messages = _summarising(texts)
         text = self._ask(messages, timeout_s=_SUMMARY_S, pauses_s=_PAUSES_S)
-        return Summary(text=text, said_by=ModelSaid(model=self.name, prompt=digest(messages))) if text else None
+        return (
+            Summary(text=text, said_by=ModelSaid(model=self.name, prompt=digest(messages))) if text else None
+        )
 
     def _ask(self, messages: Messages, *, timeout_s: float, pauses_s: Sequence[float] = ()) -> str:
         body = {"model": self._server.model, "messages": messages, "temperature": 0, "stream": False}

@@ -32,8 +32,8 @@ Name = Literal["embedder", "reranker", "chat.url", "chat.model", "formula", "pro
 Source = Literal["flag", "environment", "store", "user", "default"]
 NAMES: tuple[Name, ...] = get_args(Name)
 _DEFAULTS: dict[Name, str] = {
-    "embedder": "what the store has; a new one takes minilm if installed",
-    "formula": "the one in force in the store, recollect in a new one",
+    "embedder": "a store keeps what it has; a new one takes minilm if installed, and words only otherwise",
+    "formula": "the one in force in the store, which is recollect in a new one",
 }
 
 
@@ -146,7 +146,7 @@ def _explained(setting: Setting) -> Explained:
     said = tuple(msgspec.structs.replace(one, value=shown(one.value)) for one in setting.said)
     if not said:
         return Explained(
-            name=setting.name, value=None, source="default", where=_DEFAULTS.get(setting.name, "none")
+            name=setting.name, value=None, source="default", note=_DEFAULTS.get(setting.name, "")
         )
     first, *hidden = said
     return Explained(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from recollect.dream.cycle import chosen_phases
+from recollect.dream.cycle import PRUNE, Dreamt, chosen_phases
 from recollect.dream.cycle import dream as run_phases
 from recollect.dream.cycle import dream_id as id_after
 from recollect.dream.measure import Asked, churn_name
@@ -68,11 +68,16 @@ def dream(writer: Writer, options: DreamOptions) -> DreamReport:
     moment = clock if options.now is None else parse_time(options.now, now=clock, what="now")
     composer = None if options.summariser is None else _Composer(writer, options.summariser)
 
-    def attempt() -> DreamReport:
+    def sleep(phases: Sequence[str]) -> Dreamt:
         what_if, asked = _asleep(store, numbers, moment, options.due)
-        dreamt = run_phases(
-            what_if, settings=numbers, now=moment, phases=steps, asked=asked, compose=composer
-        )
+        return run_phases(what_if, settings=numbers, now=moment, phases=phases, asked=asked, compose=composer)
+
+    def attempt() -> DreamReport:
+        dreamt = sleep(steps)
+        if (
+            composer is not None and composer.away
+        ):  # sources of a summary are not pruned, so these wait for it
+            dreamt = sleep([phase for phase in steps if phase != PRUNE])
         without = () if composer is None else tuple(composer.degraded)
         report = msgspec.structs.replace(dreamt.report, degraded=without)
         refused = _refusal(report, numbers, options.max_churn)
@@ -117,13 +122,13 @@ class _Composer:
         self._writer = writer
         self._summariser = summariser
         self._said: dict[tuple[str, ...], Composed | None] = {}
-        self._away = False
+        self.away = False
 
     def __call__(self, ids: Sequence[MemoryId]) -> Composed | None:
         store = self._writer.store
         view = store.view()
         texts = tuple(reading.memo(store, view, id_).content for id_ in ids)
-        if texts not in self._said and not store.is_deciding and not self._away:
+        if texts not in self._said and not store.is_deciding and not self.away:
             self._said[texts] = self._ask(texts)
         return self._said.get(texts)
 
@@ -131,8 +136,8 @@ class _Composer:
         try:
             said = self._summariser(list(texts))
         except (ServerAway, ChatFailed) as away:
-            self._away = True
-            self.degraded[f"summarise: {away}; dreamt without new summaries"] = None
+            self.away = True
+            self.degraded[f"summarise: {away}; dreamt without new summaries, and nothing was pruned"] = None
             return None
         if said is None:
             return None

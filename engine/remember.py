@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
 from recollect.engine import validate
 from recollect.engine.memories import memo
 from recollect.engine.memory_arguments import changes, ingested, tell_kept
@@ -55,6 +57,19 @@ def _ingest(writer: Writer, batch: Sequence[Ingested], expect: int | None) -> li
     if batch:
         writer.append(writer.embed(batch), expect=expect)
     return [fact.id for fact in batch]
+
+
+def missing_vector(writer: Writer, memory_id: str) -> list[str]:
+    """Why the newest text of a memory has no vector although the store has an embedder, and what gives it one."""
+    store, embedding = writer.store, writer.embedding
+    if embedding.embedder is None:
+        return []
+    view = store.view()
+    row = view.documents.newest_row(view.documents.ids.find(memory_id), view.seq)
+    if row < 0 or view.vectors.comparable(np.array([row], dtype=np.int64), at=view.seq)[0]:
+        return []
+    why = embedding.failure or f"{embedding.name} was away"
+    return [f"vector: {why}; the text is kept without a vector until `recollect reembed --missing`"]
 
 
 def revise(writer: Writer, memory_id: str, given: Mapping[str, object]) -> int:

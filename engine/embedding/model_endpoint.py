@@ -13,9 +13,12 @@ import http.client
 import ipaddress
 import os
 import random
+import socket
+import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Literal
 from urllib.parse import SplitResult, parse_qsl, quote, urlsplit
 
 import msgspec
@@ -32,7 +35,6 @@ _BY_YOU: dict[Kind, str] = {
     "chat": "RECOLLECT_CHAT_URL",
 }
 _REPLY_BYTES_MAX = 512 * 2**20
-_CHUNK_BYTES = 2**20
 _FOR_NOW = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 
 
@@ -42,10 +44,6 @@ class ServerAway(RecollectError):
 
 class _Transient(Exception):
     """Worth another try."""
-
-
-class _Answer(Protocol):
-    def read1(self, n: int) -> bytes: ...
 
 
 class Endpoint:
@@ -108,11 +106,13 @@ class Endpoint:
             headers["Authorization"] = f"Bearer {self._key}"
         of = http.client.HTTPSConnection if self.url.scheme == "https" else http.client.HTTPConnection
         connection = of(self.url.hostname or "", self.url.port, timeout=timeout_s)
-        deadline = time.monotonic() + timeout_s
         try:
-            connection.request("POST", f"{self.url.path}/{path}", msgspec.json.encode(body), headers)
-            answer = connection.getresponse()
-            said = _read(answer, deadline)
+            connection.connect()
+            with _deadline(connection.sock, timeout_s):
+                connection.request("POST", f"{self.url.path}/{path}", msgspec.json.encode(body), headers)
+                answer = connection.getresponse()
+                with answer:
+                    said = answer.read(_REPLY_BYTES_MAX)
         except ValueError:  # a key with a line break in it, which http.client would repeat
             raise self._away(f"the value of {self._key_name} is no key") from None
         finally:
@@ -127,21 +127,33 @@ class Endpoint:
         return said
 
     def _away(self, reason: str) -> ServerAway:
-        return ServerAway(self.without_key(f"the {_TITLES[self._kind]} server {self.name} is away ({reason})"))
+        return ServerAway(
+            self.without_key(f"the {_TITLES[self._kind]} server {self.name} is away ({reason})")
+        )
 
 
-def _read(answer: _Answer, deadline: float) -> bytes:
-    """The whole body, in one timeout and not one per piece."""
-    parts: list[bytes] = []
-    size = 0
-    while part := answer.read1(_CHUNK_BYTES):
-        size += len(part)
-        parts.append(part)
-        if size > _REPLY_BYTES_MAX:
-            raise _Transient(f"its answer is longer than {_REPLY_BYTES_MAX:,} bytes")
-        if time.monotonic() > deadline:
-            raise _Transient("its answer took too long")
-    return b"".join(parts)
+@contextmanager
+def _deadline(connection: socket.socket, seconds: float) -> Iterator[None]:
+    """End the connection if the block takes longer: a socket's own timeout holds for each piece of an answer anew."""
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except (OSError, http.client.HTTPException):
+        if not late.is_set():
+            raise
+    finally:
+        timer.cancel()
+    if late.is_set():
+        raise _Transient(f"it took longer than {seconds:g} seconds")
 
 
 def _reason(said: bytes) -> str:

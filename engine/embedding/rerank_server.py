@@ -48,7 +48,9 @@ class RerankServer:
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise RerankerFailed(f"the rerank server {self.name} gave no scores ({error})") from None
         rows = reply.results if isinstance(reply, _Reply) else reply
-        scores = {row.index: row.score if row.relevance_score is None else row.relevance_score for row in rows}
+        scores = {
+            row.index: row.score if row.relevance_score is None else row.relevance_score for row in rows
+        }
         if len(rows) != len(texts) or scores.keys() != set(range(len(texts))):
             raise RerankerFailed(
                 f"the rerank server {self.name} gave {len(rows)} scores for {len(texts)} texts"

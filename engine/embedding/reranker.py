@@ -95,9 +95,7 @@ def _load(source: str, *, offline: bool) -> CrossEncoder:
     return model
 
 
-def choose_reranker(
-    given: AnyReranker | None, *, named_by_user: bool = True
-) -> Reranker | None:
+def choose_reranker(given: AnyReranker | None, *, named_by_user: bool = True) -> Reranker | None:
     """The reranker behind a path, a name, a URL, a callable or an object."""
     if given is None or given == NONE:
         return None

@@ -36,6 +36,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Command = Callable[..., Any]
 NO_DAEMON = "recollect.no_daemon"
+ALL_PROJECTS = "*"
 
 
 def _note_no_daemon(context: click.Context, _: click.Parameter, value: bool) -> None:
@@ -67,6 +68,12 @@ store_option = click.option(
     type=click.Path(file_okay=False),
     callback=_directory,
     help="The store's directory, or a URL: nats://host:4222/name, s3://bucket/prefix, file:///directory.",
+)
+
+
+reranker_option = click.option(
+    "--reranker",
+    help="A cross-encoder's name or folder, or http://host:port/v1?model=NAME, for formulas that rerank.",
 )
 
 
@@ -124,6 +131,14 @@ def helper_use() -> HelperUse:
         context.meta.get(NO_DAEMON, False) if context else bool(os.environ.get("RECOLLECT_NO_DAEMON"))
     )
     return "never" if in_process else "start"
+
+
+def project_of(store: str, named: str | None) -> str | None:
+    """The project that a command is for: as named, or as configured; '*' names all of them."""
+    from recollect.engine.configuration import configured  # noqa: PLC0415 (imports wait until needed)
+
+    project = named or configured(None if is_url(store) else store)["project"].value
+    return None if project == ALL_PROJECTS else project
 
 
 def embedder_named(name: str) -> Embedder | None:

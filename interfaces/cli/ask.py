@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import click
 import msgspec
 
 from recollect.engine.context_arguments import context_of
 from recollect.engine.recall_options import RecallArguments
+from recollect.events.errors import RecollectError
 from recollect.interfaces.cli.app import (
     common_options,
     main,
     open_memory,
     options_without_embedder,
     progress_bar,
+    project_of,
+    reranker_option,
     show,
     was_named,
 )
-from recollect.interfaces.cli.commands import completed_by
+from recollect.interfaces.cli.commands import completed_by, say
+
+if TYPE_CHECKING:
+    from recollect.interfaces.python.memory import Memory
 
 Command = TypeVar("Command", bound=Callable[..., object])
 _OPTIONS = {"k": ("-k",), "tags": ("--tag", "tags"), "kinds": ("--kind", "kinds")}
@@ -54,10 +61,11 @@ def _recall_arguments(command: Command) -> Command:
 @click.option("--at", "when", help="As of a seq (@1234), a time, or '2 days ago'; records nothing.")
 @click.option("--no-track", is_flag=True, help="The hits do not count as accessed.")
 @click.option("--no-record", is_flag=True, help="Write nothing.")
+@reranker_option
 @common_options
 def recall(
-    query: str, when: str | None, no_track: bool, no_record: bool, store: str, embedder: str, as_json: bool,
-    **given: Any,
+    query: str, when: str | None, no_track: bool, no_record: bool, reranker: str | None, store: str, embedder: str,
+    as_json: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Rank the memories for QUERY, now or as of a moment.
 
@@ -67,15 +75,29 @@ def recall(
       recollect recall "where are auth sessions stored?" --at "2 days ago"
       recollect recall "why Postgres?" --formula omega --context profile=decision
     """
+    given["project"] = project_of(store, given["project"])
     arguments = RecallArguments(**given | {"context": context_of(given["context"])})
-    with open_memory(store, embedder, asked=query) as memory:
+    with open_memory(store, embedder, asked=query, reranker=reranker) as memory:
         source = memory if when is None else memory.at(when)
         answer = source.recall(
             query, **arguments.options() | {"track": not no_track, "record": not no_record}
         )
         show(answer, as_json, "answer")
+        if reranker is not None:
+            _note_unused_reranker(memory, answer.formula)
         if answer.hits and len(answer.hits) < arguments.k and was_named("k") and not as_json:
             click.echo(f"{len(answer.hits)} of the {arguments.k} asked for were found")
+
+
+def _note_unused_reranker(memory: Memory, label: str) -> None:
+    """A formula without a rerank stage asks no reranker, however clearly it was named."""
+    from recollect.engine.formula_lookup import formula_named  # noqa: PLC0415 (imports wait until needed)
+    from recollect.query.stages.ordering import Rerank  # noqa: PLC0415 (the same)
+
+    with suppress(RecollectError):  # a file's formula whose recall was not recorded
+        stages = formula_named(memory.store, label, files=False).stages
+        if not any(isinstance(stage, Rerank) and stage.enabled for stage in stages):
+            say(f"the formula {label} has no rerank stage; --reranker changed nothing (omega has one)")
 
 
 @main.command()

@@ -59,6 +59,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Print the script that completes commands, options, formulas and memories with Tab.",
     ),
     "doctor": ("doctor", "Examine a store end to end and say what is wrong; exit 1 if anything is."),
+    "config": ("config", "What holds where nothing is said, and where each value comes from."),
     "dream": (
         "dream",
         "Replay, downscale, stabilise, prune, place and promote: one cycle, written as one batch.",

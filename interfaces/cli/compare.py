@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
+from recollect.engine.configuration import configured
+from recollect.engine.embedding.minilm import is_installed
 from recollect.engine.embedding.names import AUTO
+from recollect.engine.embedding.sentence_model import INSTALL
+from recollect.events.packs.urls import is_url
 from recollect.interfaces.cli.app import (
     clear_errors,
     embedder_named,
@@ -18,10 +23,14 @@ from recollect.interfaces.cli.app import (
     show,
     store_option,
 )
-from recollect.interfaces.cli.commands import Failure, completed_by
+from recollect.interfaces.cli.commands import Failure, completed_by, say
 from recollect.replay.compare.compare import metric_names
 from recollect.replay.compare.comparison import Comparison
 from recollect.replay.compare.limits import Limit, parse_limit
+
+if TYPE_CHECKING:
+    from recollect.engine.embedding.embedder import Embedder
+    from recollect.interfaces.python.memory import Memory
 
 
 @main.command()
@@ -142,6 +151,26 @@ def fork(
     show(result, as_json, "compare.fork")
 
 
+def _default_embedder(store: str) -> str:
+    """What a store without an embedder gets: the one that is configured, else MiniLM, if that is installed."""
+    said = configured(None if is_url(store) else store)["embedder"].chosen
+    if said is not None:
+        return said.value
+    if not is_installed():
+        raise Failure(f"no model is installed; {INSTALL} adds one, or name another with --embedder")
+    return "minilm"
+
+
+def _suggest_comparing(memory: Memory, chosen: Embedder | None) -> None:
+    """Recorded questions would be answered otherwise: say how to look at that first."""
+    now = memory.status()
+    if chosen is not None and now.recalls and now.embedder.name not in (None, chosen.name):
+        say(
+            f"`recollect compare --embedder '{chosen.name}'` says what that does to the {now.recalls:,} recorded "
+            f"questions; the past keeps its vectors, and `recollect reembed --embedder '{now.embedder.name}'` goes back"
+        )
+
+
 @main.command()
 @click.option(
     "--embedder",
@@ -171,6 +200,9 @@ def reembed(embedder: str, missing: bool, store: str, as_json: bool) -> None:
     ):
         if missing and memory.embedder is None:
             raise Failure("this store has no embedder; `recollect reembed --embedder NAME` gives it one")
-        named = "minilm" if embedder == AUTO else embedder
-        result = memory.reembed(memory.embedder or embedder_named(named) or named, progress=progress)
+        if memory.embedder is None and embedder == AUTO:
+            embedder = _default_embedder(store)
+        chosen = memory.embedder or embedder_named(embedder)
+        _suggest_comparing(memory, chosen)
+        result = memory.reembed(chosen or embedder, progress=progress)
     show(result, as_json, "compare.reembedding")

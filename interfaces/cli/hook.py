@@ -15,7 +15,7 @@ from recollect.engine.safe_text import inline
 from recollect.engine.validate import QUERY_CHARACTERS_MAX, optional_identifier
 from recollect.events.errors import InvalidInput
 from recollect.events.packs.urls import is_url
-from recollect.interfaces.cli.app import common_options, helper_use, main, was_named
+from recollect.interfaces.cli.app import common_options, helper_use, main, project_of, was_named
 from recollect.interfaces.cli.commands import AtOnce
 from recollect.interfaces.mcp import hook as prompt_hook
 
@@ -108,6 +108,7 @@ def hook(
             else prompt_hook.read(sys.stdin.buffer.read())
         )
         limits = prompt_hook.Limits(k=k, tokens_max=max_tokens, seconds_max=seconds, share_min=min_share)
+        project = project_of(store, project)
         optional_identifier(project, "project")
         scope = prompt_hook.scope_of(project, given.cwd)
         if given.hook_event_name != prompt_hook.EVENT:

@@ -9,7 +9,7 @@ import sys
 import click
 from click.core import ParameterSource
 
-from recollect.interfaces.cli.app import common_options, helper_use, main
+from recollect.interfaces.cli.app import common_options, helper_use, main, project_of, reranker_option
 from recollect.interfaces.mcp import http, stdio
 from recollect.interfaces.mcp.lazy_store import LazyStore, opener
 from recollect.interfaces.mcp.profiles import tools_of
@@ -43,10 +43,11 @@ from recollect.interfaces.mcp.tool import Scope
 )
 @click.option("--session", help="The session of calls that name none.")
 @click.option("--list-tools", is_flag=True, help="Print the tools of the profile and exit.")
+@reranker_option
 @common_options
 def mcp(
     profile: str, address: str | None, token: str | None, dream_every: str | None, project: str | None,
-    session: str | None, list_tools: bool, store: str, embedder: str, as_json: bool,
+    session: str | None, list_tools: bool, reranker: str | None, store: str, embedder: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Serve the store to agents over the Model Context Protocol.
 
@@ -77,8 +78,8 @@ def mcp(
 
         parse_interval(dream_every)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="recollect mcp: %(message)s")
-    lazy_store = LazyStore(opener(store, embedder=embedder, helper=helper_use()))
-    scope = Scope(profile=profile, project=project, session=session, files=address is None)
+    lazy_store = LazyStore(opener(store, embedder=embedder, reranker=reranker, helper=helper_use()))
+    scope = Scope(profile=profile, project=project_of(store, project), session=session, files=address is None)
     if address is None:
         stdio.run_and_leave(lazy_store, scope, dream_every)
     else:

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from recollect.dream.schedule import parse_interval
-from recollect.interfaces.cli.app import common_options, helper_use, main, open_memory
+from recollect.interfaces.cli.app import common_options, helper_use, main, open_memory, reranker_option
 from recollect.interfaces.cli.commands import Failure, say
 
 if TYPE_CHECKING:
@@ -53,11 +53,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="With --stores: close one unused for so long.",
 )
+@reranker_option
 @common_options
 def serve(
     host: str, port: int, token: str | None, read_only: bool, profile: str, dream_every: str | None,
     origins: tuple[str, ...], host_names: tuple[str, ...], open_: bool, stores: str | None, tokens: str | None, idle: str,
-    store: str, embedder: str, as_json: bool,
+    reranker: str | None, store: str, embedder: str, as_json: bool,
 ) -> None:  # fmt: skip
     """A page and a JSON API over the store, until interrupted; with --stores over many.
 
@@ -94,7 +95,7 @@ def serve(
         )  # fmt: skip
         click.echo("recollect: stopped; all stores are closed", err=True)
         return
-    with open_memory(store, embedder, make=True, actor="web") as memory:
+    with open_memory(store, embedder, make=True, actor="web", reranker=reranker) as memory:
         serving.serve(
             memory, host=host, port=port, token=token, read_only=read_only, dream_every=dream_every,
             origins=origins, host_names=host_names, mcp=agents, ready=ready,

@@ -15,6 +15,7 @@ from recollect.interfaces.cli.app import (
     main,
     open_memory,
     options_without_embedder,
+    project_of,
     show,
 )
 from recollect.interfaces.cli.commands import completed_by
@@ -57,8 +58,10 @@ def remember(text: str, id_: str | None, store: str, embedder: str, as_json: boo
     """
     content = validate.content(sys.stdin.read() if text == "-" else text)
     with open_memory(store, embedder, make=True) as memory:
+        fields["project"] = project_of(store, fields["project"])
         memory_id = memory.remember(content, id=id_, **given_only(fields))
-        show({"id": memory_id, "head": memory.status().head}, as_json, "remembered")
+        degraded = memory.missing_vector(memory_id)
+        show({"id": memory_id, "head": memory.status().head, "degraded": degraded}, as_json, "remembered")
 
 
 @main.command()
@@ -77,7 +80,9 @@ def revise(memory_id: str, text: str | None, store: str, embedder: str, as_json:
     if text is not None:
         changes["content"] = sys.stdin.read() if text == "-" else text
     with open_memory(store, embedder) as memory:
-        show({"id": memory_id, "revision_count": memory.revise(memory_id, **changes)}, as_json, "revised")
+        count = memory.revise(memory_id, **changes)
+        degraded = memory.missing_vector(memory_id)
+        show({"id": memory_id, "revision_count": count, "degraded": degraded}, as_json, "revised")
 
 
 @main.command()

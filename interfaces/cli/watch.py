@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.interfaces.cli.app import common_options, main, open_memory, progress_bar
+from recollect.interfaces.cli.app import common_options, main, open_memory, progress_bar, project_of
 from recollect.interfaces.cli.render import watch as render
 from recollect.interfaces.folders.report import Happened
 
@@ -59,7 +59,7 @@ def watch(
 
     with open_memory(store, embedder, make=True) as memory, _interruptible() as stop:
         report = memory.watch(
-            folders, once=once, every=every, grace=grace, ignore=ignore, max_bytes=max_bytes, project=project,
+            folders, once=once, every=every, grace=grace, ignore=ignore, max_bytes=max_bytes, project=project_of(store, project),
             dream_every=dream_every, poll=poll, accept_root=accept_root, tell=None if once else tell, stop=stop,
             bars=progress_bar,
         )  # fmt: skip

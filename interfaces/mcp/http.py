@@ -125,15 +125,22 @@ def application(
 
 def mcp_application(memory: Memory, *, host: str, path: str, profile: str = "default") -> Starlette:
     """The server of an open memory, for another server to mount; a formula is never a file of this machine."""
-    return _unguarded(LazyStore(memory), Scope(profile=profile, files=False), host=host, path=path)
+    scope = Scope(profile=profile, files=False)
+    return _unguarded(LazyStore(memory), scope, host=host, path=path, fill_vectors=False)
 
 
 def _unguarded(
-    lazy_store: LazyStore, scope: Scope, *, host: str, path: str, dream_every: str | None = None
+    lazy_store: LazyStore,
+    scope: Scope,
+    *,
+    host: str,
+    path: str,
+    dream_every: str | None = None,
+    fill_vectors: bool = True,
 ) -> Starlette:
     from recollect.interfaces.mcp.server import McpHandlers  # noqa: PLC0415 (the SDK takes a second to import)
 
-    server = McpHandlers(lazy_store, scope, dream_every=dream_every).server()
+    server = McpHandlers(lazy_store, scope, dream_every=dream_every, fill_vectors=fill_vectors).server()
     return server.streamable_http_app(
         streamable_http_path=path, host=host, max_request_body_size=BODY_BYTES_MAX
     )

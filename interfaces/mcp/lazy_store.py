@@ -34,6 +34,7 @@ def opener(
     path: str | Path,
     *,
     embedder: str,
+    reranker: str | None = None,
     helper: HelperUse | None = None,
     actor: str = "mcp",
 ) -> Opener:
@@ -49,7 +50,7 @@ def opener(
     def open_() -> Memory:
         from recollect.interfaces.python.memory import Memory  # noqa: PLC0415 (that is the point)
 
-        return Memory.open(path, embedder=embedder, actor=actor, helper=helper, tell=_tell)
+        return Memory.open(path, embedder=embedder, reranker=reranker, actor=actor, helper=helper, tell=_tell)
 
     return open_
 
@@ -73,9 +74,15 @@ class LazyStore:
         return await asyncio.shield(self._opening)
 
     async def model(self) -> None:
-        """Wait until texts can be embedded; raises what the embedder raised if they cannot."""
+        """Wait until texts can be embedded; raises what the embedder raised if they cannot.
+
+        One that is away is no error: what is told meanwhile is kept without a vector, and says so.
+        """
         memory = (await self.memory()).memory
-        await in_background(memory.load_model, name="recollect-model")
+        from recollect.engine.embedding.embedder import EmbedderAway  # noqa: PLC0415 (numpy; loaded by now)
+
+        with suppress(EmbedderAway):
+            await in_background(memory.load_model, name="recollect-model")
 
     async def close(self) -> None:
         """Let all work that was begun end, and close a store that was opened here and could be."""

@@ -49,12 +49,14 @@ class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
 class RememberResult(msgspec.Struct, frozen=True, kw_only=True):
     """The id under which a memory is kept; `revision` is above 1 where one was erased under this id.
 
-    `unchanged`: it was known, as it was told again, and nothing was written.
+    `unchanged`: it was known, as it was told again, and nothing was written. `degraded` says that the text was kept
+    without a vector.
     """
 
     id: str
     revision: int
     unchanged: bool = False
+    degraded: tuple[str, ...] = ()
 
 
 class RecentMemory(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +96,7 @@ class ForgetResult(msgspec.Struct, frozen=True, kw_only=True):
 class ReviseResult(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     revision: int
+    degraded: tuple[str, ...] = ()
 
 
 class MemoryResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,7 +25,7 @@ from recollect.engine.safe_text import block, closed
 from recollect.events.errors import RecollectError
 from recollect.interfaces.common.version import __version__
 from recollect.interfaces.mcp import arguments, prompts, resources
-from recollect.interfaces.mcp.dream_schedule import keep_dreaming
+from recollect.interfaces.mcp.beside import keep_dreaming, keep_filling
 from recollect.interfaces.mcp.lazy_store import CLOSE_S, LazyStore
 from recollect.interfaces.mcp.profiles import tools_of, unknown
 from recollect.interfaces.mcp.progress import Meter, reporting
@@ -53,10 +53,18 @@ INSTRUCTIONS = (
 class McpHandlers:
     """What one server does for each kind of request."""
 
-    def __init__(self, lazy_store: LazyStore, scope: Scope, *, dream_every: str | None = None) -> None:
+    def __init__(
+        self,
+        lazy_store: LazyStore,
+        scope: Scope,
+        *,
+        dream_every: str | None = None,
+        fill_vectors: bool = True,
+    ) -> None:
         self._lazy_store = lazy_store
         self._scope = scope
         self._every = dream_every
+        self._fill_vectors = fill_vectors
         self._tools = tools_of(scope.profile)
 
     def server(self) -> Server[None]:
@@ -85,15 +93,17 @@ class McpHandlers:
         Closing waits for work that was begun, but not for ever: the log is whole whenever a process ends.
         """
         soon = asyncio.get_running_loop().call_later(_GREETING_S, self._lazy_store.start)
-        dreaming = (
-            None if self._every is None else asyncio.create_task(keep_dreaming(self._lazy_store, self._every))
-        )
+        beside = []
+        if self._every is not None:
+            beside.append(asyncio.create_task(keep_dreaming(self._lazy_store, self._every)))
+        if self._fill_vectors:
+            beside.append(asyncio.create_task(keep_filling(self._lazy_store)))
         try:
             yield
         finally:
             soon.cancel()
-            if dreaming is not None:
-                dreaming.cancel()
+            for task in beside:
+                task.cancel()
             with move_on_after(CLOSE_S, shield=True):
                 await self._lazy_store.close()
 

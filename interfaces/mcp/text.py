@@ -77,12 +77,13 @@ def noted(result: WriteResult) -> str:
 def remembered(result: RememberResult) -> str:
     if result.unchanged:
         return f"{result.id} was remembered already, and says the same; nothing was written"
-    return f"Remembered as {result.id}" + (f", revision {result.revision}" if result.revision > 1 else "")
+    said = f"Remembered as {result.id}" + (f", revision {result.revision}" if result.revision > 1 else "")
+    return _with_notes(said, result.degraded)
 
 
 @telling
 def revised(result: ReviseResult) -> str:
-    return f"{result.id} is now at revision {result.revision}"
+    return _with_notes(f"{result.id} is now at revision {result.revision}", result.degraded)
 
 
 @telling
@@ -160,3 +161,7 @@ def status(result: StatusResult) -> str:
         f"profile {result.profile}, project {result.project or 'any'}, session {result.session or 'none'}",
     ]
     return "\n".join(lines + [f"degraded: {problem}" for problem in result.degraded])
+
+
+def _with_notes(said: str, degraded: tuple[str, ...]) -> str:
+    return "\n".join((said, *(f"degraded: {note}" for note in degraded)))

@@ -52,7 +52,10 @@ def remember(memory: Memory, given: tool_arguments.Remember, call: Call) -> Reme
             return RememberResult(id=before.id, revision=before.state.revision_count, unchanged=True)
         with suppress(HeadMoved):  # another server may just have taken the id
             memory_id = memory.remember_many([fields], expect=None if given.id is None else head)[0]
-            return RememberResult(id=memory_id, revision=memory.get(memory_id).state.revision_count)
+            revision = memory.get(memory_id).state.revision_count
+            return RememberResult(
+                id=memory_id, revision=revision, degraded=tuple(memory.missing_vector(memory_id))
+            )
     raise RecollectError(f"others write so much that {given.id!r} could not be kept; try again")
 
 
@@ -159,7 +162,7 @@ def revise(memory: Memory, given: tool_arguments.Revise, _: Call) -> ReviseResul
     one_project(given.project)
     content = changes.pop("content", UNSET)
     revision = memory.revise(given.id, content, **changes, **dict.fromkeys(given.clear))
-    return ReviseResult(id=given.id, revision=revision)
+    return ReviseResult(id=given.id, revision=revision, degraded=tuple(memory.missing_vector(given.id)))
 
 
 def forget(memory: Memory, given: tool_arguments.Forget, _: Call) -> ForgetResult:

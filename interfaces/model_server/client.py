@@ -249,6 +249,7 @@ class HelperEmbedder:
             except HelperHung as hung:
                 if self._use == "start":
                     raise
+                self._hung = hung
                 self._load_here(hung)
             except (NoHelper, NoPlace) as error:
                 self._load_here(error)
@@ -257,6 +258,9 @@ class HelperEmbedder:
         else:
             self._load_here(problem)
         if not self._local.ready:
+            if queries and self._hung is not None and self._local.failure is None:
+                self._local.warm()  # a question is answered by words meanwhile
+                raise self._hung
             self._tell(f"loading {self.name} in this process")
         vectors = self._local.embed_queries(texts) if queries else self._local.embed(texts)
         if note := self._local.cut_note(texts):

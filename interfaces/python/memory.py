@@ -140,7 +140,7 @@ class Memory:
         if not str(path).strip():
             raise InvalidInput(f"{str(path)!r} names no directory for a store")
         chosen = None if embedder == AUTO else choose_embedder(embedder, helper=helper, tell=tell)
-        configuration = configured(None if is_url(str(path)) else path)
+        configuration = configured(None if is_url(str(path)) or str(path) == ":memory:" else path)
         models = recalling.models_of(configuration, reranker, expander)
         store = Store.open(path, clock=clock, progress=progress, ahead=ahead)
         try:
@@ -224,6 +224,10 @@ class Memory:
         An error carries the ids of the batches before it in `kept`, and says how many they are.
         """
         return remember.remember_many(self._writer, items, expect=expect, progress=progress)
+
+    def missing_vector(self, id: str) -> list[str]:  # noqa: A002
+        """What an answer says if the newest text of a memory was kept without a vector; nothing if it has one."""
+        return remember.missing_vector(self._writer, id)
 
     def revise(self, id: str, content: str | UnsetType = UNSET, **changes: object) -> int:  # noqa: A002
         """A new version of a memory; returns its revision count. Takes `remember`'s arguments; None clears one."""

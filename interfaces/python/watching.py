@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from recollect.dream.schedule import parse_interval
 from recollect.engine import validate
 from recollect.engine.dream_schedule import Dreamer, Dreams, schedule_of
+from recollect.engine.vector_backfill import VectorBackfill
 from recollect.engine.writer import Writer
 from recollect.events.errors import RecollectError
 from recollect.interfaces.folders.folder import folders_of
@@ -18,6 +20,9 @@ from recollect.interfaces.folders.report import Happened, WatchReport
 from recollect.interfaces.folders.rules import MAX_BYTES, spec_of
 from recollect.interfaces.folders.watcher import Watcher
 
+if TYPE_CHECKING:
+    from recollect.interfaces.python.memory import Memory
+
 _SECONDS_MAX = 1e9
 _BYTES_MAX = 1_000_000_000
 
@@ -26,7 +31,7 @@ Tell = Callable[[Happened], None]
 
 def watch(
     writer: Writer,
-    dreamer: Dreamer,
+    memory: Memory,
     paths: str | Path | Iterable[str | Path],
     *,
     once: bool,
@@ -57,13 +62,20 @@ def watch(
     )
     every_s = validate.number(every, "every", low=1.0, high=_SECONDS_MAX)
     grace_s = validate.number(grace, "grace", low=0.0, high=_SECONDS_MAX)
-    idle = _dreams_when_due(dreamer, dream_every, tell)
+    dreams, backfill = _dreams_when_due(memory, dream_every, tell), VectorBackfill(memory)
+
+    def idle() -> None:
+        dreams()
+        backfill.look()
+
     folder = writer.store.folder
     folders = folders_of(given, store=None if folder is None else str(folder))
     timing = timing or Timing(grace_s=grace_s, stop=stop or threading.Event())
     watcher = Watcher(folders, writer, settings, timing, tell=tell)
     if once:
-        return watcher.once(bars)
+        report = watcher.once(bars)
+        backfill.look()
+        return report
     writer.store.checkpointer.start()
     return watcher.run(every_s=every_s, poll=poll, idle=idle, bars=bars)
 

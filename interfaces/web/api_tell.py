@@ -14,11 +14,13 @@ from recollect.web.requests import body, json_object
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     head: int
+    degraded: list[str] = []
 
 
 class Revised(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     revision_count: int
+    degraded: list[str] = []
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +35,8 @@ class Because(msgspec.Struct, frozen=True, kw_only=True):
 async def remember(memory: AsyncMemory, request: Request) -> Remembered:
     item = await json_object(request)
     (memory_id,) = await memory.remember_many([item])
-    return Remembered(id=memory_id, head=memory.store.projections.position)
+    degraded = await memory.run(lambda inner: inner.missing_vector(memory_id))
+    return Remembered(id=memory_id, head=memory.store.projections.position, degraded=degraded)
 
 
 async def revise(memory: AsyncMemory, request: Request) -> Revised:
@@ -42,7 +45,8 @@ async def revise(memory: AsyncMemory, request: Request) -> Revised:
         if taken in changes:
             raise InvalidInput(f"revise has no argument {taken!r}; the memory is named in the address")
     count = await memory.run(lambda inner: inner.revise(memory_id, **changes))  # type: ignore[arg-type]  # checked there
-    return Revised(id=memory_id, revision_count=count)
+    degraded = await memory.run(lambda inner: inner.missing_vector(memory_id))
+    return Revised(id=memory_id, revision_count=count, degraded=degraded)
 
 
 async def forget(memory: AsyncMemory, request: Request) -> Written:

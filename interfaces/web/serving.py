@@ -11,7 +11,7 @@ import asyncio
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ from starlette.applications import Starlette
 from recollect.dream.schedule import parse_interval
 from recollect.engine.dream_schedule import keep_dreaming_beside, schedule_of
 from recollect.engine.scrubbing import scrubbing_beside
+from recollect.engine.vector_backfill import keep_filling_beside
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, Limits, Server, protocol
 from recollect.interfaces.common.http.guard import BODY_BYTES_MAX, Application, guarded
@@ -148,6 +149,8 @@ def _application(
             load_model(memory)
             if agents is not None:
                 await beside.enter_async_context(agents.router.lifespan_context(agents))
+            if not serving.read_only:
+                await beside.enter_async_context(_beside(keep_filling_beside(shared)))
             if interval is not None:
                 await beside.enter_async_context(_dreams(shared, serving, interval))
             await beside.enter_async_context(scrubbing_beside(memory.store))
@@ -194,15 +197,21 @@ async def _dreams(memory: AsyncMemory, serving: Serving, interval: int) -> Async
     def failed(error: RecollectError | None) -> None:
         serving.dream_problem = None if error is None else f"the last scheduled dream failed: {error}"
 
-    dreaming = asyncio.create_task(
-        keep_dreaming_beside(memory, schedule_of(interval), dreamt=lambda _: None, on_failure=failed)
-    )
+    dreams = keep_dreaming_beside(memory, schedule_of(interval), dreamt=lambda _: None, on_failure=failed)
+    async with _beside(dreams):
+        yield
+
+
+@asynccontextmanager
+async def _beside(work: Coroutine[object, object, None]) -> AsyncIterator[None]:
+    """Do something inside the block that is cancelled at its end."""
+    task = asyncio.create_task(work)
     try:
         yield
     finally:
-        dreaming.cancel()
+        task.cancel()
         with suppress(asyncio.CancelledError):
-            await dreaming
+            await task
 
 
 class _Server(Server):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from model_servers import GONE, ModelServer, says, vectors
 
 from recollect.engine.embedding.choice import choose
 from recollect.engine.embedding.embedder import EmbedderAway, EmbedderFailed, HashEmbedder
@@ -19,61 +18,11 @@ from recollect.interfaces.cli.app import main
 from recollect.interfaces.python.memory import Memory
 
 SECRET = "sk-never-to-be-seen-1234567890"
-Reply = tuple[int, object]
-
-
-class Server:
-    """`replies` are given in order, then vectors of the hash embedder; `asked` keeps what came in."""
-
-    def __init__(self) -> None:
-        self.asked: list[dict[str, object]] = []
-        self.keys: list[str | None] = []
-        self.replies: list[Callable[[list[str]], Reply]] = []
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                outer.asked.append({"path": self.path, **body})
-                outer.keys.append(self.headers.get("Authorization"))
-                status, said = (outer.replies.pop(0) if outer.replies else vectors)(body["input"])
-                if status == 0:  # gone in the middle of an answer
-                    self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
-                    self.close_connection = True
-                    return
-                answer = said if isinstance(said, bytes) else json.dumps(said).encode()
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def log_message(self, *_: object) -> None: ...
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.port = self._http.server_port
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1?model=tiny"
-
-    def close(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-
-
-def vectors(texts: list[str]) -> Reply:
-    rows = HashEmbedder().embed(texts).tolist()
-    return 200, {"data": [{"index": n, "embedding": row} for n, row in reversed(list(enumerate(rows)))]}
-
-
-def says(status: int, said: object = "") -> Callable[[list[str]], Reply]:
-    return lambda _: (status, said)
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    one = Server()
+def server() -> Iterator[ModelServer]:
+    one = ModelServer()
     yield one
     one.close()
 
@@ -85,7 +34,7 @@ def patient(url: str, slept: list[float] | None = None) -> EmbeddingsServer:
 # --- asking ----------------------------------------------------------------------------------------
 
 
-def test_vectors_come_in_the_order_of_the_texts_in_batches(server: Server):
+def test_vectors_come_in_the_order_of_the_texts_in_batches(server: ModelServer):
     texts = [f"text {n}" for n in range(7)]
     one = patient(f"{server.url}&batch=3")
     assert one.embed(texts).tobytes() == HashEmbedder().embed(texts).tobytes()
@@ -96,13 +45,13 @@ def test_vectors_come_in_the_order_of_the_texts_in_batches(server: Server):
     assert one.embed([]).shape == (0, 256)
 
 
-def test_the_name_has_what_decides_vectors_and_nothing_else(server: Server):
+def test_the_name_has_what_decides_vectors_and_nothing_else(server: ModelServer):
     where = f"http://127.0.0.1:{server.port}/v1"
     assert patient(f"{where}/?batch=9&timeout=3&model=a/b&dim=64").name == f"{where}?model=a/b&dim=64"
 
 
-@pytest.mark.parametrize("status", [429, 500, 503, 0])
-def test_what_fails_for_now_is_tried_again_with_growing_pauses(server: Server, status: int):
+@pytest.mark.parametrize("status", [429, 500, 503, GONE])
+def test_what_fails_for_now_is_tried_again_with_growing_pauses(server: ModelServer, status: int):
     slept: list[float] = []
     server.replies = [says(status), says(status)]
     assert patient(server.url, slept).embed(["a"]).tobytes() == HashEmbedder().embed(["a"]).tobytes()
@@ -111,7 +60,7 @@ def test_what_fails_for_now_is_tried_again_with_growing_pauses(server: Server, s
     assert 0.5 <= slept[1] <= 1.5
 
 
-def test_a_server_that_is_not_there_is_away_and_a_question_does_not_wait_for_it(server: Server):
+def test_a_server_that_is_not_there_is_away_and_a_question_does_not_wait_for_it(server: ModelServer):
     slept: list[float] = []
     one = patient(server.url, slept)
     server.close()
@@ -136,13 +85,13 @@ def test_a_server_that_is_not_there_is_away_and_a_question_does_not_wait_for_it(
         (b"<html>", "gave no embeddings"),
     ],
 )
-def test_a_wrong_answer_is_an_error_with_its_reason(server: Server, said: object, problem: str):
+def test_a_wrong_answer_is_an_error_with_its_reason(server: ModelServer, said: object, problem: str):
     server.replies = [says(200, said)]
     with pytest.raises(EmbedderFailed, match=problem):
         patient(server.url).embed(["a", "b"])
 
 
-def test_other_dimensions_than_before_are_an_error(server: Server):
+def test_other_dimensions_than_before_are_an_error(server: ModelServer):
     one = patient(server.url)
     one.embed(["a"])
     server.replies = [says(200, {"data": [{"index": 0, "embedding": [1.0, 2.0]}]})]

@@ -47,12 +47,14 @@ def draws() -> bool:
 
 @drawing
 def remembered(result: Mapping[str, object]) -> None:
-    _done("remembered", str(result["id"]), f"head @{result['head']}")
+    without = ", without a vector" if result["degraded"] else ""
+    _done("remembered", str(result["id"]), f"head @{result['head']}{without}")
 
 
 @drawing
 def revised(result: Mapping[str, object]) -> None:
-    _done("revised", str(result["id"]), f"revision {result['revision_count']}")
+    without = ", without a vector" if result["degraded"] else ""
+    _done("revised", str(result["id"]), f"revision {result['revision_count']}{without}")
 
 
 @drawing

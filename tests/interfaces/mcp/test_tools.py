@@ -125,8 +125,8 @@ def test_a_verdict_is_one_of_three_and_the_schema_says_so(audited):
 
 def test_a_known_id_is_not_replaced_and_a_retry_changes_nothing(audited):
     told = {"content": "The cat is called Miez", "id": "cat"}
-    assert audited.ok("remember", **told) == {"id": "cat", "revision": 1, "unchanged": False}
-    assert audited.ok("remember", **told) == {"id": "cat", "revision": 1, "unchanged": True}
+    assert audited.ok("remember", **told) == {"id": "cat", "revision": 1, "unchanged": False, "degraded": []}
+    assert audited.ok("remember", **told) == {"id": "cat", "revision": 1, "unchanged": True, "degraded": []}
     assert "use revise" in str(audited.get("list_tools").tools[0].input_schema["properties"]["id"])
     assert "is there already" in audited.refused("remember", content="The cat is called Minka", id="cat")
     assert audited.ok("get", id="cat")["content"] == "The cat is called Miez"

@@ -4,42 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from hung_helper import hung
 
 from recollect.interfaces.python.memory import Memory
 
-HELPER = """
-import signal
-from recollect.interfaces.model_server import protocol, server
-lock, listener = server.listen(protocol.place_of("minilm"))
-server.note_state(lock, "ready")
-print("ready", flush=True)
-signal.pause()
-"""
+__all__ = ["hung"]
+
 GENEROUS_S = 60.0  # the commands wait for two seconds; the rest is for a loaded machine
-
-
-@pytest.fixture
-def hung(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """The pid of a stopped process that holds the place of MiniLM's helper."""
-    folder = Path(tempfile.mkdtemp(prefix="rw", dir="/tmp"))
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
-    with subprocess.Popen([sys.executable, "-c", HELPER], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        process.send_signal(signal.SIGSTOP)
-        yield process.pid
-        process.kill()
-    shutil.rmtree(folder)
 
 
 def recollect(*line: str, store: Path) -> subprocess.CompletedProcess[str]:
@@ -83,3 +59,19 @@ def test_the_helper_is_stopped_by_the_command_that_was_named(hung, tmp_path):
         timeout=600,
     )
     assert ran.stdout == f"pid {hung}  minilm  stopped\n"
+
+
+def test_pythons_recall_answers_by_words_at_once_and_loads_the_model_meanwhile(hung, tmp_path):
+    with Memory.open(tmp_path / "store", embedder=None) as memory:
+        kept = memory.remember("Auth sessions live in Postgres")
+    loaded: list[str] = []
+    with Memory.open(tmp_path / "store", embedder="minilm", tell=loaded.append) as memory:
+        answer = memory.recall("auth sessions")
+        assert [hit.id for hit in answer.hits] == [kept]
+        assert f"pid {hung}) does not answer" in answer.degraded[0]
+        assert answer.degraded[0].endswith("ranked by words only")
+        assert len(loaded) == 1
+        assert "the model is loaded in this process instead" in loaded[0]
+        memory.load_model()
+        assert memory.embedder is not None
+        assert memory.embedder.ready

@@ -1,12 +1,14 @@
-"""Dreaming beside a server: what `--dream-every` does while agents are served."""
+"""What goes on beside a server while agents are served: dreams by `--dream-every`, and vectors that are missing."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 from recollect.events.errors import RecollectError
 from recollect.interfaces.mcp.lazy_store import LazyStore
 
+_GREETING_S = 1.0
 log = logging.getLogger("recollect.mcp")
 
 
@@ -30,6 +32,18 @@ async def keep_dreaming(lazy_store: LazyStore, every: str) -> None:
         dreamt=lambda report: log.info("dreamt %s", report.id),
         on_failure=_failed,
     )
+
+
+async def keep_filling(lazy_store: LazyStore) -> None:
+    """Give vectors to memories that were told while the embedder was away, once the store is open and has one."""
+    await asyncio.sleep(_GREETING_S)
+    try:
+        memory = await lazy_store.memory()
+    except Exception:  # noqa: BLE001 (as above)
+        return
+    from recollect.engine.vector_backfill import keep_filling_beside  # noqa: PLC0415 (as above)
+
+    await keep_filling_beside(memory)
 
 
 def _failed(error: RecollectError | None) -> None:
