@@ -44,6 +44,7 @@ class Session:
             "RECOLLECT_STORE": f"{folder}/store",
             "RECOLLECT_EMBEDDER": "hash",
             "COLUMNS": "120",
+            "XDG_CONFIG_HOME": f"{folder}/.config",
         }
         self._folder = folder
 

@@ -179,6 +179,7 @@ class AsyncMemory:
 
     recall = _twin("reads", Memory.recall)
     get = _twin("reads", Memory.get)
+    missing_vector = _twin("reads", Memory.missing_vector)
     history = _twin("reads", Memory.history)
     memories = _twin("reads", Memory.memories)
     recalls = _twin("reads", Memory.recalls)

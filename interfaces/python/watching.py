@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from recollect.dream.schedule import parse_interval
 from recollect.engine import validate
 from recollect.engine.dream_schedule import Dreamer, Dreams, schedule_of
-from recollect.engine.vector_backfill import VectorBackfill
+from recollect.engine.vector_backfill import Fillable, VectorBackfill
 from recollect.engine.writer import Writer
 from recollect.events.errors import RecollectError
 from recollect.interfaces.folders.folder import folders_of
@@ -20,18 +20,19 @@ from recollect.interfaces.folders.report import Happened, WatchReport
 from recollect.interfaces.folders.rules import MAX_BYTES, spec_of
 from recollect.interfaces.folders.watcher import Watcher
 
-if TYPE_CHECKING:
-    from recollect.interfaces.python.memory import Memory
-
 _SECONDS_MAX = 1e9
 _BYTES_MAX = 1_000_000_000
 
 Tell = Callable[[Happened], None]
 
 
+class Keeper(Dreamer, Fillable, Protocol):
+    """An open memory, as far as it does something between two looks at the folders."""
+
+
 def watch(
     writer: Writer,
-    memory: Memory,
+    memory: Keeper,
     paths: str | Path | Iterable[str | Path],
     *,
     once: bool,

@@ -31,8 +31,8 @@ def settings(result: Explanation) -> None:
 
 
 def _value(one: Explained) -> str:
-    return one.value or "none said"
+    return one.value or "–"
 
 
 def _from(one: Explained) -> str:
-    return "built in" if one.source == "default" else one.where
+    return "the default" if one.source == "default" else one.where
