@@ -30,6 +30,7 @@ from recollect.events.dream_facts import (
     Status,
     StrengthChange,
 )
+from recollect.events.effects import Effects, Expansion, ModelSaid, Previous, Reranked
 from recollect.events.expectation_facts import ExpectationWithdrawn, Expected
 from recollect.events.fact import Fact, GridVector, MemoryId, Micros
 
@@ -64,6 +65,7 @@ __all__ = [
     "Linked",
     "MemoryId",
     "Micros",
+    "ModelSaid",
     "PairDecision",
     "Pairing",
     "Placed",
@@ -97,13 +99,6 @@ __all__ = [
 
 
 # --- memories and their versions ------------------------------------------------------------------
-
-
-class ModelSaid(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which model said something, and the SHA-256 of the prompt that it was asked with."""
-
-    model: str
-    prompt: str = ""
 
 
 class Ingested(Fact, frozen=True, kw_only=True, tag="memory.ingested"):
@@ -260,47 +255,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     since: Micros | None = None
     until: Micros | None = None
     depth: int | None = None
-
-
-class Expansion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One rewriting of the question that a model proposed."""
-
-    text: str
-    vector: GridVector | None = None
-
-
-class Reranked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Scores that a cross-encoder gave to candidates, by memory id.
-
-    `prompt` is the SHA-256 of what it was asked: the question and the ids of the texts, which hold none of their words.
-    """
-
-    model: str
-    scores: dict[MemoryId, float]
-    prompt: str = ""
-
-
-class Previous(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The question before this one in its session, and its answer; `recall` is the seq of that Recalled."""
-
-    recall: int
-    vector: GridVector
-    ids: tuple[MemoryId, ...]
-    scores: tuple[float, ...]
-
-
-class Effects(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a ranking got from outside: recorded, never recomputed.
-
-    `scanned` names shards (by digest) that could not be had: their rows were compared one by one instead. `expanded_by`
-    is the model that proposed the expansions.
-    """
-
-    expansions: tuple[Expansion, ...] | None = None
-    reranked: Reranked | None = None
-    previous: Previous | None = None
-    scanned: tuple[str, ...] = ()
-    expanded_by: ModelSaid | None = None
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -137,7 +137,9 @@ def project_of(store: str, named: str | None) -> str | None:
     """The project that a command is for: as named, or as configured; '*' names all of them."""
     from recollect.engine.configuration import configured  # noqa: PLC0415 (imports wait until needed)
 
-    project = named or configured(None if is_url(store) else store)["project"].value
+    project = named
+    if named is None:
+        project = configured(None if is_url(store) else store)["project"].value
     return None if project == ALL_PROJECTS else project
 
 

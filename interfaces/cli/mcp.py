@@ -79,7 +79,8 @@ def mcp(
         parse_interval(dream_every)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="recollect mcp: %(message)s")
     lazy_store = LazyStore(opener(store, embedder=embedder, reranker=reranker, helper=helper_use()))
-    scope = Scope(profile=profile, project=project_of(store, project), session=session, files=address is None)
+    project = project_of(store, None) if project is None else project
+    scope = Scope(profile=profile, project=project, session=session, files=address is None)
     if address is None:
         stdio.run_and_leave(lazy_store, scope, dream_every)
     else:
