@@ -12,7 +12,8 @@ from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_in_force
 from recollect.engine.lazy import LazyModule
 from recollect.engine.moments import When
-from recollect.engine.recall import Models, Standpoint, answer, rank_from
+from recollect.engine.recall import Standpoint, answer, rank_from
+from recollect.engine.recall_models import Models
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.store import Store
 from recollect.events.facts import Filters

@@ -17,7 +17,7 @@ import hashlib
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,12 +25,11 @@ import msgspec
 
 from recollect.engine import validate
 from recollect.engine.answers import Answer, Degraded, DegradedKind, Hit
-from recollect.engine.configuration import Configuration
-from recollect.engine.embedding.reranker import AnyReranker, Reranker, choose_reranker
 from recollect.engine.embedding.store_embedder import Embedding, meaning
 from recollect.engine.formula_lookup import formula_named
 from recollect.engine.lazy import LazyModule
 from recollect.engine.moments import iso, parse_seq
+from recollect.engine.recall_models import Expander, Models
 from recollect.engine.recall_options import RecallOptions, question_of
 from recollect.engine.store import Store
 from recollect.engine.torn_state import Wholeness, locked
@@ -62,40 +61,11 @@ from recollect.replay.fork import topic
 
 if TYPE_CHECKING:
     from recollect.engine import impact as impacting
-    from recollect.engine.chat import ChatServer
 else:  # few questions are hypothetical
     impacting = LazyModule("recollect.engine.impact")
 
-Expander = Callable[[str], Iterable[str]]
-"""From a question to rewritings. One that has a `name`, and `prompt_digest` of a question, is recorded with them."""
-
 BASIS_S = 10.0
 _LOOK_AGAIN_S = 0.02
-
-
-class Models(NamedTuple):
-    """What may be asked beside the embedder."""
-
-    reranker: Reranker | None = None
-    expander: Expander | None = None
-    chat: ChatServer | None = None
-
-
-def models_of(
-    configured: Configuration, reranker: AnyReranker | None = None, expander: Expander | None = None
-) -> Models:
-    """What was given, and where nothing was, what is configured."""
-    said, url = configured["reranker"].chosen, configured["chat.url"].chosen
-    if reranker is None and said is not None:
-        chosen = choose_reranker(said.value, named_by_user=said.named_by_user)
-    else:
-        chosen = choose_reranker(reranker)
-    if url is None:
-        return Models(chosen, expander)
-    from recollect.engine.chat import ChatExpander, chat_server  # noqa: PLC0415 (http takes 15 ms)
-
-    chat = chat_server(url.value, configured["chat.model"].value, named_by_user=url.named_by_user)
-    return Models(chosen, expander or ChatExpander(chat), chat)
 
 
 class Standpoint(NamedTuple):

@@ -37,7 +37,7 @@ from recollect.engine.embedding.embedder import Embedder, EmbedFunction
 from recollect.engine.embedding.reranker import Reranker, RerankFunction
 from recollect.engine.moments import When
 from recollect.engine.past import PastView
-from recollect.engine.recall import Expander
+from recollect.engine.recall_models import Expander
 from recollect.engine.store import Progress, Store
 from recollect.events.errors import InvalidInput
 from recollect.events.log import Clock

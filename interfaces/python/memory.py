@@ -24,7 +24,8 @@ from recollect.engine.formula_lookup import formula_configured, formula_in_force
 from recollect.engine.lazy import LazyModule
 from recollect.engine.moments import When
 from recollect.engine.past import PastView
-from recollect.engine.recall import Expander, Models, Standpoint
+from recollect.engine.recall import Standpoint
+from recollect.engine.recall_models import Expander, Models, models_of
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.sql import SqlTables
 from recollect.engine.status import status_of
@@ -141,7 +142,7 @@ class Memory:
             raise InvalidInput(f"{str(path)!r} names no directory for a store")
         chosen = None if embedder == AUTO else choose_embedder(embedder, helper=helper, tell=tell)
         configuration = configured(None if is_url(str(path)) or str(path) == ":memory:" else path)
-        models = recalling.models_of(configuration, reranker, expander)
+        models = models_of(configuration, reranker, expander)
         store = Store.open(path, clock=clock, progress=progress, ahead=ahead)
         try:
             adoptions, head = store.projections.adoptions, store.log.head

@@ -1,0 +1,40 @@
+"""What a recall may ask beside the embedder: a reranker, an expander, and the chat server behind them and the dream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from recollect.engine.configuration import Configuration
+from recollect.engine.embedding.reranker import AnyReranker, Reranker, choose_reranker
+
+if TYPE_CHECKING:
+    from recollect.engine.chat import ChatServer
+
+Expander = Callable[[str], Iterable[str]]
+"""From a question to rewritings. One that has a `name`, and `prompt_digest` of a question, is recorded with them."""
+
+
+class Models(NamedTuple):
+    """What may be asked beside the embedder."""
+
+    reranker: Reranker | None = None
+    expander: Expander | None = None
+    chat: ChatServer | None = None
+
+
+def models_of(
+    configured: Configuration, reranker: AnyReranker | None = None, expander: Expander | None = None
+) -> Models:
+    """What was given, and where nothing was, what is configured."""
+    said, url = configured["reranker"].chosen, configured["chat.url"].chosen
+    if reranker is None and said is not None:
+        chosen = choose_reranker(said.value, named_by_user=said.named_by_user)
+    else:
+        chosen = choose_reranker(reranker)
+    if url is None:
+        return Models(chosen, expander)
+    from recollect.engine.chat import ChatExpander, chat_server  # noqa: PLC0415 (http takes 15 ms)
+
+    chat = chat_server(url.value, configured["chat.model"].value, named_by_user=url.named_by_user)
+    return Models(chosen, expander or ChatExpander(chat), chat)
