@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -42,6 +42,7 @@ class CompareOptions(msgspec.Struct, frozen=True, kw_only=True):
     a: Recipe | None
     b: Recipe | None
     last: int | None
+    recalls: Sequence[str] | None
     queries: Queries | None
     at: When | None
     qrels: str | Path | Judgements | None
@@ -56,6 +57,8 @@ class CompareOptions(msgspec.Struct, frozen=True, kw_only=True):
             validate.whole(self.last, "last", low=1, high=10**9)
         if self.last is not None and self.queries is not None:
             raise InvalidInput("`last` counts recorded questions; leave it out with a file of questions")
+        if self.recalls is not None and (self.last is not None or self.queries is not None):
+            raise InvalidInput("`recalls` names the questions to compare; leave out `last` and `queries`")
         if self.at is not None and self.queries is None:
             raise InvalidInput("recorded questions are ranked at their own moments; `at` goes with `queries`")
         if self.embedder is not None and self.queries is not None:
@@ -77,11 +80,19 @@ def compare(here: Standpoint, options: CompareOptions) -> Comparison:
     if options.embedder is not None:
         return _with_embedder(here, options, before, judged)
     other = inputs.side(store, here.formula if b is None else b)
-    asked = None
+    asked = _named(store, options.recalls)
     if options.queries is not None:
         formulas = [side for side in (before, other) if isinstance(side, Formula)]
         asked = inputs.questions(store, here.embedding, options.queries, options.at, formulas=formulas)
     return _compared(store, options, before, other, judged, asked)
+
+
+def _named(store: Store, recalls: Sequence[str] | None) -> list[Asked] | None:
+    """These recorded questions, oldest first; None for all of them."""
+    if recalls is None:
+        return None
+    seqs = sorted({recall_seq(recall) for recall in ([recalls] if isinstance(recalls, str) else recalls)})
+    return [recorded_question(store.log, store.projections, seq) for seq in seqs]
 
 
 def _with_embedder(
@@ -108,7 +119,8 @@ def _with_embedder(
                 store, as_it_is, formula=before, embedder=None, passing=passing, progress=options.progress
             )
             before = fork_side(store.log, as_it_is)
-        return _compared(store, options, before, fork_side(store.log, target), judged)
+        asked = _named(store, options.recalls)
+        return _compared(store, options, before, fork_side(store.log, target), judged, asked)
 
 
 @locked

@@ -32,7 +32,7 @@ def fork_from(
     return make_fork(
         store,
         Path(to).expanduser(),
-        since=store.view(store.resolve(since)[0]).seq,
+        since=store.view(store.resolve(since, edge="begins")[0]).seq,
         formula=None if formula is None else formula_named(store, formula, files=True),
         closed_loop=closed_loop,
         dreaming=None if dream is None else dreaming(dream),

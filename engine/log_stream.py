@@ -11,7 +11,7 @@ import msgspec
 
 from recollect.engine.answers import Happening
 from recollect.engine.event_summaries import happening_of
-from recollect.engine.moments import When, iso, parse_seq
+from recollect.engine.moments import Edge, When, is_recall_id, iso, parse_seq
 from recollect.engine.store import Store
 from recollect.engine.validate import whole
 from recollect.events.envelope import Recorded
@@ -79,8 +79,8 @@ def select(
         _check_type(store, type_)
     if memory is not None and store.projections.documents.ids.find(memory) < 0:
         raise UnknownMemory(memory)
-    first = _bound(store, since, newest=None if follow else head + 1)
-    last = _bound(store, until, newest=None if follow else head)
+    first = _bound(store, since, edge="begins", newest=None if follow else head + 1)
+    last = _bound(store, until, edge="ends", newest=None if follow else head)
     _check_order(store, first, last)
     return Selection(
         after=max((first.seq or 1) - 1, 0),
@@ -139,13 +139,14 @@ def _check_type(store: Store, type_: str) -> None:
         raise InvalidInput(f"there is no event type {type_!r}; there are {', '.join(known)}")
 
 
-def _bound(store: Store, when: When | None, *, newest: int | None) -> _Bound:
-    """An end as a caller wrote it; a seq must not lie behind the newest, if there is one."""
+def _bound(store: Store, when: When | None, *, edge: Edge, newest: int | None) -> _Bound:
+    """An end as a caller wrote it; with `newest` a seq must not lie behind that, nor a time ahead."""
     if when is None:
         return _Bound()
-    seq = parse_seq(when)
+    recall = isinstance(when, str) and is_recall_id(when)
+    seq = store.resolve(when)[0] if recall else parse_seq(when)
     if seq is None:
-        return _Bound(at=store.resolve(when)[1])
+        return _Bound(at=store.resolve(when, edge=edge, ahead=newest is None)[1])
     if seq < 0 or (newest is not None and seq > newest):
         raise InvalidInput(f"@{seq} is not in this log, which ends at @{store.log.head}")
     return _Bound(seq=seq)

@@ -31,6 +31,7 @@ from recollect.engine.lazy import LazyModule
 from recollect.engine.moments import iso, parse_seq
 from recollect.engine.recall_models import Expander, Models
 from recollect.engine.recall_options import RecallOptions, question_of
+from recollect.engine.recorded_question import Posed, posed
 from recollect.engine.store import Store
 from recollect.engine.torn_state import Wholeness, locked
 from recollect.engine.writer import Writer
@@ -88,13 +89,14 @@ class Standpoint(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """A question with all that models said to it, ranked at a view."""
+    """A question with all that models said to it, ranked at a view; `adopts` by the caller's own formula."""
 
     question: Question
     ranking: Ranking
     view: View
     formula: Formula
     degraded: tuple[Degraded, ...]
+    adopts: bool = False
 
 
 class Consulted(NamedTuple):
@@ -119,16 +121,12 @@ class _Desk(NamedTuple):
 
 
 def rank_from(here: Standpoint, query: str, options: RecallOptions, *, words_instead: bool = False) -> Ranked:
-    """The question of these arguments, ranked; with `words_instead` also while the embedder is away."""
-    store, given = here.store, options.get("formula")
+    """The question of these arguments, or of a recall with that id, ranked; with `words_instead` also while the
+    embedder is away."""
+    store, asked = here.store, posed(here.store, query, options)
+    given = asked.options.get("formula")
     formula = here.formula if given is None else formula_named(store, given, files=True)
-    question, degraded = embedded(
-        question_of(query, options, now=here.now),
-        here.embedding,
-        formula,
-        wait=options.get("wait", True),
-        words_instead=words_instead,
-    )
+    question, degraded = _with_vector(here, asked, formula, words_instead=words_instead)
     _require_basis(here, options.get("basis"))
     view = store.view(here.seq)
     if here.seq is None:
@@ -140,7 +138,22 @@ def rank_from(here: Standpoint, query: str, options: RecallOptions, *, words_ins
     ranked = Consulted(*rank_at(store, question, view, formula), degraded)
     if wants_more(ranked):
         ranked = consult(ranked, store, view, formula, models=here.models, embedding=here.embedding)
-    return Ranked(ranked.question, ranked.ranking, view, formula, ranked.degraded)
+    return Ranked(ranked.question, ranked.ranking, view, formula, ranked.degraded, adopts=given is None)
+
+
+def _with_vector(
+    here: Standpoint, asked: Posed, formula: Formula, *, words_instead: bool
+) -> tuple[Question, tuple[Degraded, ...]]:
+    """The question with its vector: the recorded one, if that is of the embedder in force there."""
+    question = asked.with_effects(question_of(asked.text, asked.options, now=here.now))
+    adoptions = here.store.projections.adoptions
+    adopted = adoptions.embedder(here.store.log.head if here.seq is None else here.seq)
+    vector = None if adopted is None else asked.vector(adopted.label)
+    if vector is not None and adopted is not None:
+        return msgspec.structs.replace(question, vector=vector, embedder=adopted.label), ()
+    return embedded(
+        question, here.embedding, formula, wait=asked.options.get("wait", True), words_instead=words_instead
+    )
 
 
 def _require_basis(here: Standpoint, basis: int | str | None) -> None:
@@ -201,9 +214,7 @@ def record(writer: Writer, ranked: Ranked, options: RecallOptions) -> Answer:
     if not options.get("record", True) or options.get("without"):
         return answer(store, ranked)
     try:
-        recall_id = _append(
-            writer, ranked, in_force=options.get("formula") is None, track=options.get("track", True)
-        )
+        recall_id = _append(writer, ranked, track=options.get("track", True))
         if ranked.question.effects.scanned:
             retire_bad_shards(store, ranked.question)
     except (RecollectError, OSError) as error:
@@ -213,12 +224,12 @@ def record(writer: Writer, ranked: Ranked, options: RecallOptions) -> Answer:
     return answer(store, ranked, recall_id)
 
 
-def _append(writer: Writer, ranked: Ranked, *, in_force: bool, track: bool) -> str:
+def _append(writer: Writer, ranked: Ranked, *, track: bool) -> str:
     """Append what was returned, the formula if the log lacks it, and the accesses if they count."""
     store, recipe, question = writer.store, ranked.formula, ranked.question
     engine = store.projections.adoptions
     facts: list[AnyFact] = []
-    adopt = in_force and engine.formula_in_force(store.log.head) != recipe.digest
+    adopt = ranked.adopts and engine.formula_in_force(store.log.head) != recipe.digest
     if adopt or recipe.digest not in engine.formulas:
         facts.append(FormulaAdopted(name=recipe.name, digest=recipe.digest, text=recipe.text, in_force=adopt))
     recalled = Recalled(

@@ -32,6 +32,14 @@ _TIME_FIELDS = {"since", "until", "valid_at"}
 _LIST_FIELDS = {"kinds", "tags", "entities", "sources", "exclude", "files"}
 
 K = Annotated[int, Meta(description="How many memories at most.", ge=1, le=validate.K_MAX)]
+OwnK = Annotated[
+    int,
+    Meta(
+        description="How many memories at most; 10, or as many as the recall that is asked again.",
+        ge=1,
+        le=validate.K_MAX,
+    ),
+]
 At = Annotated[str | None, Meta(description="As of a seq (@120), a time, or '2 days ago'; records nothing.")]
 Track = Annotated[bool, Meta(description="Whether the hits count as accessed.")]
 Record = Annotated[bool, Meta(description="False writes nothing at all; the answer then has no id.")]
@@ -63,7 +71,7 @@ class RecallOptions(TypedDict, total=False):
 class RecallArguments(msgspec.Struct, frozen=True, kw_only=True):
     """What may be said beside the question where only texts and numbers can be."""
 
-    k: K = K_DEFAULT
+    k: OwnK | None = None
     now: Annotated[str | None, Meta(description="The clock to rank with.")] = None
     formula: Annotated[
         str | None,
@@ -106,14 +114,29 @@ class RecallArguments(msgspec.Struct, frozen=True, kw_only=True):
         """The same for Python."""
         context = self.context.given() if self.context else None
         options: RecallOptions = {
-            "k": self.k, "formula": self.formula or None, "session": self.session, "filters": self.filters, "now": self.now,
-            "basis": self.basis,
+            "formula": self.formula or None, "session": self.session, "filters": self.filters, "now": self.now,
+            "basis": self.basis, **({} if self.k is None else {"k": self.k}),
         }  # fmt: skip
         if context:
             options["context"] = context
         if self.without:
             options["without"] = self.without
         return options
+
+
+class BetweenArguments(RecallArguments, frozen=True, kw_only=True):
+    """A question that is asked at two moments, `since` and `until`; the dates of memories have names of their own."""
+
+    since: Annotated[str, Meta(description="The earlier moment: '@120', 'r12', a time, 'last tuesday'.")]
+    until: Annotated[str | None, Meta(description="The later moment; now if left out.")] = None
+    told_since: Annotated[str | None, Meta(description="Only memories from this time on.")] = None
+    told_until: Annotated[str | None, Meta(description="Only memories up to this time.")] = None
+
+    @property
+    def filters(self) -> dict[str, object]:
+        dates = {"since": self.told_since, "until": self.told_until}
+        given = {name: getattr(self, name) for name in _FILTERS} | dates
+        return {name: value for name, value in given.items() if value}
 
 
 def question_of(query: str, options: RecallOptions, *, now: int) -> Question:
@@ -194,5 +217,5 @@ def _field(name: str, value: object, now: int) -> object:
     if name == "valid_at" and value == ANY_TIME:
         return None
     if name in _TIME_FIELDS and isinstance(value, (str, int, float, datetime)):
-        return parse_time(value, now=now, what=name)
+        return parse_time(value, now=now, what=name, edge="ends" if name == "until" else "begins")
     return [value] if name in _LIST_FIELDS and isinstance(value, str) else value

@@ -9,6 +9,7 @@ import numpy as np
 from recollect.engine import validate
 from recollect.engine.memories import memo
 from recollect.engine.memory_arguments import changes, ingested, tell_kept
+from recollect.engine.moments import is_recall_id
 from recollect.engine.store import Progress, Store
 from recollect.engine.writer import Writer, require_visible
 from recollect.events.errors import InvalidInput, UnknownRecall
@@ -148,10 +149,9 @@ def _require_hidden(store: Store, view: View, memory_id: str) -> None:
 
 def recall_seq(recall: object) -> int:
     """The seq in a recall id."""
-    digits = recall[1:] if isinstance(recall, str) and recall.startswith("r") else ""
-    if not (digits.isascii() and digits.isdecimal()):
+    if not isinstance(recall, str) or not is_recall_id(recall):
         raise UnknownRecall(recall)
-    return int(digits)
+    return int(recall[1:])
 
 
 def recorded_recall(store: Store, recall: str) -> int:

@@ -38,7 +38,15 @@ from typing import TypeVar
 from recollect.engine.built_once import BuiltOnce
 from recollect.engine.checkpointing import Checkpointer
 from recollect.engine.erased_bytes import ErasedBytes
-from recollect.engine.moments import When, clock_ahead_max, parse_seq, parse_time
+from recollect.engine.moments import (
+    Edge,
+    When,
+    clock_ahead_max,
+    is_recall_id,
+    parse_seq,
+    parse_time,
+    recall_moment,
+)
 from recollect.engine.opening import no_collection, open_log
 from recollect.engine.torn_state import Wholeness, interrupted, locked
 from recollect.events.envelope import EventId, Recorded, draft
@@ -84,17 +92,9 @@ class Store:
     """The engine room behind `Memory`."""
 
     def __init__(
-        self,
-        log: TransferableLog,
-        *,
-        folder: Path | None,
-        clock: Clock,
-        analyzers: Sequence[str],
-        progress: Progress | None = None,
-        ahead: bool = False,
-        read_only: bool = False,
-        built: BuiltOnce | None = None,
-    ) -> None:
+        self, log: TransferableLog, *, folder: Path | None, clock: Clock, analyzers: Sequence[str],
+        progress: Progress | None = None, ahead: bool = False, read_only: bool = False, built: BuiltOnce | None = None,
+    ) -> None:  # fmt: skip
         self.log = RedactedLog(log)
         self._built = built
         self.folder = folder
@@ -135,14 +135,9 @@ class Store:
 
     @classmethod
     def open(
-        cls,
-        path: str | Path,
-        *,
-        clock: Clock = system_clock,
-        analyzers: Sequence[str] = (),
-        progress: Progress | None = None,
-        ahead: bool = False,
-    ) -> Store:
+        cls, path: str | Path, *, clock: Clock = system_clock, analyzers: Sequence[str] = (),
+        progress: Progress | None = None, ahead: bool = False,
+    ) -> Store:  # fmt: skip
         """The store in a directory, made if it is not there, or at a URL (`packs.urls`); ":memory:" keeps nothing.
 
         One that cannot be written to is opened for reading (`read_only`). With `ahead` a thread loads shards meanwhile.
@@ -376,14 +371,17 @@ class Store:
         seq = head if at is None else self.projections.adoptions.whole(at)
         return self.projections.at(seq, self.log.time_of(seq))
 
-    def resolve(self, when: When) -> tuple[int, int]:
-        """The seq that a moment means, and the clock to ask with there."""
+    def resolve(self, when: When, *, edge: Edge = "ends", ahead: bool = False) -> tuple[int, int]:
+        """The seq that a moment means, and the clock to ask there; what has not come yet is refused, but with `ahead`."""
+        if isinstance(when, str) and is_recall_id(when):
+            return recall_moment(self.log, when, head=self.catch_up())
         seq = parse_seq(when)
         if seq is not None:
             return seq, self.log.effective_time(self.view(seq).seq)
         assert not isinstance(when, int)
-        moment = parse_time(when, now=self.clock())
-        self.catch_up()
+        now, head = self.clock(), self.catch_up()
+        newest = None if ahead else max(now, self.log.time_of(head))
+        moment = parse_time(when, now=now, edge=edge, newest=newest)
         return self.log.seq_at(moment), moment
 
     def event(self, seq: int) -> Recorded:

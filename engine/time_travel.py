@@ -9,9 +9,10 @@ from recollect.engine.embedding.past import vector_of
 from recollect.engine.event_summaries import summarize
 from recollect.engine.formula_lookup import DEFAULT_FORMULA, formula_named
 from recollect.engine.memories import born
-from recollect.engine.moments import When
+from recollect.engine.moments import Edge, When
 from recollect.engine.recall import Standpoint, check_context
 from recollect.engine.recall_options import RecallOptions, question_of
+from recollect.engine.recorded_question import Posed, posed
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
 from recollect.events.errors import InvalidInput
@@ -35,8 +36,9 @@ def why_changed(
     """Why a memory's rank and score differ between two moments, cause by cause."""
     store = here.store
     begin, end = _range(store, memory_id, since, until)
-    inquiry = inquiry_of(here, query, options, now=end.now)
-    if options.get("now") is not None:
+    asked = posed(store, query, options, required=True)
+    inquiry = inquiry_of(here, asked, now=end.now)
+    if asked.options.get("now") is not None:
         begin, end = (moment._replace(now=inquiry.question.now) for moment in (begin, end))
     return changing.why_changed(store.log, inquiry, memory_id, begin, end)
 
@@ -50,8 +52,9 @@ def bisect(
     validate.whole(until_rank, "until_rank", low=1, high=validate.K_MAX)
     store = here.store
     begin, end = _range(store, memory_id, since, until)
-    options.setdefault("k", max(10, until_rank))
-    inquiry = inquiry_of(here, query, options, now=end.now)
+    asked = posed(store, query, options, required=True)
+    asked.options.setdefault("k", max(10, until_rank))
+    inquiry = inquiry_of(here, asked, now=end.now)
     found = bisecting.bisect(
         store.log, inquiry, memory_id, since=begin.seq, until=end.seq, top=until_rank,
         clock=lambda _: inquiry.question.now, every=every, progress=progress,
@@ -70,21 +73,22 @@ def ranks(
     validate.whole(points, "points", low=2, high=_POINTS_MAX)
     store = here.store
     begin, end = _range(store, memory_id, since, until)
-    inquiry = inquiry_of(here, query, options, now=end.now)
-    clock = store.log.effective_time if options.get("now") is None else lambda _: inquiry.question.now
+    asked = posed(store, query, options, required=True)
+    inquiry = inquiry_of(here, asked, now=end.now)
+    clock = store.log.effective_time if asked.options.get("now") is None else lambda _: inquiry.question.now
     return rank_history(
         store.log, inquiry, memory_id, since=begin.seq, until=end.seq, points=points, clock=clock
     )
 
 
-def inquiry_of(here: Standpoint, query: str, options: RecallOptions, *, now: int) -> Inquiry:
-    """The question of these arguments, to be asked at any moment."""
-    store, wanted = here.store, options.get("formula")
-    if options.get("without"):
+def inquiry_of(here: Standpoint, asked: Posed, *, now: int) -> Inquiry:
+    """The question, to be asked at any moment."""
+    store, wanted = here.store, asked.options.get("formula")
+    if asked.options.get("without"):
         raise InvalidInput(
             "`without` is for recall, explain and impact; a question over time is asked of what was told"
         )
-    question = question_of(query, options, now=now)
+    question = asked.with_effects(question_of(asked.text, asked.options, now=now))
     formula = None if wanted is None else formula_named(store, wanted, files=True)
     check_context(question.context, formula or here.formula)
     return Inquiry(
@@ -93,15 +97,15 @@ def inquiry_of(here: Standpoint, query: str, options: RecallOptions, *, now: int
         question,
         formula=formula,
         fallback=built_in(DEFAULT_FORMULA),
-        embed=lambda label: vector_of(store, here.embedding, query, label),
+        embed=lambda label: asked.vector(label) or vector_of(store, here.embedding, asked.text, label),
     )
 
 
-def moment_at(store: Store, when: When | None) -> Moment:
+def moment_at(store: Store, when: When | None, *, edge: Edge = "ends") -> Moment:
     """As `at` understands it: now if not given, and never in the middle of a dream."""
     if when is None:
         return Moment(store.catch_up(), store.clock())
-    seq, now = store.resolve(when)
+    seq, now = store.resolve(when, edge=edge)
     return Moment(store.projections.adoptions.whole(seq), now)
 
 
@@ -109,7 +113,7 @@ def _range(store: Store, memory_id: str, since: When | None, until: When | None)
     """Where to ask for a memory: from its birth to now unless told otherwise."""
     end = moment_at(store, until)
     memory, _ = born(store, store.view(end.seq), validate.identifier(memory_id))
-    begin = moment_at(store, _birth(store, memory, end.seq) if since is None else since)
+    begin = moment_at(store, _birth(store, memory, end.seq) if since is None else since, edge="begins")
     if begin > end:
         raise InvalidInput(f"since (@{begin.seq}) lies after until (@{end.seq}); swap them")
     _refuse_erased(store, memory_id, begin.seq, end.seq)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
-from recollect.engine.context_arguments import context_of
-from recollect.engine.recall_options import RecallArguments
 from recollect.events.errors import RecollectError
 from recollect.interfaces.cli.app import (
     common_options,
@@ -18,47 +14,20 @@ from recollect.interfaces.cli.app import (
     open_memory,
     options_without_embedder,
     progress_bar,
-    project_of,
     reranker_option,
     show,
-    was_named,
 )
 from recollect.interfaces.cli.commands import completed_by, say
+from recollect.interfaces.cli.recall_options import QUESTION, arguments_of, recall_options
 
 if TYPE_CHECKING:
     from recollect.interfaces.python.memory import Memory
 
-Command = TypeVar("Command", bound=Callable[..., object])
-_OPTIONS = {"k": ("-k",), "tags": ("--tag", "tags"), "kinds": ("--kind", "kinds")}
-_HELP = {
-    "formula": "A built-in formula's name, name@digest of one in the log, or the path of a TOML file.",
-    "context": "KEY=VALUE, may be repeated: profile, surface, weights.NAME, tags, entities, files, project, depth, since, "
-    "until.",
-}
-
-
-def _recall_arguments(command: Command) -> Command:
-    """One option for each of recall's arguments, with its help."""
-    hints = get_type_hints(RecallArguments, include_extras=True)
-    for field in reversed(msgspec.structs.fields(RecallArguments)):
-        kind, meta = get_args(hints[field.name])
-        option = click.option(
-            *_OPTIONS.get(field.name, (f"--{field.name.replace('_', '-')}",)),
-            type=int if kind is int else str,
-            multiple=get_origin(kind) is tuple or field.name == "context",
-            default=() if field.name == "context" else field.default,
-            show_default=field.name == "k",
-            help=_HELP.get(field.name, meta.description),
-            shell_complete=completed_by("formulas") if field.name == "formula" else None,
-        )
-        command = option(command)
-    return command
-
 
 @main.command()
-@click.argument("query")
-@_recall_arguments
-@click.option("--at", "when", help="As of a seq (@1234), a time, or '2 days ago'; records nothing.")
+@click.argument("query", metavar=QUESTION)
+@recall_options()
+@click.option("--at", "when", help="As of a moment: 'last tuesday', a time, @1234, r1234; records nothing.")
 @click.option("--no-track", is_flag=True, help="The hits do not count as accessed.")
 @click.option("--no-record", is_flag=True, help="Write nothing.")
 @reranker_option
@@ -69,14 +38,17 @@ def recall(
 ) -> None:  # fmt: skip
     """Rank the memories for QUERY, now or as of a moment.
 
+    QUERY may be the id of a recorded recall (r2390): its text, k, session, filters, context, formula and clock come along,
+    and options say otherwise.
+
     \b
     Example:
       recollect recall "where are auth sessions stored?" -k 3
-      recollect recall "where are auth sessions stored?" --at "2 days ago"
+      recollect recall "where are auth sessions stored?" --at "last tuesday"
+      recollect recall r2390 --at now
       recollect recall "why Postgres?" --formula omega --context profile=decision
     """
-    given["project"] = project_of(store, given["project"])
-    arguments = RecallArguments(**given | {"context": context_of(given["context"])})
+    arguments = arguments_of(given, store=store, query=query)
     with open_memory(store, embedder, asked=query, reranker=reranker) as memory:
         source = memory if when is None else memory.at(when)
         answer = source.recall(
@@ -85,7 +57,7 @@ def recall(
         show(answer, as_json, "answer")
         if reranker is not None:
             _note_unused_reranker(memory, answer.formula)
-        if answer.hits and len(answer.hits) < arguments.k and was_named("k") and not as_json:
+        if answer.hits and arguments.k and len(answer.hits) < arguments.k and not as_json:
             click.echo(f"{len(answer.hits)} of the {arguments.k} asked for were found")
 
 
@@ -102,7 +74,7 @@ def _note_unused_reranker(memory: Memory, label: str) -> None:
 
 @main.command()
 @click.argument("memory_id", metavar="ID", shell_complete=completed_by("memory_ids"))
-@click.option("--at", "when", help="As of a seq (@1234), a time, or '2 days ago'.")
+@click.option("--at", "when", help="As of a moment: @1234, a time, 'last tuesday'.")
 @options_without_embedder
 def get(memory_id: str, when: str | None, store: str, as_json: bool) -> None:
     """Show one memory: content and whole state.
@@ -117,21 +89,26 @@ def get(memory_id: str, when: str | None, store: str, as_json: bool) -> None:
 
 @main.command()
 @click.argument("memory_id", metavar="ID", shell_complete=completed_by("memory_ids"))
-@click.option("--ranks", "query", metavar="QUERY", help="Its rank over time for this question instead.")
+@click.option("--ranks", "query", metavar=QUESTION, help="Its rank over time for this question instead.")
+@recall_options(between=True)
 @common_options
-def history(memory_id: str, query: str | None, store: str, embedder: str, as_json: bool) -> None:
+def history(
+    memory_id: str, query: str | None, store: str, embedder: str, as_json: bool, **given: Any
+) -> None:
     """Every event that touched a memory, or its rank over time.
 
     \b
     Example:
       recollect history 0192f0c1…
-      recollect history 0192f0c1… --ranks "where are auth sessions stored?"
+      recollect history 0192f0c1… --ranks "where are auth sessions stored?" --project web
+      recollect history 0192f0c1… --ranks r2390
     """
     with open_memory(store, "none" if query is None else embedder) as memory:
         if query is None:
             show(memory.history(memory_id), as_json, "happenings")
         else:
-            show(memory.ranks(memory_id, query), as_json, "time_travel.ranks")
+            found = memory.ranks(memory_id, query, **arguments_of(given, store=store, query=query).options())
+            show(found, as_json, "time_travel.ranks")
 
 
 @main.command()

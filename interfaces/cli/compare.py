@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 @click.argument("a", required=False, shell_complete=completed_by("formulas"))
 @click.argument("b", required=False, shell_complete=completed_by("formulas"))
 @click.option("--last", type=click.IntRange(min=1), help="Only the last so many recorded questions.")
+@click.option("--recalls", metavar="RECALL,…", help="Only these recorded questions: r12,r15.")
 @click.option("--queries", help="Questions of a file, one per line or JSON lines, instead of recorded ones.")
 @click.option("--at", "when", help="Ask the file's questions as of a seq (@1234) or a time.")
 @click.option("--qrels", help="Judgements of a file, in TREC's form or tab-separated.")
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 @json_option
 @clear_errors
 def compare(
-    a: str | None, b: str | None, last: int | None, queries: str | None, when: str | None, qrels: str | None,
+    a: str | None, b: str | None, last: int | None, recalls: str | None, queries: str | None, when: str | None, qrels: str | None,
     k: int, limits: tuple[str, ...], report: str | None, overwrite: bool, question: str | None, embedder: str | None,
     work: str | None, store: str, as_json: bool,
 ) -> None:  # fmt: skip
@@ -75,6 +76,7 @@ def compare(
             fail_if=limits,
             html=report,
             last=last,
+            recalls=recalls,
             queries=queries,
             at=when,
             qrels=qrels,
@@ -88,7 +90,7 @@ def compare(
             return
         with progress_bar("comparing") as progress:
             result = memory.compare(
-                a, b, last=last, queries=queries, at=when, qrels=qrels, k=k,
+                a, b, last=last, recalls=recalls and [one.strip() for one in recalls.split(",")], queries=queries, at=when, qrels=qrels, k=k,
                 embedder=embedder and (embedder_named(embedder) or embedder), work=work, html=report,
                 overwrite=overwrite, progress=progress,
             )  # fmt: skip

@@ -18,13 +18,14 @@ from recollect.interfaces.cli.app import (
     show,
 )
 from recollect.interfaces.cli.commands import AtOnce, Failure, completed_by
+from recollect.interfaces.cli.recall_options import QUESTION, arguments_of, recall_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from recollect.engine.answers import Happening
 
-_AT = click.option("--at", "when", help="As of a seq (@1234), a time, or '2 days ago'.")
+_AT = click.option("--at", "when", help="As of a moment: @1234, a time, 'last tuesday'.")
 _VALID_AT = click.option("--valid-at", help="Only what held at this time (valid_from, valid_to).")
 _SCOPE = (
     click.option("--project", help="Only memories of this project."),
@@ -124,51 +125,59 @@ def _print_json(events: Iterable[Happening], *, lines: bool) -> None:
 
 
 @main.command("why-changed")
-@click.argument("query")
+@click.argument("query", metavar=QUESTION)
 @click.argument("memory_id", metavar="ID", shell_complete=completed_by("memory_ids"))
-@click.option("--since", required=True, help="The earlier moment: @1234, a time, or '2 days ago'.")
+@click.option("--since", required=True, help="The earlier moment: @1234, r1234, a time, or 'last tuesday'.")
 @click.option("--until", help="The later moment; now if not given.")
-@click.option("--formula", shell_complete=completed_by("formulas"), help="Use this formula at both moments.")
+@recall_options(between=True)
 @common_options
 def why_changed(
-    query: str, memory_id: str, since: str, until: str | None, formula: str | None, store: str, embedder: str, as_json: bool
+    query: str, memory_id: str, since: str, until: str | None, store: str, embedder: str, as_json: bool, **given: Any
 ) -> None:  # fmt: skip
     """Why a memory's rank and score for QUERY differ between two moments, cause by cause.
+
+    QUERY may be the id of a recorded recall: what was said beside it comes along, and options say otherwise.
 
     \b
     Example:
       recollect why-changed "where are auth sessions stored?" 0192f0c1… --since @2 --until @900
+      recollect why-changed r2390 0192f0c1… --since "last tuesday"
     """
     with open_memory(store, embedder) as memory:
-        result = memory.why_changed(query, memory_id, since, until, formula=formula)
+        options = arguments_of(given, store=store, query=query).options()
+        result = memory.why_changed(query, memory_id, since, until, **options)
     show(result, as_json, "time_travel.change")
 
 
 @main.command()
-@click.argument("query")
+@click.argument("query", metavar=QUESTION)
 @click.argument("memory_id", metavar="ID", shell_complete=completed_by("memory_ids"))
-@click.option("--since", help="Where to begin: @1234, a time, or '2 days ago'; its birth if not given.")
+@click.option("--since", help="Where to begin: @1234, r1234, a time, 'last tuesday'; its birth if not given.")
 @click.option("--until", help="Where to end; now if not given.")
 @click.option("--until-rank", default=10, show_default=True, help="In or out of so many first places.")
 @click.option(
     "--all", "every", is_flag=True, help="Ask at every event: the first for sure, and all crossings."
 )
-@click.option("--now", help="The clock to rank with; that of the end if not given.")
-@click.option("--formula", shell_complete=completed_by("formulas"), help="Use this formula everywhere.")
+@recall_options(between=True)
 @common_options
 def bisect(
-    query: str, memory_id: str, since: str | None, until: str | None, until_rank: int, every: bool, now: str | None,
-    formula: str | None, store: str, embedder: str, as_json: bool,
+    query: str, memory_id: str, since: str | None, until: str | None, until_rank: int, every: bool, store: str,
+    embedder: str, as_json: bool, **given: Any,
 ) -> None:  # fmt: skip
     """The first event after which a memory left, or entered, the first places for QUERY; exit 1 if none.
 
+    QUERY may be the id of a recorded recall: its filters, k, session, context, formula and clock come along, and options
+    say otherwise.
+
     \b
     Example:
-      recollect bisect "where are auth sessions stored?" 0192f0c1… --since @2 --until-rank 3
+      recollect bisect "where are auth sessions stored?" 0192f0c1… --since @2 --until-rank 3 --project web
+      recollect bisect r2390 0192f0c1… --until-rank 1
     """
+    options = arguments_of(given, store=store, query=query).options()
     with open_memory(store, embedder) as memory, progress_bar("asking") as progress:
         result = memory.bisect(
-            query, memory_id, since, until, until_rank=until_rank, every=every, progress=progress, now=now, formula=formula
+            query, memory_id, since, until, until_rank=until_rank, every=every, progress=progress, **options
         )  # fmt: skip
     show(result, as_json, "time_travel.bisection")
     if result.seq is None:

@@ -72,9 +72,8 @@ def explained(found: Explanation) -> WhyResult:
 
 
 def why_changed(memory: Memory, given: audit_arguments.WhyChanged, call: Call) -> WhyChangedResult:
-    found = memory.why_changed(
-        given.query, given.id, given.since, given.until, formula=call.scope.formula(memory, given.formula)
-    )
+    options = given.options() | {"formula": call.scope.formula(memory, given.formula)}
+    found = memory.why_changed(given.query, given.id, given.since, given.until, **options)
     return WhyChangedResult(
         sentence=found.sentence,
         id=found.id,

@@ -7,10 +7,11 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from recollect.engine.recall_options import BetweenArguments
 from recollect.interfaces.mcp.tool_arguments import Formula, Id, Moment, Session
 
 RecallId = Annotated[str, Meta(description="The id of a recorded recall, such as 'r12'.")]
-Query = Annotated[str, Meta(description="The question.")]
+Query = Annotated[str, Meta(description="The question, or the id of a recorded recall: 'r12'.")]
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,12 +19,9 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     id: Id
 
 
-class WhyChanged(msgspec.Struct, frozen=True, kw_only=True):
+class WhyChanged(BetweenArguments, frozen=True, kw_only=True):
     query: Query
     id: Id
-    since: Moment
-    until: Moment | None = None
-    formula: Formula | None = None
 
 
 class FindRecalls(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from recollect.engine.recall_options import At, K, RecallArguments, Record, Track
+from recollect.engine import validate
+from recollect.engine.recall_options import At, RecallArguments, Record, Track
 
 TOKENS_DEFAULT = 4_000
 K_DEFAULT = 8
@@ -59,8 +60,16 @@ class Remember(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recall(RecallArguments, frozen=True, kw_only=True):
-    query: Annotated[str, Meta(description="What to look for, in plain words; a question is best.")]
-    k: K = K_DEFAULT
+    query: Annotated[
+        str,
+        Meta(
+            description="What to look for, in plain words; a question is best. A recall's id ('r12') asks it again."
+        ),
+    ]
+    k: (
+        Annotated[int, Meta(description="How many memories at most; 8 unless told.", ge=1, le=validate.K_MAX)]
+        | None
+    ) = None
     max_tokens: TokensMax = TOKENS_DEFAULT
     project: Annotated[
         str | None, Meta(description="Only memories of this project; '*' means all projects.")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET
 
+from recollect.engine.moments import is_recall_id
 from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
 from recollect.interfaces.mcp import audit, text, tool_arguments
 from recollect.interfaces.mcp.budget import fit, tokens_of
@@ -74,6 +75,8 @@ def recall(memory: Memory, given: tool_arguments.Recall, call: Call) -> RecallRe
         "formula": call.scope.formula(memory, given.formula), "session": session, "filters": filters_of(given, call.scope),
         "track": False, "record": given.record, "wait": False,
     }  # fmt: skip
+    if given.k is None and not is_recall_id(given.query):
+        options["k"] = tool_arguments.K_DEFAULT
     source = memory.at(given.at) if given.at is not None else memory
     answer = source.recall(given.query, **options)
     result = within_budget(answer, tokens_max=given.max_tokens, factors=given.factors)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -531,7 +531,7 @@ class Memory:
         return fixtures.fixture(self._store, recalls, out, redact=redact)
 
     def compare(
-        self, a: Recipe | None = None, b: Recipe | None = None, *, last: int | None = None, queries: Queries | None = None,
+        self, a: Recipe | None = None, b: Recipe | None = None, *, last: int | None = None, recalls: Sequence[str] | None = None, queries: Queries | None = None,
         at: When | None = None, qrels: str | Path | Judgements | None = None, k: int = 10, embedder: AnyEmbedder | None = None,
         work: str | Path | None = None, html: str | Path | None = None, overwrite: bool = False,
         progress: Progress | None = None,
@@ -539,14 +539,14 @@ class Memory:
         """Every recorded question under two formulas, each at its own past moment; no event is written.
 
         A side is a formula (a built-in name, the path of a TOML file, name@digest of one in the log), the
-        directory of a fork, or "recorded"; the formula in force if it is not given. `queries` are asked at the
-        head, or `at` a moment, instead. With `embedder`, b ranks in a fork that is embedded with it (each recall
-        under its own formula if a is "recorded" and b is not given); `work` is where that fork is kept, so that it
+        directory of a fork, or "recorded"; the formula in force if it is not given. `recalls` names some of
+        the recorded questions; `queries` are asked at the head, or `at` a moment, instead. With `embedder`, b ranks in
+        a fork that is embedded with it (each recall under its own formula if a is "recorded" and b is not given); `work` is where that fork is kept, so that it
         can go on where it stopped. `html` names a file for a page of it (`comparison_html`), which replaces one that
         exists only with `overwrite`.
         """
         options = comparing.CompareOptions(
-            a=a, b=b, last=last, queries=queries, at=at, qrels=qrels, k=k, embedder=embedder, work=work, progress=progress
+            a=a, b=b, last=last, recalls=recalls, queries=queries, at=at, qrels=qrels, k=k, embedder=embedder, work=work, progress=progress
         )  # fmt: skip
         if html is None:
             return comparing.compare(self._here, options)

@@ -72,7 +72,7 @@ def _formula(memory: Memory, name: str | None) -> Formula | None:
     return formula_named(memory.store, name, files=False) if name else None
 
 
-def _options(memory: Memory, ask: AskNow) -> RecallOptions:
+def _options(memory: Memory, ask: AskNow | Changed) -> RecallOptions:
     return ask.options() | {"formula": _formula(memory, ask.formula), "wait": False}
 
 
@@ -115,8 +115,7 @@ async def why_changed(memory: AsyncMemory, request: Request) -> Change:
     ask = parameters(request, Changed)
 
     def work(inner: Memory) -> Change:
-        formula = _formula(inner, ask.formula)
-        return inner.why_changed(ask.q, ask.id, ask.since, ask.until, k=ask.k, formula=formula)
+        return inner.why_changed(ask.q, ask.id, ask.since, ask.until, **_options(inner, ask))
 
     return await memory.run(work, lane="long")
 

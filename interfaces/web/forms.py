@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from recollect.engine.answers import Happening, Memo, Status
-from recollect.engine.recall_options import At, K, RecallArguments, Track
+from recollect.engine.recall_options import At, BetweenArguments, K, RecallArguments, Track
 
 Limit = Annotated[int, Meta(ge=1, le=1_000)]
 Seq = Annotated[int, Meta(ge=1)]
@@ -79,13 +79,9 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     at: str | None = None
 
 
-class Changed(msgspec.Struct, frozen=True, kw_only=True):
+class Changed(BetweenArguments, frozen=True, kw_only=True):
     q: str
     id: str
-    since: str
-    until: str | None = None
-    k: K = 10
-    formula: str | None = None
 
 
 class Sides(msgspec.Struct, frozen=True, kw_only=True):

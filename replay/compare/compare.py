@@ -74,7 +74,7 @@ def compare(
     """
     sides = [FormulaSide(log, projections, s) if isinstance(s, Formula) else s for s in (a, b)]
     asked = recorded_questions(log, projections, last=last) if questions is None else questions
-    known = _known(asked, sides, recorded=questions is None)
+    known = _known(asked, sides, recorded=all(one.recorded for one in asked))
     unlike = redacted(log, projections, [one.seq for one in known if one.recorded is not None])
     left_out = [one for one in known if one.seq in unlike and any(side.quotes(one) for side in sides)]
     known = _kept(known, left_out)

@@ -112,11 +112,11 @@ def test_following_may_begin_and_end_at_seqs_to_come(memory: Memory, meanwhile: 
         ({"since": "@3", "until": "@2"}, r"since \(@3\) lies after until \(@2\); swap them"),
         ({"since": "@9", "until": "@8", "follow": True}, "swap them"),
         (
-            {"since": "2026-02-01", "until": "2026-01-01"},
-            r"since \(2026-02-01T.*\) lies after until \(2026-01-01T",
+            {"since": "2025-02-01", "until": "2025-01-01"},
+            r"since \(2025-02-01T.*\) lies after until \(2025-01-01T",
         ),
         ({"since": "@3", "until": "2001-01-01"}, r"since \(@3\) lies after until \(2001-01-01T"),
-        ({"since": "2100-01-01", "until": "@3"}, "swap them"),
+        ({"since": "2100-01-01", "until": "@3"}, "has not come yet"),
     ],
 )
 def test_ends_that_make_no_sense_are_refused(memory: Memory, ends: dict[str, object], says: str):
@@ -130,4 +130,3 @@ def test_ends_that_make_no_sense_are_refused(memory: Memory, ends: dict[str, obj
 def test_the_seq_that_comes_next_may_be_asked_for_and_has_nothing_yet(memory: Memory):
     memory.remember("one")
     assert list(memory.log(since=memory.status().head + 1)) == []
-    assert list(memory.log(since="2100-01-01")) == []
