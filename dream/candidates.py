@@ -67,6 +67,13 @@ class Candidates:
         assert len(column) == len(self)
         self._arrays[name] = np.ascontiguousarray(column)
 
+    def of_kinds(self, wanted: tuple[str, ...]) -> BoolArray:
+        """Which memories are of one of these kinds, whatever its case."""
+        numbers, places = np.unique(self.now.kind, return_inverse=True)
+        lowered = {kind.lower() for kind in wanted}
+        named = [(name or "").lower() in lowered for name in self.now.texts(numbers)]
+        return np.array(named, dtype=np.bool_)[places]
+
     # --- the columns -----------------------------------------------------------------------------
 
     def _table(self) -> dict[str, Array]:

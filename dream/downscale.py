@@ -2,8 +2,9 @@
 
     strength = max(floor, factor · strength)        tagged memories: tagged_factor
 
-One event for all memories. Source: Reverie ADR-006 and its changelog (T49): 0.95, floor 0.01; that an importance
-tag resists forgetting is the ADR's behavioural tagging, by how much is ours.
+One event for all memories. Source: Reverie's changelog for the factor 0.95, ADR-006 for the floor 0.01; what sinks to
+the floor is pruned in the same night (T49, see `prune`). That an importance tag resists forgetting is the ADR's
+behavioural tagging, by how much is ours.
 """
 
 from __future__ import annotations

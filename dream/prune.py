@@ -4,13 +4,16 @@
     duplicate      a newer one (by its last change) has the same topic key, layer and project
     stale          staleness = idle_days × decay_per_day(kind) > 1, as the kind's entry in the settings says:
                    prune, prune if it carries a tag such as "resolved", or archive instead
+    worthless      signal / staleness below a limit (off unless it is set)
     never read     never accessed and more than 30 days old
+    faded          downscaled to the strength floor, of a kind that may go stale
+    test data      of a kind or with a tag that says so
 
 Memories with an importance tag or of high importance are never pruned, nor are those younger than an hour or
 those that a living summary was derived from; kinds that never go stale (reference, heuristic) are not pruned for
 their age either. What a `Superseded` event hid is
-hidden already. `Restored` brings any of them back. Source: Reverie's specification of its prune rules; of
-duplicates the newest is kept, which is ours.
+hidden already. `Restored` brings any of them back. Source: Reverie's specification of its prune rules, and its
+changelog T49 for the strength floor; of duplicates the newest is kept, which is ours.
 """
 
 from __future__ import annotations
@@ -32,10 +35,11 @@ _DOUBTFUL = """
         FROM memories
     )
     SELECT memory, status, depth, age_days, idle_days, accesses, revisions, staleness, signal, when_stale,
-           superseded, resolved, place - 1 AS newer
+           superseded, resolved, test, strength, place - 1 AS newer
     FROM ranked
     WHERE NOT tagged AND importance < $protect_importance AND age_hours >= $min_age_hours AND NOT sourced
-      AND (superseded OR place > 1 OR staleness > 1 OR (accesses = 0 AND age_days > $never_accessed_days))
+      AND (superseded OR place > 1 OR staleness > 1 OR (accesses = 0 AND age_days > $never_accessed_days)
+           OR test OR strength <= $strength_floor OR signal < $score_floor * staleness)
     ORDER BY memory
 """
 
@@ -58,8 +62,26 @@ def verdict(row: Row, settings: PruneSettings) -> str | None:
     return None
 
 
+def worn(row: Row, settings: PruneSettings) -> str | None:
+    """Why a memory that no rule of age names is pruned for its little use; not one that keeps for ever or is archived."""
+    if when_stale(row["when_stale"]) in _AGELESS:
+        return None
+    if row["signal"] < settings.score_floor * row["staleness"]:
+        score = row["signal"] / row["staleness"]
+        return f"worthless: signal / staleness {score:.3f} < {settings.score_floor:g}"
+    if settings.strength_floor > 0.0 and row["strength"] <= settings.strength_floor:
+        return f"faded: strength {row['strength']:.4g}, at the floor {settings.strength_floor:g}"
+    return None
+
+
+def _why(row: Row, settings: PruneSettings) -> str | None:
+    if row["test"]:
+        return "test data: its kind or a tag says so"
+    return verdict(row, settings) or worn(row, settings)
+
+
 _AGELESS = ("never", "archive")
-_NUMBERS = ("age_days", "idle_days", "accesses", "revisions", "staleness", "signal")
+_NUMBERS = ("age_days", "idle_days", "accesses", "revisions", "staleness", "signal", "strength")
 
 
 def prune(given: PhaseInput) -> Outcome:
@@ -68,16 +90,20 @@ def prune(given: PhaseInput) -> Outcome:
     candidates.add("superseded", _pointed_at(given, candidates, settings.superseding_kind))
     candidates.add("sourced", _pointed_at(given, candidates, DERIVED_FROM))
     candidates.add("resolved", holding(candidates.now, settings.resolved_tags))
+    of_kind = candidates.of_kinds(settings.test_kinds)
+    candidates.add("test", of_kind | holding(candidates.now, settings.test_tags))
     rows = candidates.ask(
         _DOUBTFUL,
         protect_importance=settings.protect_importance,
         min_age_hours=settings.min_age_hours,
         never_accessed_days=settings.never_accessed_days,
+        strength_floor=settings.strength_floor,
+        score_floor=settings.score_floor,
     )
     ids = given.view.documents.ids.values
     items, archived, changes = [], [], []
     for row in rows:
-        why = verdict(row, settings)
+        why = _why(row, settings)
         if why is None:
             continue
         id_ = ids[row["memory"]]
@@ -87,6 +113,8 @@ def prune(given: PhaseInput) -> Outcome:
             changes.append(Change(id=id_, what="status", before=before, after="archived", why=why))
         else:
             numbers = {name: float(row[name]) for name in _NUMBERS}
+            if row["staleness"] > 0.0:
+                numbers["score"] = row["signal"] / row["staleness"]
             items.append(Pruning(id=id_, reason=why, numbers=numbers))
             changes.append(Change(id=id_, what="visibility", before="visible", after="pruned", why=why))
     facts: list[AnyFact] = []

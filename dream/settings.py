@@ -68,6 +68,10 @@ class PruneSettings(_Table, frozen=True, kw_only=True):
     protect_importance: Share
     resolved_tags: tuple[str, ...]
     superseding_kind: str
+    strength_floor: Share
+    score_floor: NonNegative
+    test_kinds: tuple[str, ...]
+    test_tags: tuple[str, ...]
 
 
 class PlaceSettings(_Table, frozen=True, kw_only=True):
@@ -83,6 +87,8 @@ class PromoteSettings(_Table, frozen=True, kw_only=True):
     signal: NonNegative
     depth: Annotated[int, Meta(ge=1, le=3)]
     layer: str
+    demote_signal: NonNegative
+    demote_idle_days: NonNegative
 
 
 class ClusterSettings(_Table, frozen=True, kw_only=True):
@@ -115,7 +121,7 @@ class KindSettings(_Table, frozen=True, kw_only=True):
 
     @property
     def decay_per_day(self) -> float:
-        return 1.0 / self.stale_after_days
+        return 0.0 if self.stale == "never" else 1.0 / self.stale_after_days
 
 
 class Settings(_Table, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from recollect.dream.fsrs import Grade, difficulty_after, next_stability
+from recollect.dream.settings import default_settings
 from recollect.events.facts import Clustered, Consolidated, Downscaled, Linked, Placed, Pruned, Rated
 
 TOPIC = "the deploy of the billing service"
@@ -232,6 +233,67 @@ def test_prune_hides_what_each_rule_names_and_nothing_else(aged):
     assert numbers["staleness"] == pytest.approx((200 + 2 / 24) / 180, rel=1e-4)
 
 
+def test_kinds_that_never_go_stale_have_no_staleness(aged):
+    report = aged.dream(phases=["prune"], settings={"prune": {"superseding_kind": "replaces"}})
+    assert not {"reference", "heuristic"} & {
+        item.id for fact in facts(aged, report, Pruned) for item in fact.items
+    }
+    assert (
+        default_settings().kind("reference").decay_per_day
+        == default_settings().kind("heuristic").decay_per_day
+        == 0.0
+    )
+    assert default_settings().kind("decision").decay_per_day == 1 / 180
+
+
+def test_a_score_for_pruning_is_signal_over_staleness_and_may_be_given_a_limit(memory, clock):
+    memory.remember("read once", id="once", kind="preference")
+    memory.remember("read often", id="often", kind="preference")
+    memory.access(["once"], "s")
+    for _ in range(9):
+        memory.access(["often"], "s")
+    clock.pass_days(100)
+    assert facts(memory, memory.dream(phases=["prune"]), Pruned) == []
+    once, often = (n / 100 * 1 * 1.5 / (100 / 365) for n in (1, 9))
+    limit = {"prune": {"score_floor": (once + often) / 2}}
+    (fact,) = facts(memory, memory.dream(phases=["prune"], settings=limit), Pruned)
+    (item,) = fact.items
+    assert (item.id, item.reason.split(":")[0]) == ("once", "worthless")
+    assert item.numbers["score"] == pytest.approx(once, rel=1e-4)
+
+
+def test_what_the_downscale_brought_to_the_floor_is_pruned_unless_it_is_protected(memory, clock, tell):
+    memory.remember("a plain note", id="plain")
+    memory.remember("an explicit rule", id="tagged", importance_tag="Explicit")
+    memory.remember("a rule of thumb", id="heuristic", kind="heuristic")
+    clock.pass_hours(2)
+    fast = {"downscale": {"factor": 0.3, "tagged_factor": 0.3}}
+    for _ in range(3):
+        assert facts(memory, memory.dream(phases=["downscale", "prune"], settings=fast), Pruned) == []
+    assert 0.3**3 > 0.01 > 0.3**4
+    kept = fast | {"prune": {"strength_floor": 0.0}}
+    assert facts(memory, memory.dream(phases=["downscale", "prune"], settings=kept), Pruned) == []
+    report = memory.dream(phases=["downscale", "prune"], settings=fast)
+    (fact,) = facts(memory, report, Pruned)
+    assert [(item.id, item.reason) for item in fact.items] == [
+        ("plain", "faded: strength 0.01, at the floor 0.01")
+    ]
+    memory.undream(report.id)
+    assert memory.get("plain").visible
+
+
+def test_test_data_is_pruned_by_its_kind_or_tag(memory, clock):
+    memory.remember("fixture one", id="kind", kind="Test")
+    memory.remember("fixture two", id="tag", tags=["test-data"])
+    memory.remember("how we test", id="about", tags=["test"])
+    clock.pass_hours(2)
+    (fact,) = facts(memory, memory.dream(phases=["prune"]), Pruned)
+    assert {item.id: item.reason.split(":")[0] for item in fact.items} == {
+        "kind": "test data",
+        "tag": "test data",
+    }
+
+
 def test_a_stale_session_is_archived_and_still_answers(aged):
     aged.dream(phases=["prune"])
     memo = aged.get("session")
@@ -289,6 +351,31 @@ def test_five_sessions_promote_to_the_canonical_layer_once(memory, clock):
     assert (state(memory, "many").layer, state(memory, "many").depth_score) == ("canonical", 3)
     assert (state(memory, "some").layer, state(memory, "some").depth_score) == ("", 2)
     assert memory.dream(phases=["promote"]).counts == {"promote": 0}
+
+
+def test_silence_demotes_from_the_canonical_layer_and_use_promotes_again(memory, clock):
+    for id_, tag in (("quiet", None), ("tagged", "Explicit")):
+        memory.remember("asked for by many", id=id_, session="s0", importance_tag=tag, kind="reference")
+        for session in range(1, 5):
+            memory.access([id_], f"s{session}")
+    memory.dream(phases=["promote"])
+    clock.pass_days(180)
+    assert memory.dream(phases=["promote"]).counts == {"promote": 0}, "not idle for longer yet"
+    clock.pass_days(400)
+    assert 4 / 580 * 1 * 1.2 < 0.01
+    kept = {"promote": {"demote_signal": 0.0}}
+    assert memory.dream(phases=["promote"], settings=kept).counts == {"promote": 0}
+    report = memory.dream(phases=["promote"])
+    assert (state(memory, "quiet").layer, state(memory, "tagged").layer) == ("", "canonical")
+    assert memory.dream(phases=["promote"]).counts == {"promote": 0}, (
+        "five sessions of long ago promote no more"
+    )
+    memory.undream(report.id)
+    assert state(memory, "quiet").layer == "canonical"
+    memory.dream(phases=["promote"])
+    memory.access(["quiet"], "s9")
+    memory.dream(phases=["promote"])
+    assert state(memory, "quiet").layer == "canonical"
 
 
 def test_depth_and_signal_promote(memory, clock):
