@@ -7,7 +7,8 @@ Each document is one session: an empty store with the hash embedder, and a clock
 moves a second per reading; salts and ids are drawn from a fixed seed, so that the same program prints the same
 text. In a block of the language `console` a line that begins with `$ recollect` is run; what stands beneath it up
 to the next one is replaced. Lines of an HTML comment that begins with `session` are run as well, silently;
-`wait 3 days` there moves the clock, `copy FROM TO` brings a file or folder of the repository in. With `--check`
+`wait 3 days` there moves the clock, `copy FROM TO` brings a file or folder of the repository in, `program FILE` runs one of
+its programs, which makes the store. With `--check`
 nothing is written and a document that is out of date makes the exit status 1.
 """
 
@@ -71,6 +72,9 @@ class Session:
                 self.now_ns += int(count) * UNITS_S[unit] * SECOND_NS
             elif line.startswith("copy "):
                 self.copy(*line.split()[1:])
+            elif line.startswith("program "):
+                program = [sys.executable, str(ROOT / line.split()[1]), self._environment["RECOLLECT_STORE"]]
+                subprocess.run(program, check=True)
             elif line.strip():
                 self.run(line)
 

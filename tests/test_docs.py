@@ -19,6 +19,7 @@ from recollect.interfaces.cli.app import main
 ROOT = Path(__file__).parent.parent
 GENERATED = [
     "docs/commands.md",
+    "docs/incident.md",
     "docs/time-travel.md",
     "docs/questioning.md",
     "docs/sql.md",
