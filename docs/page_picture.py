@@ -1,4 +1,4 @@
-"""Makes pictures/serve.png: the page of `recollect serve` over a small store, in a headless Chromium.
+"""Makes pictures/page-*.png: the page of `recollect serve` over a small store, in a headless Chromium.
 
     python docs/page_picture.py
 
@@ -21,8 +21,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from recollect.interfaces.python.memory import Memory
 
-PICTURE = Path(__file__).parent / "pictures" / "serve.png"
-SIZE = {"width": 1180, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+PICTURES = Path(__file__).parent / "pictures"
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -57,39 +56,50 @@ def live(store: Path) -> int:
         return before
 
 
-def photograph(url: str, seq: int, profile: str) -> bytes:
-    """The question asked as of a seq, its first hit open."""
+def views(recall: str, memory: str, seq: int) -> dict[str, tuple[str, str, int, int, str]]:
+    """Address, colour scheme, width, height and what must be seen, of each picture."""
+    return {
+        "page-ranking.png": (f"#/recall/{recall}/memory/{memory}", "light", 1500, 1080, "#detail .sentence"),
+        "page-then-and-now.png": (
+            f"#/recall/{recall}/view/then-and-now?a=@{seq}",
+            "dark",
+            1280,
+            1250,
+            ".bump .line",
+        ),
+        "page-formula.png": (f"#/recall/{recall}/view/formula", "light", 1280, 1080, "#centre .hit"),
+        "page-phone.png": (f"#/recall/{recall}", "dark", 390, 1250, "#centre .hit"),
+    }
+
+
+def photograph(url: str, wanted: dict[str, tuple[str, str, int, int, str]], profile: str) -> None:
     options = webdriver.ChromeOptions()
     options.binary_location = "/usr/bin/chromium"
     for flag in (*FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     with webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver")) as browser:
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", SIZE)
-        browser.get(url)
-        wait = WebDriverWait(browser, 30)
-
-        def seen(script: str) -> None:
-            wait.until(lambda driver: driver.execute_script(f"return {script}"))
-
-        seen("document.querySelector('#recalls .mini')")
-        browser.find_element("id", "question").send_keys(f"{QUESTIONS[0][0]}\n")
-        seen("document.querySelector('#hits .hit')")
-        browser.execute_script(
-            "const slider = document.getElementById('when'); slider.value = arguments[0];"
-            "slider.dispatchEvent(new Event('input'));"
-            "document.querySelector('#recalls .mini').click()", seq,
-        )  # fmt: skip
-        seen(
-            f"document.getElementById('summary').textContent.includes('at @{seq},') && document.querySelector('#recalls .exact')"
-        )
-        browser.find_element("css selector", "#hits .hit").click()
-        seen("document.querySelector('#hits .sentence')")
-        return browser.get_screenshot_as_png()
+        for name, (address, scheme, width, height, seen) in wanted.items():
+            size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+            media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+            browser.get("about:blank")
+            browser.get(url + address)
+            done = (
+                "return document.querySelector(arguments[0]) && !document.querySelector('[aria-busy]')"
+                " && !document.querySelector('[aria-label=\"not checked yet\"]')"
+            )
+            WebDriverWait(browser, 60).until(
+                lambda driver, seen=seen, done=done: driver.execute_script(done, seen)
+            )
+            (PICTURES / name).write_bytes(browser.get_screenshot_as_png())
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         seq = live(Path(folder) / "store")
+        with Memory.open(Path(folder) / "store", embedder="hash") as memory:
+            recall = memory.recalls(grep=QUESTIONS[0][0], limit=1).recalls[0]
         command = [sys.executable, "-m", "recollect", "serve", "--store", "store", "--embedder", "hash"]
         serving = subprocess.Popen(
             [*command, "--port", "0", "--read-only", "--json"], stdout=subprocess.PIPE, text=True, cwd=folder
@@ -97,7 +107,8 @@ def main() -> None:
         try:
             assert serving.stdout is not None
             address = json.loads(serving.stdout.readline())
-            PICTURE.write_bytes(photograph(address["page"], seq, f"{folder}/profile"))
+            assert recall.best is not None
+            photograph(address["page"], views(recall.id, recall.best, seq), f"{folder}/profile")
         finally:
             serving.send_signal(signal.SIGINT)
             serving.wait()

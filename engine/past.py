@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from recollect.engine import memories as reading
 from recollect.engine.answers import Answer, Memo
+from recollect.engine.bars import RankedBars, bars
 from recollect.engine.embedding.past import embedding_at
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_in_force
@@ -57,6 +58,10 @@ class PastView:
     def explain(self, query: str, id: str, **options: Unpack[RecallOptions]) -> Explanation:  # noqa: A002
         """Why a memory would have ranked where it would have then; takes `recall`'s arguments."""
         return explaining.explain(self._here, query, id, options)
+
+    def bars(self, query: str, *, losers: int = 5, **options: Unpack[RecallOptions]) -> RankedBars:
+        """The ranking with the parts that every score is made of; takes `recall`'s arguments."""
+        return bars(self._here, query, options, losers=losers)
 
     def get(self, id: str) -> Memo:  # noqa: A002 (the word callers know)
         return reading.memo(self._store, self._store.view(self._seq), id)

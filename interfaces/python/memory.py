@@ -42,6 +42,8 @@ from recollect.query.formula import Formula
 if TYPE_CHECKING:
     from recollect.dream.report import DreamReport
     from recollect.dream.settings import Settings
+    from recollect.engine import bars as ranking_bars
+    from recollect.engine import bump as ranking_bump
     from recollect.engine import compare as comparing
     from recollect.engine import doctor as doctoring
     from recollect.engine import dream as dreaming
@@ -58,6 +60,8 @@ if TYPE_CHECKING:
     from recollect.engine import show as showing
     from recollect.engine import stale as staleness
     from recollect.engine import verify as verifying
+    from recollect.engine.bars import RankedBars
+    from recollect.engine.bump import Bump
     from recollect.engine.compare_inputs import AnyEmbedder, DreamSettings, Queries, Recipe
     from recollect.engine.doctor import Diagnosis
     from recollect.engine.dream import Summariser
@@ -91,9 +95,9 @@ if TYPE_CHECKING:
     from recollect.replay.verify import VerifyReport
     from recollect.web.serving import Address
 else:  # all of these together take as long to import as everything that a recall needs
-    comparing, doctoring, dreaming, erasing, expecting, explaining, fixtures, forking, log_stream, recorded_recalls, reembedding, retaining, showing, time_travel, verifying, witnesses = (
+    ranking_bars, ranking_bump, comparing, doctoring, dreaming, erasing, expecting, explaining, fixtures, forking, log_stream, recorded_recalls, reembedding, retaining, showing, time_travel, verifying, witnesses = (
         LazyModule(f"recollect.engine.{name}")
-        for name in ("compare", "doctor", "dream", "erase", "expectations", "explain", "fixture", "fork", "log_stream", "recalls", "reembed", "retain", "show", "time_travel", "verify", "witnesses")
+        for name in ("bars", "bump", "compare", "doctor", "dream", "erase", "expectations", "explain", "fixture", "fork", "log_stream", "recalls", "reembed", "retain", "show", "time_travel", "verify", "witnesses")
     )  # fmt: skip
     compare_html, junit_report, files, watching = (
         LazyModule(f"recollect.interfaces.{name}")
@@ -422,6 +426,18 @@ class Memory:
     def explain(self, query: str, id: str, **options: Unpack[RecallOptions]) -> Explanation:  # noqa: A002
         """Why a memory would rank where it does if this were asked now; takes `recall`'s arguments."""
         return explaining.explain(self._here, query, id, options)
+
+    def bars(self, query: str, *, losers: int = 5, **options: Unpack[RecallOptions]) -> RankedBars:
+        """A question ranked with the parts that every score is made of, and the next that lost; nothing is written."""
+        return ranking_bars.bars(self._here, query, options, losers=losers)
+
+    def bump(
+        self, query: str, ids: Iterable[str], since: int, until: int, points: int = 24, **options: Unpack[RecallOptions]
+    ) -> Bump:  # fmt: skip
+        """How these memories changed places for a question between two seqs."""
+        return ranking_bump.bump(
+            self._here, query, options, tuple(ids), since=since, until=until, points=points
+        )
 
     def why_changed(
         self, query: str, id: str, since: When, until: When | None = None, **options: Unpack[RecallOptions]  # noqa: A002

@@ -62,6 +62,7 @@ class Endpoint(NamedTuple):
     says: str
     writes: bool = False
     status: int = 200
+    takes: type[msgspec.Struct] | None = None
 
 
 # --- questions -------------------------------------------------------------------------------------
@@ -120,11 +121,16 @@ async def why_changed(memory: AsyncMemory, request: Request) -> Change:
     return await memory.run(work, lane="long")
 
 
+def sides_of(memory: Memory, sides: Sides) -> tuple[Formula | str | None, Formula | str | None]:
+    a, b = (side if side == "recorded" else _formula(memory, side) for side in (sides.a, sides.b))
+    return a, b
+
+
 async def compare(memory: AsyncMemory, request: Request) -> Comparison:
     sides = parameters(request, Sides)
 
     def work(inner: Memory) -> Comparison:
-        a, b = (side if side == "recorded" else _formula(inner, side) for side in (sides.a, sides.b))
+        a, b = sides_of(inner, sides)
         return inner.compare(a, b, k=sides.k, last=sides.last)
 
     return await memory.run(work, lane="long")
@@ -222,33 +228,79 @@ async def event(memory: AsyncMemory, request: Request) -> Event:
 
 
 TABLE = (
-    Endpoint("GET", "/api/status", status, "the store's health and sizes"),
-    Endpoint("GET", "/api/recall", recall, "rank, now or as of `at`; records nothing"),
-    Endpoint("POST", "/api/recall", recall_recorded, "rank and record; the answer has an id", writes=True),
-    Endpoint("GET", "/api/explain", explain, "why a memory would rank where it does, recorded or not"),
+    Endpoint("GET", "/api/status", status, "the store's health and sizes", takes=Nothing),
+    Endpoint("GET", "/api/recall", recall, "rank, now or as of `at`; records nothing", takes=Ask),
+    Endpoint(
+        "POST",
+        "/api/recall",
+        recall_recorded,
+        "rank and record; the answer has an id",
+        writes=True,
+        takes=AskAndRecord,
+    ),
+    Endpoint(
+        "GET",
+        "/api/explain",
+        explain,
+        "why a memory would rank where it does, recorded or not",
+        takes=AskAbout,
+    ),
     Endpoint(
         "GET", "/api/why/{recall}/{id:path}", why, "why a memory ranked where it did in a recorded recall"
     ),
     Endpoint("GET", "/api/why-not/{recall}/{id:path}", why, "where a memory was lost in a recorded recall"),
-    Endpoint("GET", "/api/why-changed", why_changed, "why rank and score differ between two moments"),
-    Endpoint("GET", "/api/compare", compare, "recorded questions under two formulas"),
     Endpoint(
-        "GET", "/api/impact/{id:path}", impact, "the recorded answers that held a memory, and without it"
+        "GET", "/api/why-changed", why_changed, "why rank and score differ between two moments", takes=Changed
     ),
-    Endpoint("GET", "/api/stale", stale, "answers from memories that no longer held, and who was told"),
-    Endpoint("GET", "/api/formulas", formula_list, "the formulas that may be named, and the one in force"),
-    Endpoint("GET", "/api/memories", memories, "the memories that would answer, now or as of `at`"),
+    Endpoint("GET", "/api/compare", compare, "recorded questions under two formulas", takes=Sides),
+    Endpoint(
+        "GET",
+        "/api/impact/{id:path}",
+        impact,
+        "the recorded answers that held a memory, and without it",
+        takes=Nothing,
+    ),
+    Endpoint(
+        "GET",
+        "/api/stale",
+        stale,
+        "answers from memories that no longer held, and who was told",
+        takes=Nothing,
+    ),
+    Endpoint(
+        "GET",
+        "/api/formulas",
+        formula_list,
+        "the formulas that may be named, and the one in force",
+        takes=Nothing,
+    ),
+    Endpoint(
+        "GET", "/api/memories", memories, "the memories that would answer, now or as of `at`", takes=Scope
+    ),
     Endpoint("GET", "/api/memories/{id:path}/history", history, "every event that touched a memory"),
-    Endpoint("GET", "/api/memories/{id:path}", get, "a memory's content and whole state, now or as of `at`"),
-    Endpoint("GET", "/api/recalls", recalls, "recorded recalls, newest first, filtered"),
+    Endpoint(
+        "GET",
+        "/api/memories/{id:path}",
+        get,
+        "a memory's content and whole state, now or as of `at`",
+        takes=Moment,
+    ),
+    Endpoint("GET", "/api/recalls", recalls, "recorded recalls, newest first, filtered", takes=RecallsPage),
     Endpoint(
         "GET",
         "/api/recalls/{recall}",
         recall_shown,
         "one recall: question, hits as recorded, replayed or not",
+        takes=Nothing,
     ),
-    Endpoint("GET", "/api/verify", verify, "every recorded recall ranked again and compared bit for bit"),
+    Endpoint(
+        "GET",
+        "/api/verify",
+        verify,
+        "every recorded recall ranked again and compared bit for bit",
+        takes=Nothing,
+    ),
     Endpoint("GET", "/api/verify/{recall}", verify_one, "one recorded recall ranked again and compared"),
-    Endpoint("GET", "/api/timeline", timeline, "the log in words, newest first"),
+    Endpoint("GET", "/api/timeline", timeline, "the log in words, newest first", takes=Timeline),
     Endpoint("GET", "/api/events/{seq:int}", event, "one position of the log: its time and what happened"),
 )

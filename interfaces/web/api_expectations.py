@@ -67,15 +67,24 @@ async def check(memory: AsyncMemory, request: Request) -> CheckReport:
 
 
 TABLE = (
-    Endpoint("GET", "/api/expectations", expectations, "the expectations that stand"),
+    Endpoint("GET", "/api/expectations", expectations, "the expectations that stand", takes=Nothing),
     Endpoint(
-        "POST", "/api/expectations", expect, "state one about a recorded recall", writes=True, status=201
+        "POST",
+        "/api/expectations",
+        expect,
+        "state one about a recorded recall",
+        writes=True,
+        status=201,
+        takes=Expect,
     ),
-    Endpoint("POST", "/api/expectations/{name}/withdraw", withdraw, "take one back", writes=True),
+    Endpoint(
+        "POST", "/api/expectations/{name}/withdraw", withdraw, "take one back", writes=True, takes=Because
+    ),
     Endpoint(
         "GET",
         "/api/check",
         check,
         "ask them all again, now or as of `at`, and name what broke those that fail",
+        takes=Check,
     ),
 )

@@ -62,6 +62,13 @@ async def restore(memory: AsyncMemory, request: Request) -> Written:
 TABLE = (
     Endpoint("POST", "/api/remember", remember, "keep one text", writes=True, status=201),
     Endpoint("PATCH", "/api/memories/{id:path}", revise, "a new version of a memory", writes=True),
-    Endpoint("POST", "/api/memories/{id:path}/forget", forget, "soft delete, with a reason", writes=True),
-    Endpoint("POST", "/api/memories/{id:path}/restore", restore, "undo it", writes=True),
+    Endpoint(
+        "POST",
+        "/api/memories/{id:path}/forget",
+        forget,
+        "soft delete, with a reason",
+        writes=True,
+        takes=Because,
+    ),
+    Endpoint("POST", "/api/memories/{id:path}/restore", restore, "undo it", writes=True, takes=Because),
 )

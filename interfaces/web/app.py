@@ -15,14 +15,17 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Lifespan
 
+from recollect import __version__
+from recollect.engine.river import LogTimes
 from recollect.events.errors import RecollectError
 from recollect.interfaces.python.async_memory import AsyncMemory
-from recollect.web import api, api_expectations, api_tell, page
+from recollect.web import api, api_expectations, api_page, api_tell, assets, openapi, streams
 from recollect.web.api import Endpoint
 from recollect.web.forms import Serving
-from recollect.web.requests import NotAllowed, json_response, status_of
+from recollect.web.requests import NotAllowed, Problem, error_of, json_response, status_of
+from recollect.web.streams import Stream
 
-ENDPOINTS = (*api.TABLE, *api_expectations.TABLE, *api_tell.TABLE)
+ENDPOINTS = (*api_page.TABLE, *api.TABLE, *api_expectations.TABLE, *api_tell.TABLE)
 
 
 def application(
@@ -36,17 +39,48 @@ def application(
     routes = [
         Route(endpoint.path, _handler(memory, endpoint), methods=[endpoint.method]) for endpoint in ENDPOINTS
     ]
+    routes += [Route(stream.path, _streaming(memory, stream)) for stream in streams.TABLE]
     app = Starlette(
-        routes=[Route("/", _page), *routes, *mounts],
+        routes=[
+            Route("/", _page),
+            Route("/page/{name}", _asset),
+            Route("/api/openapi.json", _openapi),
+            *routes,
+            *mounts,
+        ],
         lifespan=lifespan,
         exception_handlers={HTTPException: _http_error, Exception: _unexpected},
     )
     app.state.serving = serving
+    app.state.times = LogTimes()
     return app
 
 
 async def _page(_: Request) -> Response:
-    return page.response()
+    return assets.response(assets.PAGE)
+
+
+async def _asset(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in assets.names():
+        raise HTTPException(404)
+    return assets.response(name)
+
+
+async def _openapi(_: Request) -> Response:
+    return _answer(openapi.document(ENDPOINTS, __version__), 200)
+
+
+def _streaming(memory: AsyncMemory, stream: Stream) -> Callable[[Request], Awaitable[Response]]:
+    async def handle(request: Request) -> Response:
+        try:
+            response = streams.response(stream, memory, request)
+        except RecollectError as error:
+            return _answer(error_of(error), status_of(error))
+        response.headers.update({"Content-Security-Policy": assets.API_POLICY, **assets.HEADERS})
+        return response
+
+    return handle
 
 
 def _handler(memory: AsyncMemory, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
@@ -57,7 +91,7 @@ def _handler(memory: AsyncMemory, endpoint: Endpoint) -> Callable[[Request], Awa
                 raise NotAllowed(serving.read_only_because)
             value = await endpoint.handler(memory, request)
         except RecollectError as error:
-            return _answer({"error": str(error)}, status_of(error))
+            return _answer(error_of(error), status_of(error))
         return _answer(value, endpoint.status)
 
     return handle
@@ -65,7 +99,7 @@ def _handler(memory: AsyncMemory, endpoint: Endpoint) -> Callable[[Request], Awa
 
 def _answer(value: object, status: int) -> Response:
     response = json_response(value, status)
-    response.headers.update({"Content-Security-Policy": page.API_POLICY, **page.HEADERS})
+    response.headers.update({"Content-Security-Policy": assets.API_POLICY, **assets.HEADERS})
     return response
 
 
@@ -75,9 +109,11 @@ async def _http_error(request: Request, error: Exception) -> Response:
         404: f"there is nothing at {request.url.path}",
         405: f"{request.url.path} does not take {request.method}",
     }.get(error.status_code, str(error.detail))
-    return _answer({"error": what}, error.status_code)
+    codes = {404: "not_found", 405: "wrong_method"}
+    return _answer(Problem(error=what, code=codes.get(error.status_code, "refused")), error.status_code)
 
 
 async def _unexpected(_: Request, error: Exception) -> Response:
     """Unexpected error: answer 500; the server's output has the traceback."""
-    return _answer({"error": f"the server failed: {type(error).__name__}; its output says more"}, 500)
+    said = f"the server failed: {type(error).__name__}; its output says more"
+    return _answer(Problem(error=said, code="failed"), 500)

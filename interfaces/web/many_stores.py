@@ -29,7 +29,7 @@ from recollect.interfaces.common.http.exchange import (
     Send,
     refuse,
 )
-from recollect.web import page
+from recollect.web import assets
 from recollect.web.metrics import CONTENT_TYPE, Metrics
 from recollect.web.open_stores import FULL, READ_ONLY, OpenStore, OpenStores
 from recollect.web.requests import status_of
@@ -63,8 +63,11 @@ class ManyStores:
         authorization = headers.get(b"authorization", "")
         found = _STORE.fullmatch(scope["path"])
         if found and not authorization and scope["method"] in {"GET", "HEAD"} and found[2] in {None, "/"}:
-            answer = page.response() if found[2] else RedirectResponse(f"/stores/{found[1]}/")
+            answer = assets.response(assets.PAGE) if found[2] else RedirectResponse(f"/stores/{found[1]}/")
             await answer(scope, receive, send)
+            return
+        if found and (name := (found[2] or "").removeprefix("/page/")) in assets.names():
+            await assets.response(name)(scope, receive, send)
             return
         grant = self._tokens.grant(authorization)
         began, status = time.monotonic(), 500

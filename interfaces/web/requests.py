@@ -6,6 +6,7 @@ there is instead. Bodies are JSON objects and must say so: a page elsewhere cann
 
 from __future__ import annotations
 
+import re
 from typing import TypeVar
 
 import msgspec
@@ -31,7 +32,7 @@ from recollect.replay.why import NothingLeftToExplain
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-_LISTS = {"tags", "kinds", "without"}
+_LISTS = {"tags", "kinds", "without", "ids"}
 _DEPTH_MAX = 64
 _STATUS: tuple[tuple[type[RecollectError], int], ...] = (
     (UnknownMemory, 404),
@@ -65,6 +66,29 @@ def status_of(error: RecollectError) -> int:
     return own or next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
 
 
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a request was refused: in words, as a code that stays, and which parameter it was about, if one."""
+
+    error: str
+    code: str
+    field: str | None = None
+
+
+class RefusedParameter(InvalidInput):
+    """A parameter that is missing, unknown or wrong."""
+
+    def __init__(self, message: str, field: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+def error_of(error: RecollectError) -> Problem:
+    """An error as the API says it; the code is the error's name."""
+    name = "InvalidInput" if isinstance(error, RefusedParameter) else type(error).__name__
+    code = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    return Problem(error=str(error), code=code, field=getattr(error, "field", None))
+
+
 def json_response(value: object, status: int = 200) -> Response:
     return Response(msgspec.json.encode(value), status, media_type="application/json")
 
@@ -74,7 +98,7 @@ def parameters(request: Request, kind: type[T]) -> T:
     params = request.query_params
     for name in params:
         if name not in _LISTS and len(params.getlist(name)) > 1:
-            raise InvalidInput(f"{request.url.path} got {name!r} more than once; give it once")
+            raise RefusedParameter(f"{request.url.path} got {name!r} more than once; give it once", name)
     given: dict[str, object] = {
         name: params.getlist(name) if name in _LISTS else params[name] for name in params
     }
@@ -133,20 +157,28 @@ def _is_deeper(value: object, levels: int) -> bool:
 
 
 def _convert(given: dict[str, object], kind: type[T], path: str, *, strict: bool) -> T:
-    unknown = sorted(set(given) - set(kind.__struct_fields__))
+    unknown = sorted(set(given) - set(kind.__struct_encode_fields__))
     if unknown:
         fields = sorted(msgspec.structs.fields(kind), key=lambda field: not field.required)
-        known = ", ".join(field.name for field in fields) or "nothing"
-        raise InvalidInput(f"{path} has no parameter {unknown[0]!r}; it takes {known}")
+        known = ", ".join(field.encode_name for field in fields) or "nothing"
+        raise RefusedParameter(f"{path} has no parameter {unknown[0]!r}; it takes {known}", unknown[0])
     try:
         return msgspec.convert(given, kind, strict=strict)
     except msgspec.ValidationError as error:
-        raise InvalidInput(f"{path}: {_said(error, given, kind)}") from None
+        field, said = _said(error, given, kind)
+        raise RefusedParameter(f"{path}: {said}", field) from None
 
 
-def _said(error: msgspec.ValidationError, given: dict[str, object], kind: type[msgspec.Struct]) -> str:
-    """Name the missing parameter, or the value that is wrong and why."""
+def _said(
+    error: msgspec.ValidationError, given: dict[str, object], kind: type[msgspec.Struct]
+) -> tuple[str, str]:
+    """The parameter, and in words that it is missing, or that its value is wrong and why."""
     missing = [
-        field.name for field in msgspec.structs.fields(kind) if field.required and field.name not in given
+        field.encode_name
+        for field in msgspec.structs.fields(kind)
+        if field.required and field.encode_name not in given
     ]
-    return f"it needs {missing[0]!r}" if missing else in_words(error, given, kind)
+    if missing:
+        return missing[0], f"it needs {missing[0]!r}"
+    named = re.search(r"`\$\.(\w+)", str(error))
+    return named[1] if named else "", in_words(error, given, kind)

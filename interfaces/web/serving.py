@@ -30,6 +30,7 @@ from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, Limit
 from recollect.interfaces.common.http.guard import BODY_BYTES_MAX, Application, guarded
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
+from recollect.web import assets
 from recollect.web.app import application
 from recollect.web.forms import Serving
 from recollect.web.many_stores import ManyStores
@@ -88,7 +89,7 @@ def serve(
         app = guarded(
             _application(memory, serving, agents, interval=interval),
             host=host, port=address.port, token=token, body_bytes_max=BODY_BYTES_MAX, origins=origins,
-            host_names=host_names, public_paths=("/",),
+            host_names=host_names, public_paths=("/", *(f"/page/{name}" for name in assets.names())),
         )  # fmt: skip
         _run(app, listening, limits, lambda: ready(address) if ready else None)
 

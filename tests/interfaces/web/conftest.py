@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import signal
 import subprocess
 import sys
@@ -113,3 +114,96 @@ def start(tmp_path) -> Iterator[Callable[..., Server]]:
     yield start_
     for one in running:
         one.stop()
+
+
+@pytest.fixture
+def start_empty(tmp_path) -> Iterator[Callable[[], Server]]:
+    """Starts a server over a store in which nothing was ever told."""
+    running: list[Server] = []
+
+    def start_() -> Server:
+        running.append(Server(tmp_path / "empty"))
+        return running[-1]
+
+    yield start_
+    for one in running:
+        one.stop()
+
+
+@pytest.fixture(scope="session")
+def page_world(tmp_path_factory) -> Iterator[Server]:
+    """A server over weeks of memories, recalls, revisions, dreams, an erasure and expectations."""
+    store = tmp_path_factory.mktemp("page") / "store"
+    live_through(store)
+    running = Server(store)
+    yield running
+    code, errors = running.stop()
+    assert code == 0, errors
+    assert "Traceback" not in errors
+
+
+WORDS = [
+    "auth",
+    "session",
+    "store",
+    "redis",
+    "postgres",
+    "deploy",
+    "tuesday",
+    "cookie",
+    "token",
+    "tea",
+    "kettle",
+    "green",
+    "python",
+    "log",
+    "rank",
+    "replay",
+    "formula",
+    "index",
+    "vector",
+    "user",
+    "agent",
+    "meeting",
+    "plan",
+    "budget",
+    "travel",
+    "train",
+    "ticket",
+    "invoice",
+    "client",
+    "server",
+    "cache",
+    "queue",
+    "retry",
+    "error",
+    "disk",
+]
+
+
+def live_through(store: Path, memories: int = 240, recalls: int = 40) -> None:
+    chance, now = random.Random(7), [1_790_000_000_000_000]
+
+    def clock() -> int:
+        now[0] += 60_000_000
+        return now[0]
+
+    def words(count: int) -> str:
+        return " ".join(chance.choices(WORDS, k=count))
+
+    with Memory.open(store, embedder="hash", clock=clock) as memory:
+        for n in range(memories):
+            memory.remember(
+                words(9), id=f"m{n}", project="ab"[n % 2], tags=["note"], importance=chance.random()
+            )
+            if n == memories // 5:
+                memory.recall(words(4), k=5)
+                memory.erase("m3")
+            if n % (memories // recalls) == 0:
+                answer = memory.recall(words(4), k=5, session=f"s{n % 5}", filters={"project": "ab"[n % 2]})
+            if n % 50 == 49:
+                memory.dream()
+                memory.revise(f"m{n - 5}", words(9))
+        answer = memory.recall("where are auth session store", k=5)
+        memory.expect(answer.id, answer.hits[0].id, first=True)
+        memory.expect(answer.id, answer.hits[0].id, absent=True)

@@ -1,39 +1,47 @@
-"""The page: self-contained, with a policy that runs nothing else; and, where there is a Chromium, used as a person does."""
+"""The page: files that ask nobody but their server, and, where there is a Chromium, every view used as a person does."""
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from importlib import resources
+from urllib.parse import quote
 
 import pytest
 
-from recollect.web.page import page
+from recollect.web import assets
 
 QUESTION = "where are auth sessions stored?"
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-dev-shm-usage", "--window-size=1200,1000",
+    "--disable-dev-shm-usage", "--window-size=1400,1100",
 )  # fmt: skip
 CHROMIUM, CHROMEDRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
 
 def test_the_page_asks_nobody_but_its_server_and_parses_no_text_as_html():
-    html = page().html
-    assert set(re.findall(r"https?://[^'\"\s]+", html)) == {"http://www.w3.org/2000/svg"}
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|\.src\s*=", html)
-    assert not re.search(r"<[^>]+\s(on\w+|style)=", html.split("<script>")[0])
+    for name in (assets.PAGE, *assets.names()):
+        text = assets.text(name)
+        assert set(re.findall(r"https?://[^'\"\s]+", text)) <= {"http://www.w3.org/2000/svg"}, name
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|\.src\s*=", text
+        ), name
+    assert not re.search(r"<[^>]+\s(on\w+|style)=|<style|<script>", assets.text(assets.PAGE))
 
 
-def test_the_policy_names_the_one_style_and_the_one_script(server):
-    response = server.client.get("/")
-    policy = response.headers["content-security-policy"]
-    assert policy == page().policy
-    assert "default-src 'none'" in policy
-    assert policy.count("'sha256-") == 2
-    assert "unsafe" not in policy
-    assert response.headers["x-content-type-options"] == "nosniff"
+def test_the_policy_runs_the_servers_own_files_alone(server):
+    for path in ("/", "/page/main.js", "/page/page.css"):
+        response = server.client.get(path)
+        policy = response.headers["content-security-policy"]
+        assert policy == assets.POLICY
+        assert "default-src 'none'; script-src 'self'; style-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert response.headers["x-content-type-options"] == "nosniff"
+    assert server.client.get("/page/..%2fapp.py").status_code == 404
     assert "default-src 'none'" in server.client.get("/api/status").headers["content-security-policy"]
 
 
@@ -61,122 +69,296 @@ def browser(tmp_path_factory) -> Iterator[object]:
 class Person:
     """What someone at the page does and sees."""
 
-    def __init__(self, driver, url: str) -> None:
+    def __init__(self, driver, url: str, address: str = "") -> None:
         self.driver = driver
         driver.execute_script("sessionStorage.clear()") if driver.current_url.startswith("http") else None
         driver.get("about:blank")
         driver.get_log("browser")  # what others who used this browser left in it is taken out
-        driver.get(url)
+        self.url = url.split("#", maxsplit=1)[0]
+        driver.get(url if not address else self.url + address)
+
+    def go(self, address: str) -> None:
+        self.driver.execute_script("location.hash = arguments[0]", address)
 
     def find(self, selector: str):
         return self.driver.find_element("css selector", selector)
 
+    def click(self, selector: str) -> None:
+        self.until(lambda: self.driver.find_elements("css selector", selector))
+        self.driver.execute_script("document.querySelector(arguments[0]).click()", selector)
+
+    def press(self, selector: str, key: str) -> None:
+        self.driver.execute_script(
+            "document.querySelector(arguments[0]).dispatchEvent(new KeyboardEvent('keydown', { key: arguments[1] }))",
+            selector, key,
+        )  # fmt: skip
+
     def texts(self, selector: str) -> list[str]:
         script = "return [...document.querySelectorAll(arguments[0])].map((node) => node.textContent)"
         return self.driver.execute_script(script, selector)
+
+    def ids(self, selector: str = "#centre .hits:not(.losers) .hit") -> list[str]:
+        script = "return [...document.querySelectorAll(arguments[0])].map((node) => node.dataset.id)"
+        return self.driver.execute_script(script, selector)
+
+    def run(self, module: str, expression: str, *given: object):
+        """What a function of one of the page's modules gives for these values."""
+        script = (
+            "const done = arguments[arguments.length - 1]; const given = [...arguments].slice(0, -1);"
+            f"import(new URL('page/{module}', document.baseURI)).then((m) => done({expression}), (e) => done(String(e)))"
+        )
+        return self.driver.execute_async_script(script, *given)
 
     def until(self, what: Callable[[], object]) -> object:
         from selenium.webdriver.support.wait import WebDriverWait
 
         return WebDriverWait(self.driver, 120, poll_frequency=0.05).until(lambda _: what())
 
-    def ask(self, question: str) -> list[str]:
-        self.driver.execute_script("document.getElementById('hits').replaceChildren()")
-        box = self.find("#question")
-        box.clear()
-        box.send_keys(question + "\n")
-        self.until(lambda: self.texts("#hits .text"))
-        return self.texts("#hits .chip.id")
-
-    def as_of(self, seq: int) -> None:
-        self.driver.execute_script(
-            "const slider = document.getElementById('when'); slider.value = arguments[0];"
-            "slider.dispatchEvent(new Event('input'))", seq,
-        )  # fmt: skip
-        self.until(lambda: f"at @{seq}," in self.texts("#summary")[0])
+    def still(self) -> None:
+        """Nothing is being asked for any more."""
+        self.until(lambda: not self.driver.find_elements("css selector", "[aria-busy]"))
 
 
 @in_a_browser
-def test_a_person_asks_travels_and_sees_why(server, browser):
+def test_a_recorded_recall_is_shown_as_it_was_recorded_bit_for_bit(page_world, browser):
+    person = Person(browser, page_world.address["page"])
+    recalls = page_world.get("/api/recalls", limit=1000)["recalls"]
+    person.until(lambda: len(person.texts("#inbox .recalls li")) == min(60, len(recalls)))
+    for one in recalls[:8]:
+        person.go(f"#/recall/{one['id']}")
+        record = page_world.get(f"/api/recalls/{one['id']}")
+        person.until(lambda id_=one["id"]: id_ in "".join(person.texts("#centre .about p")))
+        person.still()
+        assert person.ids()[: len(record["hits"])] == [hit["id"] for hit in record["hits"]]
+    assert browser.get_log("browser") == []
+
+
+def test_for_every_recorded_recall_the_bars_equal_the_record_and_their_parts_sum_to_the_score(page_world):
+    for one in page_world.get("/api/recalls", limit=1000)["recalls"]:
+        record = page_world.get(f"/api/recalls/{one['id']}")
+        bars = page_world.get("/api/bars", recall=one["id"])
+        if record["replayed"]["verdict"] != "exact":
+            continue
+        assert bars["exact"] is True
+        assert [(bar["id"], bar["score"]) for bar in bars["hits"]] == [
+            (hit["id"], hit["score"]) for hit in record["hits"]
+        ]
+        for bar in (*bars["hits"], *bars["losers"]):
+            total = math.fsum(part["amount"] for part in bar["parts"])
+            assert bar["score"] is None or abs(total - bar["score"]) <= 1e-9
+            assert not {part["column"] for part in bar["parts"]} & {"other", "rest", ""}
+
+
+@in_a_browser
+def test_a_person_asks_opens_a_hit_sees_why_and_why_not(server, browser):
     person = Person(browser, server.address["page"])
-    person.until(lambda: "5 memories" in person.texts("#health")[0])
+    person.until(lambda: "5 memories" in person.texts("#store")[0])
     head = server.get("/api/status")["head"]
-    assert person.ask(QUESTION)[0] == "auth"
+    box = person.until(lambda: person.find("#question"))
+    box.send_keys(QUESTION + "\n")
+    person.until(person.ids)
+    assert person.ids()[0] == "auth"
     assert "owned" not in browser.title
-    assert any("<script>" in text for text in person.texts("#hits .text"))
-    assert (
-        browser.find_elements("css selector", "#hits img, #hits script, #timeline img, #timeline script")
-        == []
-    )
-
-    person.find("#hits .hit").send_keys("\n")
-    person.until(lambda: person.texts("#hits .sentence"))
-    assert person.texts("#hits .sentence")[0].startswith("Ranked 1st")
-    assert person.find("#hits .hit").get_attribute("aria-expanded") == "true"
+    assert any("<script>" in text for text in person.texts("#centre .said"))
+    assert browser.find_elements("css selector", "main img, main script") == []
+    person.find("#centre .hit .row").send_keys("\n")
+    person.until(lambda: person.texts("#detail .sentence"))
+    assert person.texts("#detail .sentence")[0].startswith("Ranked 1st")
     stages = len(server.get("/api/explain", q=QUESTION, id="auth")["stages"])
-    assert len(person.texts("#hits .why table:last-of-type tbody tr")) >= stages
-
-    person.find("#missing").send_keys("deploy\n")
-    person.until(lambda: person.texts("#missed .sentence"))
-    assert person.texts("#missed .sentence")[0]
-
-    person.as_of(2)
-    assert person.texts("#hits .chip.id") == ["auth"]
-    assert "remembered auth" in str(
-        person.until(lambda: "@2" in person.texts("#moment")[0] and person.texts("#moment")[0])
+    assert len(person.texts("#detail .why tbody tr")) == stages
+    person.go(f"#/ask/{quote(QUESTION)}/memory/deploy")
+    person.until(
+        lambda: "deploy" in "".join(person.texts("#detail h2")) and person.texts("#detail .sentence")
     )
-    person.find("#when").send_keys("\ue014")  # the arrow to the right
-    person.until(lambda: "at @3," in person.texts("#summary")[0])
-    person.find("#now").click()
-    person.until(lambda: f"at @{head}," in person.texts("#summary")[0])
-    assert server.get("/api/status")["head"] == head
-
+    assert server.get("/api/status")["head"] == head  # nothing was recorded
     assert browser.get_log("browser") == []
 
 
 @in_a_browser
-def test_a_person_records_a_recall_and_verifies_it(server, browser):
-    person = Person(browser, server.address["page"])
-    person.until(lambda: person.texts("#recalls .mini"))
-    person.find("#recalls .mini").click()
-    person.until(lambda: person.texts("#recalls .exact") == ["exact"])
-    person.find("#verify-all").click()
-    person.until(lambda: "exact" in person.texts("#verified")[0])
-    before = server.get("/api/status")["recalls"]
-    person.find("#record").click()
-    person.ask("redis rate limiting")
-    person.until(lambda: "recorded as r" in person.texts("#summary")[0])
-    assert server.get("/api/status")["recalls"] == before + 1
-    person.until(lambda: person.texts("#recalls .link")[0] == "redis rate limiting")
+def test_the_river_steps_event_by_event_and_the_question_follows(page_world, browser):
+    recall = page_world.get("/api/recalls", limit=1)["recalls"][0]
+    person = Person(browser, page_world.address["page"], f"#/recall/{recall['id']}?b=@200")
+    person.until(lambda: person.texts("#river .moment") and "@200" in person.texts("#river .moment")[0])
+    person.still()
+    assert person.find(".handle-b").get_attribute("aria-valuenow") == "200"
+    person.press(".handle-b", "ArrowRight")
+    person.until(lambda: "b=@201" in browser.current_url)
+    person.until(lambda: "@201" in person.texts("#river .moment")[0])
+    person.still()
+    bars = page_world.get("/api/bars", recall=recall["id"], at="@201")
+    person.until(lambda: person.ids() == [bar["id"] for bar in bars["hits"]])
+    counts = person.driver.execute_script("return document.querySelectorAll('.river .lane').length")
+    assert counts == 5
+    person.click("#river .tools button:nth-child(4)")  # zoom in
+    person.until(lambda: person.find("#river .tools button:nth-child(5)").is_enabled())
+    assert browser.get_log("browser") == []
 
 
 @in_a_browser
-@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1200, "dark")])
-def test_it_fits_a_phone_and_follows_the_colour_scheme(server, browser, width, scheme):
-    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+def test_then_and_now_stand_beside_each_other_and_a_crossing_says_why(page_world, browser):
+    recall = page_world.get("/api/recalls", limit=1)["recalls"][0]
+    person = Person(browser, page_world.address["page"], f"#/recall/{recall['id']}/view/then-and-now?a=@60")
+    person.until(lambda: person.texts(".bump .line"))
+    then = page_world.get("/api/bars", recall=recall["id"], at="@60", losers=0)
+    assert person.ids(".beside .card:first-child li") == [bar["id"] for bar in then["hits"]]
+    person.until(lambda: person.texts(".bump .cross"))
+    browser.execute_script("document.querySelector('.bump .cross').dispatchEvent(new MouseEvent('click'))")
+    person.until(lambda: person.texts(".told p"))
+    assert "@" in person.texts(".told p")[0]
+    person.click(".told button")
+    person.until(lambda: "Which event?" not in person.texts(".told")[0])
+    assert browser.get_log("browser") == []
+
+
+@in_a_browser
+def test_a_slider_ranks_the_question_again_and_the_recorded_traffic(page_world, browser):
+    recall = page_world.get("/api/recalls", limit=1)["recalls"][0]
+    person = Person(browser, page_world.address["page"], f"#/recall/{recall['id']}/view/formula")
+    person.until(lambda: person.texts(".slider") and person.ids())
+    before = person.texts("#centre .hit .score")
+    browser.execute_script(
+        "const slider = document.querySelector('[data-number$=\"weights.vector\"]');"
+        "slider.value = 0; slider.dispatchEvent(new Event('input'))"
+    )
+    person.until(lambda: person.texts("#centre .hit .score") not in ([], before))
+    person.until(
+        lambda: "vector = 0.0" in browser.execute_script("return document.querySelector('textarea').value")
+    )
+    person.until(lambda: person.texts("#centre [role=status] table"))
+    head = page_world.get("/api/status")["head"]
+    assert head == page_world.get("/api/status")["head"]
+    assert browser.get_log("browser") == []
+
+
+@in_a_browser
+def test_dreams_expectations_and_the_verdict_are_shown_in_the_words_of_the_engine(page_world, browser):
+    person = Person(browser, page_world.address["page"], "#/view/dreams")
+    person.click("#centre .first")
+    person.until(lambda: any("Preview: nothing was changed" in text for text in person.texts("#centre p")))
+    person.go("#/view/expectations")
+    person.until(lambda: person.texts("#centre .broken"))
+    report = page_world.get("/api/check")
+    assert len(person.texts("#centre .holds")) == len(report["passed"])
+    assert len(person.texts("#centre .broken")) == len(report["failed"])
+    person.click("#verify")
+    verified = page_world.get("/api/verify")
+    person.until(lambda: verified["sentence"] in person.texts("#verdict")[0])
+    assert person.texts("#verdict .verdict") == [verified["verdict"]]
+    assert f"{verified['exact_count']} exact" in person.texts("#verdict")[0]
+    assert browser.get_log("browser") == []
+
+
+@in_a_browser
+def test_every_address_survives_a_reload_and_the_way_back(page_world, browser):
+    recall = page_world.get("/api/recalls", limit=1)["recalls"][0]
+    memory = page_world.get(f"/api/recalls/{recall['id']}")["hits"][0]["id"]
+    address = f"#/recall/{recall['id']}/memory/{memory}?a=@50&b=@300&formula=reverie"
+    person = Person(browser, page_world.address["page"], address)
+    person.until(lambda: person.ids() and person.texts("#detail .sentence"))
+    person.still()
+    seen = (person.ids(), person.texts("#detail .sentence"), person.texts("#river .moment"))
+    browser.refresh()
+    person.until(lambda: person.ids() and person.texts("#detail .sentence"))
+    person.still()
+    person.until(
+        lambda: (person.ids(), person.texts("#detail .sentence"), person.texts("#river .moment")) == seen
+    )
+    assert person.run("address.js", "m.format(m.parse(given[0]))", address) == address
+    person.go("#/view/dreams")
+    person.until(lambda: "Dreams" in person.texts("#centre h2"))
+    browser.back()
+    person.until(lambda: person.ids() == seen[0])
+
+
+@in_a_browser
+def test_charts_are_functions_of_data(server, browser):
+    person = Person(browser, server.address["page"])
+    parts = [{"column": "vector", "amount": 0.5, "factor": None}, {"column": "words", "amount": 0.25, "factor": None},
+             {"column": "strength", "amount": -0.15, "factor": 0.8}]  # fmt: skip
+    found = person.run("bars.js", "m.segments(given[0])", parts)
+    assert [(one["from"], one["to"], one["cut"]) for one in found] == [
+        (0, 0.5, False), (0.5, 0.75, False), (pytest.approx(0.75 - 0.15), 0.75, True)
+    ]  # fmt: skip
+    assert person.run("bars.js", "m.total(given[0])", parts) == pytest.approx(0.5 + 0.25 - 0.15)
+    assert person.run("bars.js", "m.widest([{ parts: given[0] }])", parts) == 0.75
+    assert [person.run("bars.js", "m.hue(given[0])", name) for name in ("cosine", "lexical", "half_life_recency/2", "zz")] == [
+        "meaning", "words", "time", "plain"
+    ]  # fmt: skip
+    assert person.run("river.js", "m.spanOf([2, 4, 6, 9], given[0])", 5) == 2
+    assert person.run("river.js", "m.seqAt({ upto: [2, 4, 6, 9] }, given[0])", 0.5) == 6
+    lines = {
+        "seqs": [1, 5],
+        "lines": [{"id": "a", "ranks": [1, 2], "marks": []}, {"id": "b", "ranks": [2, 1], "marks": []}],
+    }
+    assert person.run("bump.js", "m.crossings(given[0])", lines) == [{"place": 1, "up": "b", "down": "a"}]
+    words = person.run("diff.js", "m.diff(given[0], given[1])", "keep old end", "keep new end")
+    assert [(one["kind"], one["text"]) for one in words] == [
+        ("kept", "keep "), ("came", "new "), ("went", "old "), ("kept", "end")
+    ]  # fmt: skip
+
+
+@in_a_browser
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1400, "dark")])
+def test_it_fits_a_phone_follows_the_colour_scheme_and_axe_finds_nothing(page_world, browser, width, scheme):
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-    person = Person(browser, server.address["page"])
-    person.ask(QUESTION)
-    person.find("#hits .hit").click()
-    person.until(lambda: person.texts("#hits .sentence"))
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    recall = page_world.get("/api/recalls", limit=1)["recalls"][0]
+    memory = page_world.get(f"/api/recalls/{recall['id']}")["hits"][0]["id"]
+    person = Person(browser, page_world.address["page"], f"#/recall/{recall['id']}/memory/{memory}")
+    for view in ("", "/view/then-and-now", "/view/formula", "/view/dreams", "/view/expectations"):
+        person.go(f"#/recall/{recall['id']}/memory/{memory}{view}")
+        person.until(lambda: person.texts("#detail .sentence"))
+        person.still()
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width, view
+        assert violations(browser) == [], view
     paper = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
     brightness = sum(int(part) for part in re.findall(r"\d+", paper)[:3]) / 3
     assert (brightness > 128) == (scheme == "light")
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def violations(browser) -> list[str]:
+    source = resources.files("axe_core_python").joinpath("axe.min.js").read_text("utf-8")
+    browser.execute_script(source)
+    found = browser.execute_async_script("axe.run().then(arguments[0])")
+    return [f"{one['id']}: {json.dumps(one['nodes'][0]['html'])[:200]}" for one in found["violations"]]
 
 
 @in_a_browser
-def test_a_server_with_a_token_asks_for_it(start, browser):
+def test_a_wrong_token_says_so_and_the_right_one_opens_the_page(start, browser):
     server = start("--token", "secret", "--read-only")
-    person = Person(browser, server.address["url"])
+    person = Person(browser, server.address["url"] + "/")
     person.until(lambda: person.find("#token").is_displayed())
+    person.find("#token").send_keys("wrong\n")
+    person.until(lambda: "not the server's" in person.texts("#refused")[0])
+    person.find("#token").clear()
     person.find("#token").send_keys("secret\n")
-    person.until(lambda: "read-only" in person.texts("#health")[0])
-    assert not person.find("#record").is_displayed()
+    person.until(lambda: "5 memories" in person.texts("#store")[0])
+    assert "Ask and record" not in person.texts("#centre button")
     browser.execute_script("sessionStorage.clear()")
     browser.get("about:blank")
     person = Person(browser, server.address["page"])
-    person.until(lambda: "read-only" in person.texts("#health")[0])
-    assert browser.current_url == server.address["url"] + "/"
+    person.until(lambda: "5 memories" in person.texts("#store")[0])
+    assert "secret" not in browser.current_url
+
+
+@in_a_browser
+def test_new_events_arrive_by_themselves_and_a_server_that_is_gone_greys_the_page(start, browser):
+    server = start()
+    person = Person(browser, server.address["page"])
+    person.until(lambda: person.texts("#inbox h2"))
+    server.send("POST", "/api/recall", {"q": "redis rate limiting"})
+    person.until(lambda: "redis rate limiting" in "".join(person.texts("#inbox .question")))
+    server.stop()
+    person.until(lambda: person.find("#gone").is_displayed())
+    assert "gone" in browser.execute_script("return document.body.className")
+
+
+@in_a_browser
+def test_an_empty_store_offers_commands_and_a_store_to_look_at(start_empty, browser):
+    server = start_empty()
+    person = Person(browser, server.address["page"])
+    person.until(lambda: len(person.texts("#centre .command code")) == 4)
+    assert any("recollect demo --store" in text for text in person.texts("#centre code"))

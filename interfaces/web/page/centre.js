@@ -1,0 +1,112 @@
+// The middle of the page: a question and its ranking, then and now, under another formula; or one of the other views.
+
+import { get, post } from "./api.js";
+import { age, day, h, link, said, show } from "./dom.js";
+import { renderDreams } from "./dreams.js";
+import { renderExpectations } from "./expectations.js";
+import { renderFirstRun } from "./first_run.js";
+import { renderFormula } from "./formula.js";
+import { ranking } from "./ranking.js";
+import { renderThenAndNow } from "./then_and_now.js";
+import { dot } from "./verdict.js";
+
+export async function renderCentre(place, app, signal) {
+  const { state } = app;
+  if (state.view === "dreams") return renderDreams(place, app, signal);
+  if (state.view === "expectations") return renderExpectations(place, app, signal);
+  if (!state.recall && !state.ask) return app.status.memories ? show(place, askForm(app, null), h("p", { class: "empty" }, "Ask, or open a recorded recall.")) : renderFirstRun(place, app);
+  const asked = state.recall ? await get(`recalls/${encodeURIComponent(state.recall)}`, {}, signal) : null;
+  const body = h("div", {});
+  show(place, askForm(app, asked), asked ? about(asked, app) : null, tabs(app), body);
+  if (state.view === "then-and-now") return renderThenAndNow(body, app, asked, signal);
+  if (state.view === "formula") return renderFormula(body, app, asked, signal);
+  return renderRanking(body, app, asked, signal);
+}
+
+// What is asked: the recorded recall, or the question in the address, with what the address changes about it.
+export function question(app, asked, more = {}) {
+  const { state } = app;
+  return { ...(asked ? { recall: asked.id } : { q: state.ask, k: state.k }), formula: state.formula, ...more };
+}
+
+async function renderRanking(place, app, asked, signal) {
+  const at = app.state.b;
+  let bars;
+  try {
+    bars = await get("bars", question(app, asked, { at }), signal);
+  } catch (error) {
+    if (!asked || error.name === "AbortError") throw error;
+    return show(place, h("p", { class: "note" }, error.message), recordedList(asked, app));
+  }
+  const same = !asked || app.state.formula || at || bars.exact;
+  show(place,
+    bars.degraded.map((line) => h("p", { class: "note" }, line)),
+    same ? null : [h("p", { class: "note" }, `${asked.replayed.sentence}. This is what was recorded; below it, what ranking again gives now.`), recordedList(asked, app), h("h3", {}, "Ranked again")],
+    bars.hits.length ? ranking(bars, app, { recorded: asked && (app.state.formula || at) ? asked.hits.map((hit) => hit.id) : null }) : [h("p", { class: "empty" }, "Nothing answers."), ranking(bars, app)],
+    asked?.afterwards.length ? [h("h3", {}, "What came of it"), h("ul", { class: "plain small" }, asked.afterwards.map((one) => h("li", {}, `@${one.seq} ${day(one.at)} ${one.what}: ${one.ids.join(", ")}`)))] : null,
+    whyNot(app));
+}
+
+function recordedList(asked, app) {
+  return h("ol", { class: "hits" }, asked.hits.map((hit) => h("li", { class: "hit", "data-id": hit.id },
+    link(app.href({ memory: hit.id }), { class: "row" }, h("span", { class: "place" }, String(hit.rank)), said(hit.content), h("span", { class: "score num" }, String(hit.score))))));
+}
+
+function whyNot(app) {
+  const form = h("form", { class: "inline" }, h("label", {}, "Why not ", h("input", { name: "id", placeholder: "id of a memory", autocomplete: "off" })), h("button", { class: "mini" }, "Why not"));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const id = new FormData(form).get("id").trim();
+    if (id) app.go({ memory: id });
+  });
+  return form;
+}
+
+function about(asked, app) {
+  const filters = Object.entries(asked.filters).filter(([, value]) => value !== null && value !== undefined && String(value) !== "" && !(Array.isArray(value) && !value.length));
+  const facts = [asked.id, `${day(asked.at)} (${age(asked.at)})`, asked.actor, asked.session && `session ${asked.session}`, ...filters.map(([name, value]) => `${name} ${value}`), asked.formula, `k ${asked.k}`, `as of @${asked.basis}`, `clock ${day(asked.now)}`].filter(Boolean);
+  return h("div", { class: "about" }, h("h2", {}, said(asked.query)),
+    h("p", { class: "small dim" }, dot(asked.replayed), ` ${asked.replayed.verdict.replace("_", " ")} · ${facts.join(" · ")}`),
+    asked.degraded.map((line) => h("p", { class: "note" }, line)));
+}
+
+function tabs(app) {
+  const names = [["", "Ranking"], ["then-and-now", "Then and now"], ["formula", "Formula"]];
+  return h("nav", { class: "tabs", "aria-label": "What to see of it" }, names.map(([view, word]) => link(app.href({ view }), { "aria-current": (app.state.view || "") === view ? "page" : null }, word)));
+}
+
+function askForm(app, asked) {
+  const { state } = app;
+  const form = h("form", { class: "ask card" },
+    h("input", { type: "search", name: "q", id: "question", "aria-label": "Question", placeholder: "What do you want to remember?", autocomplete: "off", value: state.ask || asked?.query || "" }),
+    h("label", {}, "hits ", h("input", { type: "number", name: "k", min: 1, max: 100, value: state.k || asked?.k || 5 })),
+    h("label", {}, "formula ", formulaSelect(app)),
+    h("button", { class: "first" }, "Ask"),
+    app.status.read_only ? null : h("button", { type: "button", class: "mini", onclick: () => record(form, app) }, "Ask and record"));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const data = new FormData(form);
+    app.go({ ask: data.get("q"), k: data.get("k"), formula: data.get("formula"), recall: "", memory: "", view: "" });
+  });
+  return form;
+}
+
+function formulaSelect(app) {
+  const select = h("select", { name: "formula" }, h("option", { value: "" }, "in force"));
+  get("formulas").then((known) => {
+    select.append(...[...known.built_in, ...known.in_log].map((name) => h("option", { value: name, selected: app.state.formula === name }, name)));
+  }, () => {});
+  select.addEventListener("change", () => (app.state.recall || app.state.ask) && app.go({ formula: select.value }));
+  return select;
+}
+
+async function record(form, app) {
+  const data = new FormData(form);
+  try {
+    const answer = await post("recall", { q: data.get("q"), k: Number(data.get("k")), formula: data.get("formula") || null });
+    app.go({ recall: answer.id, ask: "", memory: "", view: "", formula: "", b: "" });
+  } catch (error) {
+    form.querySelector(".problem")?.remove();
+    form.append(h("p", { class: "problem", role: "alert" }, error.message));
+  }
+}

@@ -1,0 +1,15 @@
+// An empty store: three commands to copy, and a store to look at.
+
+import { h, show } from "./dom.js";
+
+const COMMANDS = ['recollect remember "Deploys happen on Tuesdays"', "recollect import ~/.claude/projects", "recollect watch ~/notes"];
+
+export function renderFirstRun(place) {
+  show(place, h("div", { class: "card pad" }, h("h2", {}, "Nothing is remembered yet"), h("p", {}, "Tell it something:"), COMMANDS.map(copyable),
+    h("p", {}, "Or look at a store that is full already:"), copyable("recollect demo --store demo && recollect serve --store demo --port 0 --open")));
+}
+
+function copyable(command) {
+  const button = h("button", { type: "button", class: "mini", onclick: async () => { await navigator.clipboard?.writeText(command); button.textContent = "Copied"; } }, "Copy");
+  return h("p", { class: "command" }, h("code", {}, command), button);
+}

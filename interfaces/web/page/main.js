@@ -1,0 +1,154 @@
+// The page: reads the address, asks the server, and lets each view fill its own place.
+
+import { changed, format, parse } from "./address.js";
+import { Gone, Refused, get, stream, useToken } from "./api.js";
+import { h, plural, show } from "./dom.js";
+import { renderCentre } from "./centre.js";
+import { renderDetail } from "./memory.js";
+import { renderInbox } from "./inbox.js";
+import { renderRiver } from "./river_view.js";
+import { verdictOf } from "./verdict.js";
+
+const place = (id) => document.getElementById(id);
+const views = {
+  river: { render: renderRiver, reads: ["a", "b"] },
+  inbox: { render: renderInbox, reads: ["recall", "grep", "since", "until", "project", "session", "actor", "by", "empty", "rated", "held"] },
+  centre: { render: renderCentre, reads: ["recall", "ask", "view", "a", "b", "formula", "k"] },
+  detail: { render: renderDetail, reads: ["recall", "ask", "memory", "a", "b", "formula", "k"] },
+};
+
+const SIDE_VIEWS = ["dreams", "expectations"];
+
+const app = {
+  state: {},
+  status: null,
+  head: 0,
+  href: (changes) => format(changed(app.state, changes)),
+  go: (changes) => { location.hash = app.href(changes); },
+  // Replaces the address without a new entry in the history: for what is dragged.
+  drag: (changes) => { history.replaceState(null, "", app.href(changes)); follow(); },
+  refresh: (name) => draw(name, true),
+};
+const running = {};
+const shown = {};
+
+function follow() {
+  app.state = parse(location.hash);
+  for (const anchor of document.querySelectorAll("nav a")) {
+    if (anchor.dataset.view === (SIDE_VIEWS.includes(app.state.view) ? app.state.view : "")) anchor.setAttribute("aria-current", "page");
+    else anchor.removeAttribute("aria-current");
+  }
+  for (const name of Object.keys(views)) draw(name, false);
+}
+
+async function draw(name, again) {
+  const key = JSON.stringify(views[name].reads.map((one) => app.state[one] || ""));
+  if (!again && shown[name] === key) return;
+  shown[name] = key;
+  running[name]?.abort();
+  const control = (running[name] = new AbortController());
+  const target = place(name);
+  target.setAttribute("aria-busy", "true");
+  try {
+    await views[name].render(target, app, control.signal);
+  } catch (error) {
+    if (control.signal.aborted) return;
+    failed(target, error);
+  }
+  if (!control.signal.aborted) target.removeAttribute("aria-busy");
+}
+
+// An error stands in the place that it is about, and stays until that place shows something else.
+export function failed(target, error) {
+  if (error.name === "AbortError") return;
+  if (error instanceof Gone) return gone(true);
+  if (error instanceof Refused && error.status === 401) return login(true);
+  const problem = h("p", { class: "problem", role: "alert" }, error.message);
+  target.querySelector(":scope > .problem")?.remove();
+  target.prepend(problem);
+}
+
+function gone(is) {
+  document.body.classList.toggle("gone", is);
+  place("gone").hidden = !is;
+}
+
+function login(needed) {
+  const form = place("login");
+  if (needed && !form.hidden) place("refused").textContent = "This token is not the server's; look at what `recollect serve` printed.";
+  form.hidden = !needed;
+  for (const id of ["river", "columns"]) place(id).hidden = needed;
+  if (needed) place("token").focus();
+}
+
+place("login").addEventListener("submit", (event) => {
+  event.preventDefault();
+  useToken(place("token").value.trim());
+  start();
+});
+
+place("verify").addEventListener("click", async () => {
+  const target = place("verdict");
+  place("verify").disabled = true;
+  show(target, "ranking every recall again …");
+  try {
+    await stream("stream/verify", (name, value) => {
+      if (name === "progress") show(target, `${value.done} of ${plural(value.total, "recall")} ranked again`);
+      if (name === "done") show(target, verdictOf(value));
+      if (name === "failed") show(target, h("span", { class: "problem" }, value.error));
+    });
+  } catch (error) {
+    show(target);
+    failed(place("health"), error);
+  }
+  place("verify").disabled = false;
+});
+
+async function start() {
+  try {
+    app.status = await get("status");
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) login(true); // one of many stores, and no token for it yet
+    else failed(place("health"), error);
+    if (error instanceof Gone) setTimeout(start, 2000);
+    return;
+  }
+  login(false);
+  gone(false);
+  app.head = app.status.head;
+  place("store").textContent = `${app.status.store}  ${app.status.memories.toLocaleString("en")} memories, ${plural(app.status.head, "event")}`;
+  show(place("health"), app.status.degraded.map((line) => h("p", { class: "note" }, line)));
+  for (const name of Object.keys(shown)) delete shown[name];
+  follow();
+  listen();
+}
+
+let listening = null;
+
+// New events arrive by themselves; a server that went away is asked again until it is back.
+async function listen() {
+  listening?.abort();
+  const control = (listening = new AbortController());
+  try {
+    await stream("stream", (name, value) => {
+      gone(false);
+      if (name !== "head" || value.head === app.head) return;
+      app.head = value.head;
+      draw("river", true);
+      if (!app.state.grep) draw("inbox", true);
+    }, control.signal);
+    throw new Gone("the stream ended");
+  } catch (error) {
+    if (control.signal.aborted) return;
+    failed(place("health"), error);
+    setTimeout(start, 2000);
+  }
+}
+
+const given = location.hash.match(/^#token=(.*)$/);
+if (given) {
+  useToken(decodeURIComponent(given[1]));
+  history.replaceState(null, "", "#/");
+}
+window.addEventListener("hashchange", follow);
+start();

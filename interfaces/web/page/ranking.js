@@ -1,0 +1,55 @@
+// One ranking: every hit a bar on one scale, the margin to the next as a gap, and below the line the next that lost.
+
+import { bar, hue, total, widest } from "./bars.js";
+import { day, h, link, number, said } from "./dom.js";
+
+const GAP = 34;
+
+export function ranking(bars, app, { recorded = null } = {}) {
+  const all = [...bars.hits, ...bars.losers];
+  const scale = widest(all);
+  const margins = bars.hits.map((hit, place) => hit.score - (bars.hits[place + 1]?.score ?? bars.losers[0]?.score ?? hit.score));
+  const most = Math.max(1e-12, ...margins.map(Math.abs));
+  return [
+    legend(all),
+    h("ol", { class: "hits" }, bars.hits.map((hit, place) => item(hit, app, scale, { margin: margins[place], gap: Math.round((Math.abs(margins[place]) / most) * GAP), moved: moved(hit, recorded) }))),
+    bars.losers.length ? h("p", { class: "cutline" }, `${bars.hits.length} of ${bars.candidates} candidates answer; below: what lost, and where`) : null,
+    h("ol", { class: "hits losers" }, bars.losers.map((loser) => item(loser, app, scale, { ghost: true }))),
+  ];
+}
+
+function moved(hit, recorded) {
+  if (!recorded) return null;
+  const before = recorded.indexOf(hit.id) + 1;
+  if (!before) return "was not in the answer";
+  return before === hit.rank ? null : `was ${before}`;
+}
+
+function item(one, app, scale, { margin = null, gap = 0, ghost = false, moved: was = null }) {
+  const place = one.rank === null ? "–" : String(one.rank);
+  const meta = [one.kind, one.project, one.session, day(one.at), `version ${one.revision}`, ...one.tags.map((tag) => `#${tag}`)].filter(Boolean);
+  const element = h("li", { class: ghost ? "hit ghost" : "hit", "data-id": one.id },
+    link(app.href({ memory: one.id }), { class: "row", "aria-current": app.state.memory === one.id ? "true" : null, "aria-label": `${ghost ? "why not" : "why"} ${one.id}` },
+      h("span", { class: "place" }, place), said(one.content), h("span", { class: "score num" }, number(one.score, 6))),
+    bar(one, scale, { ghost }),
+    h("div", { class: "dim small meta" }, h("code", {}, one.id), ` · ${meta.join(" · ")}`, margin !== null && margin > 0 ? ` · ${number(margin, 6)} ahead of the next` : null, was ? h("b", { class: "moved" }, ` · ${was}`) : null),
+    one.lost ? h("div", { class: "small lost" }, one.lost) : null,
+    numbers(one));
+  element.style.marginBottom = `${gap + 6}px`;
+  return element;
+}
+
+// The numbers behind a bar, on demand and for screen readers; their sum is the score.
+function numbers(one) {
+  return h("details", { class: "numbers" }, h("summary", { class: "small dim" }, "numbers"),
+    h("table", {}, h("caption", { class: "unseen" }, `what the score of ${one.id} is made of`),
+      h("thead", {}, h("tr", {}, ["stage", "column", "amount", "factor"].map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, one.parts.map((part) => h("tr", {}, h("td", {}, `${part.number} ${part.op}`), h("td", {}, part.column), h("td", { class: "n" }, String(part.amount)), h("td", { class: "n" }, part.factor === null ? "" : String(part.factor)))),
+        h("tr", {}, h("th", { scope: "row" }, "score"), h("td", {}), h("td", { class: "n" }, number(total(one.parts), 12)), h("td", {})))));
+}
+
+function legend(all) {
+  const columns = [...new Set(all.flatMap((one) => one.parts.filter((part) => part.amount > 0).map((part) => part.column)))];
+  const cut = all.some((one) => one.parts.some((part) => part.amount < 0));
+  return h("p", { class: "legend small", "aria-hidden": "true" }, columns.map((column) => h("span", {}, h("i", { class: `swatch hue-${hue(column)}` }), column)), cut ? h("span", {}, h("i", { class: "swatch cut" }), "cut") : null);
+}

@@ -1,0 +1,117 @@
+// The river across the top: drag the handles A and B, drag or wheel to move and zoom, arrow keys step event by event.
+
+import { get } from "./api.js";
+import { h, show, svg } from "./dom.js";
+import { LANES, river, seqAt, spanOf, zoomed } from "./river.js";
+
+const WIDTH = 1000, LANE = 18, HEIGHT = LANES.length * LANE, BUCKETS = 500, PLAY_MS = 350;
+const zoom = { since: null, until: null };
+let playing = null;
+
+export async function renderRiver(place, app, signal) {
+  const data = await get("river", { buckets: BUCKETS, since: zoom.since, until: zoom.until }, signal);
+  if (!data.head) return show(place, h("p", { class: "empty" }, "The log is empty."));
+  const canvas = svg("svg", { class: "river", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": `${data.head} events from ${data.first} to ${data.last}` }, river(data, { width: WIDTH, lane: LANE }));
+  const now = h("output", { class: "small moment", "aria-live": "polite" });
+  const handles = ["a", "b"].map((name) => handle(name, data, app, canvas, now));
+  show(place,
+    h("div", { class: "lanes small dim", "aria-hidden": "true" }, LANES.map((name) => h("span", { class: `lane-${name}` }, name))),
+    h("div", { class: "bed" }, canvas, handles.map((one) => one.element)),
+    h("div", { class: "small dim ends" }, h("span", {}, data.since.slice(0, 16).replace("T", " ")), now, h("span", {}, data.until.slice(0, 16).replace("T", " "))),
+    h("div", { class: "tools" },
+      h("button", { type: "button", class: "mini", onclick: () => play(app) }, playing ? "Stop" : "Play"),
+      h("button", { type: "button", class: "mini", onclick: () => step(app, -1) }, "◀ event"), h("button", { type: "button", class: "mini", onclick: () => step(app, 1) }, "event ▶"),
+      h("button", { type: "button", class: "mini", onclick: () => rezoom(app, data, 0.5, 0.5) }, "Zoom in"), h("button", { type: "button", class: "mini", disabled: !zoom.since, onclick: () => whole(app) }, "Whole log"),
+      h("button", { type: "button", class: "mini", disabled: !app.state.b && !app.state.a, onclick: () => app.go({ a: "", b: "" }) }, "Back to now")));
+  canvas.addEventListener("wheel", (event) => { event.preventDefault(); rezoom(app, data, event.offsetX / canvas.clientWidth, event.deltaY > 0 ? 1.5 : 1 / 1.5); }, { passive: false });
+  pan(canvas, app, data);
+  describe(now, app, signal);
+}
+
+export function seqOf(app, name) {
+  const text = app.state[name];
+  return text?.startsWith("@") ? Number(text.slice(1)) : name === "b" ? app.head : null;
+}
+
+function handle(name, data, app, canvas, now) {
+  const seq = seqOf(app, name);
+  const at = (value) => (spanOf(data.upto, value) + 0.5) / data.upto.length;
+  const element = h("div", { class: `handle handle-${name}`, role: "slider", tabindex: 0, "aria-label": name === "a" ? "A: the earlier moment" : "B: the later moment, now unless moved", "aria-valuemin": 0, "aria-valuemax": data.head, "aria-valuenow": seq ?? 0, "aria-valuetext": seq === null ? "not set" : `event ${seq}` }, name.toUpperCase());
+  const put = (value) => { element.style.left = `${at(value) * 100}%`; element.setAttribute("aria-valuenow", value); element.setAttribute("aria-valuetext", `event ${value}`); };
+  put(seq ?? 0);
+  element.addEventListener("keydown", (event) => {
+    const steps = { ArrowLeft: -1, ArrowRight: 1, PageUp: -100, PageDown: 100, Home: -Infinity, End: Infinity };
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    const next = Math.max(0, Math.min(data.head, (seqOf(app, name) ?? 0) + steps[event.key]));
+    app.drag({ [name]: `@${next}` });
+    requestAnimationFrame(() => document.querySelector(`.handle-${name}`)?.focus());
+  });
+  element.addEventListener("pointerdown", (event) => {
+    event.preventDefault();
+    element.setPointerCapture(event.pointerId);
+    let value = seq ?? 0;
+    const move = (where) => {
+      const box = canvas.getBoundingClientRect();
+      value = seqAt(data, (where.clientX - box.left) / box.width);
+      put(value);
+      now.textContent = `${name.toUpperCase()} @${value}`;
+    };
+    element.addEventListener("pointermove", move);
+    element.addEventListener("pointerup", () => { element.removeEventListener("pointermove", move); app.drag({ [name]: `@${value}` }); }, { once: true });
+  });
+  return { element };
+}
+
+function step(app, by) {
+  const next = Math.max(0, Math.min(app.head, (seqOf(app, "b") ?? app.head) + by));
+  app.drag({ b: next === app.head ? "" : `@${next}` });
+}
+
+function play(app) {
+  if (playing) { clearInterval(playing); playing = null; return app.refresh("river"); }
+  const start = seqOf(app, "b") === app.head ? 0 : seqOf(app, "b");
+  let at = start;
+  const stride = Math.max(1, Math.round((app.head - start) / 60));
+  playing = setInterval(() => {
+    at = Math.min(app.head, at + stride);
+    app.drag({ b: at === app.head ? "" : `@${at}` });
+    if (at === app.head) { clearInterval(playing); playing = null; }
+  }, matchMedia("(prefers-reduced-motion: reduce)").matches ? PLAY_MS * 3 : PLAY_MS);
+  app.refresh("river");
+}
+
+function rezoom(app, data, place, factor) {
+  const [since, until] = zoomed(Date.parse(data.since), Date.parse(data.until), place, factor);
+  const [first, last] = [Date.parse(data.first), Date.parse(data.last)];
+  if (until - since >= last - first) return whole(app);
+  if (until - since < 1000) return;
+  [zoom.since, zoom.until] = [new Date(Math.max(first, since)).toISOString(), new Date(Math.min(last + 1, until)).toISOString()];
+  app.refresh("river");
+}
+
+function whole(app) {
+  zoom.since = zoom.until = null;
+  app.refresh("river");
+}
+
+function pan(canvas, app, data) {
+  canvas.addEventListener("pointerdown", (event) => {
+    if (!zoom.since) return;
+    const [start, since, until] = [event.clientX, Date.parse(data.since), Date.parse(data.until)];
+    canvas.setPointerCapture(event.pointerId);
+    canvas.addEventListener("pointerup", (end) => {
+      const shift = ((start - end.clientX) / canvas.clientWidth) * (until - since);
+      if (Math.abs(end.clientX - start) < 4) return;
+      [zoom.since, zoom.until] = [since + shift, until + shift].map((time) => new Date(time).toISOString());
+      app.refresh("river");
+    }, { once: true });
+  });
+}
+
+async function describe(now, app, signal) {
+  const seq = seqOf(app, "b");
+  if (seq === app.head || !seq) { now.textContent = seq ? `B is now, @${app.head}` : ""; return; }
+  const found = await get(`events/${seq}`, {}, signal).catch(() => null);
+  if (found?.event) now.textContent = `B @${seq} ${found.at.slice(0, 16).replace("T", " ")}: ${found.event.summary}`;
+}

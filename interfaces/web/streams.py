@@ -1,0 +1,94 @@
+"""What the server says by itself, as server-sent events: that the log grew, and how far long work has come.
+
+A stream ends when its client is gone. Long work goes on to its end, as every request does that was begun.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import NamedTuple
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from recollect.engine.store import Progress
+from recollect.events.errors import RecollectError
+from recollect.interfaces.python.async_memory import AsyncMemory
+from recollect.interfaces.python.memory import Memory
+from recollect.web.api import sides_of
+from recollect.web.forms import Nothing, Sides
+from recollect.web.requests import error_of, parameters
+
+_LOOK_S = 1.0
+_SILENCE_S = 15.0
+
+
+class Stream(NamedTuple):
+    path: str
+    events: Callable[[AsyncMemory, Request], AsyncIterator[str]]
+    says: str
+
+
+def event(name: str, value: object) -> str:
+    return f"event: {name}\ndata: {msgspec.json.encode(value).decode()}\n\n"
+
+
+async def growth(memory: AsyncMemory, request: Request) -> AsyncIterator[str]:
+    """`head` whenever the log grew; a comment now and then, so that what lies between does not close the line."""
+    parameters(request, Nothing)
+    head, silent = -1, 0.0
+    while not await request.is_disconnected():
+        found = await memory.run(lambda inner: inner.store.catch_up(), lane="reads")
+        if found != head:
+            head, silent = found, 0.0
+            yield event("head", {"head": head})
+        elif silent >= _SILENCE_S:
+            silent = 0.0
+            yield ": still here\n\n"
+        await asyncio.sleep(_LOOK_S)
+        silent += _LOOK_S
+
+
+def verification(memory: AsyncMemory, request: Request) -> AsyncIterator[str]:
+    parameters(request, Nothing)
+    return _work(memory, lambda inner, progress: inner.verify(progress=progress))
+
+
+def comparison(memory: AsyncMemory, request: Request) -> AsyncIterator[str]:
+    given = parameters(request, Sides)
+
+    def work(inner: Memory, progress: Progress) -> object:
+        a, b = sides_of(inner, given)
+        return inner.compare(a, b, k=given.k, last=given.last, progress=progress)
+
+    return _work(memory, work)
+
+
+async def _work(memory: AsyncMemory, work: Callable[[Memory, Progress], object]) -> AsyncIterator[str]:
+    """`progress` as it goes, then `done` with the report, or `failed`."""
+    loop, said = asyncio.get_running_loop(), asyncio.Queue[str | None]()
+
+    def progress(done: int, total: int) -> None:
+        loop.call_soon_threadsafe(said.put_nowait, event("progress", {"done": done, "total": total}))
+
+    task = asyncio.create_task(memory.run(lambda inner: work(inner, progress), lane="long"))
+    task.add_done_callback(lambda _: said.put_nowait(None))
+    while (line := await said.get()) is not None:
+        yield line
+    try:
+        yield event("done", await task)
+    except RecollectError as error:
+        yield event("failed", error_of(error))
+
+
+TABLE = (
+    Stream("/api/stream", growth, "server-sent events: `head` whenever the log grew"),
+    Stream("/api/stream/verify", verification, "verify with its progress, then the report"),
+    Stream("/api/stream/compare", comparison, "compare with its progress, then the report"),
+)
+
+
+def response(stream: Stream, memory: AsyncMemory, request: Request) -> Response:
+    return StreamingResponse(stream.events(memory, request), media_type="text/event-stream")
