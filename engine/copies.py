@@ -26,7 +26,7 @@ from recollect.engine.store import Store
 from recollect.engine.unfinished_files import unfinished_file
 from recollect.events.errors import LogFailed, RecollectError
 
-Kind = Literal["jsonl", "parquet", "markdown", "fork", "salvage", "comparison", "shards"]
+Kind = Literal["jsonl", "parquet", "markdown", "fork", "salvage", "comparison", "shards", "branch"]
 T = TypeVar("T")
 
 _NAME = "copies"

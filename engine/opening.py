@@ -14,8 +14,11 @@ from recollect.events.errors import InvalidInput, LogFailed, RecollectError
 from recollect.events.log import Clock
 from recollect.events.memory_log import MemoryLog
 from recollect.events.packs.urls import is_url, open_packs, refuse_mirror
+from recollect.events.private_files import make_private, sync_directory
 from recollect.events.segment_log import SegmentLog
 from recollect.events.transfer import TransferableLog
+
+_SYNCED = "log.synced"
 
 
 class Opened(NamedTuple):
@@ -37,6 +40,7 @@ def open_log(path: str | Path, clock: Clock) -> Opened:
     refuse_mirror(folder)
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(f"{folder} is a file; a store is a directory")
+    finish_swap(folder)
     log, read_only = _opened(folder / "log", clock)
     return Opened(log, folder, read_only)
 
@@ -52,6 +56,24 @@ def _opened(path: Path, clock: Clock) -> tuple[SegmentLog, bool]:
             return SegmentLog.open(path, clock=clock, ahead_max=clock_ahead_max(), read_only=True), True
         except (RecollectError, OSError):
             raise error from None
+
+
+def swap_log(folder: Path, new: Path, branch: Path) -> None:
+    """Put a new log in the place of the old one, which goes to the branch; `finish_swap` ends what is interrupted."""
+    make_private(branch)
+    staged = folder / _SYNCED
+    new.replace(staged)
+    sync_directory(folder)
+    (folder / "log").replace(branch / "log")
+    sync_directory(branch)
+    finish_swap(folder)
+
+
+def finish_swap(folder: Path) -> None:
+    """Give a log its name whose predecessor was moved away when the process ended."""
+    if (folder / _SYNCED).is_dir() and not (folder / "log").exists():
+        (folder / _SYNCED).replace(folder / "log")
+        sync_directory(folder)
 
 
 @contextmanager

@@ -46,7 +46,7 @@ def replicate(source: str, target: str, *, progress: Progress | None = None) -> 
             done += len(batch)
             if progress:
                 progress(done, head)
-        _erase_the_same(copy)
+        erase_the_same(copy)
         copy.sync()
         return Replication(
             source=source, target=target, events=done - present, head=done, chain=copy.chain_at(done).hex()
@@ -79,7 +79,7 @@ def _require_beginning(origin: TransferableLog, copy: TransferableLog, source: s
         )
 
 
-def _erase_the_same(copy: TransferableLog) -> None:
+def erase_the_same(copy: TransferableLog) -> None:
     """Overwrite what an erasure names that came over later than the event itself."""
     redacted = RedactedLog(copy)
     left = [seq for seq in redacted.read_all_erasures() if not redacted.overwritten(seq)]

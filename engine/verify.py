@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from recollect.engine.branches import Branches
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
 from recollect.engine.witnesses import against as against_
@@ -75,7 +76,14 @@ def _verified(
     head = store.catch_up()
     for formula in readable_formulas(store.projections):
         store.require_analyzers(formula.analyzers)
-    report, found = verified(store.log, store.projections, independent=independent, progress=progress)
+    with Branches(store.folder) as branches:
+        report, found = verified(
+            store.log,
+            store.projections,
+            independent=independent,
+            progress=progress,
+            elsewhere=branches.outcome,
+        )
     unfinished = () if store.unfinished_erasure is None else (str(store.unfinished_erasure),)
     return msgspec.structs.replace(report, notes=(*report.notes, *unfinished)), found, head
 

@@ -276,10 +276,18 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     valid_now: bool = False
 
 
+class Branch(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an event was first written: `seq` in a log whose chain value after it is `chain`, in hexadecimal."""
+
+    seq: int
+    chain: str
+
+
 class Recalled(Fact, frozen=True, kw_only=True, tag="recall.answered"):
     """A question was asked live and ranked at `basis`; its recall id is `r` and this event's seq.
 
-    `formula` is the digest of a formula whose text the log holds.
+    `formula` is the digest of a formula whose text the log holds. With `branch` it was asked offline and ranked there;
+    `basis` is then where it would have been ranked in this log.
     """
 
     question: Question
@@ -288,6 +296,7 @@ class Recalled(Fact, frozen=True, kw_only=True, tag="recall.answered"):
     ids: tuple[MemoryId, ...]
     scores: tuple[float, ...]
     degraded: tuple[str, ...] = ()
+    branch: Branch | None = None
 
 
 class Rated(Fact, frozen=True, kw_only=True, tag="memory.rated"):

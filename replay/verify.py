@@ -130,9 +130,10 @@ def verify(
 
 
 def verified(
-    log: Log, projections: Projections, *, independent: bool = False, progress: Progress | None = None
-) -> tuple[VerifyReport, list[Outcome]]:
-    """The report, and what became of every recall, in their order."""
+    log: Log, projections: Projections, *, independent: bool = False, progress: Progress | None = None,
+    elsewhere: Callable[[Recalled], Outcome | None] = lambda _: None,
+) -> tuple[VerifyReport, list[Outcome]]:  # fmt: skip
+    """The report, and what became of every recall, in their order; `elsewhere` knows of recalls of other branches."""
     seqs = projections.adoptions.recalls.tolist()
     _prepare_all(log, projections)
     attestations = Attestations(log, seqs)
@@ -148,9 +149,19 @@ def verified(
         _build_missing(log, projections, seqs)
         check = partial(_check, log, projections, attestations)
         found = each(seqs, check, _OUTCOME, progress=progress, beside=check_chain)
+    found = [_asked_elsewhere(log, seq, one, elsewhere) for seq, one in zip(seqs, found, strict=True)]
     report = _report(log, projections, found, damage)
     notes = tuple(attestations.notes)
     return judged(msgspec.structs.replace(report, independent=independent, notes=notes)), found
+
+
+def _asked_elsewhere(
+    log: Log, seq: int, found: Outcome, elsewhere: Callable[[Recalled], Outcome | None]
+) -> Outcome:
+    """What became of a recall in the branch where it was asked, if that is here."""
+    if found.found != "not_here" or not isinstance(fact := log.get(seq).fact, Recalled):
+        return found
+    return elsewhere(fact) or found
 
 
 def _report(log: Log, projections: Projections, found: list[Outcome], damage: list[Finding]) -> VerifyReport:
@@ -365,6 +376,9 @@ def _ranked_again(
     impossible = _impossible(projections, seq, recalled)
     if impossible is not None:
         return _different(seq, impossible)
+    if recalled.branch is not None:
+        reason = f"it was asked offline, in a branch of the log that ended at @{recalled.branch.seq} or later"
+        return Outcome(found="not_here", missing=NotHere(recall=f"r{seq}", reason=reason))
     difference: Difference | NotHere | None
     try:
         difference = _difference(log, projections, seq, recalled, second)

@@ -18,6 +18,7 @@ from recollect.events.facts import (
     Accessed,
     AnyFact,
     Attested,
+    Branch,
     ClockCorrected,
     Cluster,
     Clustered,
@@ -166,11 +167,17 @@ questions = st.builds(
     | st.builds(Effects, reranked=st.just(Reranked(model="cross", scores={"m0": 0.5}))),
 )
 recalled = st.builds(
-    lambda question, found: Recalled(
-        question=question, basis=0, formula="f0", ids=tuple(found), scores=tuple(1.0 for _ in found)
+    lambda question, found, branch: Recalled(
+        question=question,
+        basis=0,
+        formula="f0",
+        ids=tuple(found),
+        scores=tuple(1.0 for _ in found),
+        branch=branch,
     ),
     questions,
     st.lists(st.sampled_from(IDS), max_size=2, unique=True),
+    st.none() | st.just(Branch(seq=7, chain="0" * 64)),
 )
 clustered = st.builds(
     Clustered,

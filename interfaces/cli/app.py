@@ -164,6 +164,14 @@ class _Say(logging.Handler):
         say(record.getMessage())
 
 
+def _is_store(folder: Path) -> bool:
+    if not (folder / "log").is_dir():
+        from recollect.engine.opening import finish_swap  # noqa: PLC0415 (imports wait until needed)
+
+        finish_swap(folder)
+    return (folder / "log").is_dir()
+
+
 @contextmanager
 def open_memory(
     store: str,
@@ -177,7 +185,7 @@ def open_memory(
 
     That its log is damaged is said beside an answer; an error stands alone.
     """
-    if not make and not is_url(store) and not (Path(store).expanduser() / "log").is_dir():
+    if not make and not is_url(store) and not _is_store(Path(store).expanduser()):
         raise Failure(f"there is no store at {store}; `recollect remember` makes one")
     from recollect.interfaces.python.memory import Memory  # noqa: PLC0415 (imports wait until needed)
 

@@ -31,6 +31,7 @@ _LONG = frozenset(
         "reembed",
         "replicate",
         "serve",
+        "sync",
         "verify",
         "watch",
     }
@@ -108,6 +109,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "replicate": (
         "replicate",
         "Copy a store to another place, with the same chain; again brings over what is new.",
+    ),
+    "sync": (
+        "replicate",
+        "Bring this machine's store and a remote one level, with what was written offline.",
     ),
     "restore": ("tell", "Bring a forgotten memory back."),
     "retain": (

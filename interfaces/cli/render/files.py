@@ -8,6 +8,7 @@ from rich.text import Text
 
 from recollect.engine.replicate import Replication
 from recollect.engine.safe_text import drawing
+from recollect.engine.sync import SyncReport
 from recollect.engine.transfer import Transfer
 from recollect.interfaces.cli.render.common import console, escaped
 from recollect.interfaces.files.format_detection import LOG
@@ -47,6 +48,28 @@ def replicated(result: Replication) -> None:
         f"[green]replicated[/] {result.events:,} new events to {escaped(result.target)}  "
         f"[dim]both end at @{result.head:,}, chain {result.chain[:16]}…[/]"
     )
+
+
+@drawing
+def synced(result: SyncReport) -> None:
+    out = console()
+    out.print(
+        f"[green]level[/]  {result.pulled:,} events came, {result.pushed:,} went to {escaped(result.remote)}  "
+        f"[dim]both end at @{result.head:,}, chain {result.chain[:16]}…[/]"
+    )
+    if result.branch is not None:
+        out.print(
+            f"  both had gone on since @{result.forked_at}; what was here is kept in {escaped(result.branch)}"
+        )
+    for one in result.not_taken:
+        where = ", ".join(f"@{seq}" for seq in one.seqs[:5]) + (" …" if len(one.seqs) > 5 else "")
+        out.print(Text(f"  not taken: {where} {one.what}: {one.reason}", "yellow"))
+    if result.recalls:
+        out.print(
+            f"  {result.recalls:,} recalls were asked offline; {len(result.changed):,} would be answered otherwise now"
+        )
+    if result.changed:
+        out.print("  [dim]`recollect compare recorded FORMULA` shows how[/]")
 
 
 def _degraded(notes: Sequence[str]) -> None:

@@ -1,0 +1,74 @@
+"""Branches: what a store was before it took over the log of others (`sync`), kept beside it to verify its recalls in.
+
+    <store>/branches/<fork>-<chain>/log/    a whole log; the directory is a store of its own
+
+A recall that was asked offline names the branch that it saw, by its seq and chain value there. Where the branch is, it is
+ranked again in it; elsewhere it is `not_here`.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from recollect.engine.doctor_caches import folded
+from recollect.events.errors import RecollectError
+from recollect.events.facts import Branch, Recalled
+from recollect.events.redacted_log import RedactedLog
+from recollect.events.segment_log import SegmentLog
+from recollect.projections.view import Projections
+from recollect.replay.verify import Outcome, replayed
+
+BRANCHES = "branches"
+
+
+class Branches:
+    """The branches of a store, opened when a recall asks for one; use it as a context manager."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._paths = [] if folder is None else sorted((folder / BRANCHES).glob("*/log"))
+        self._opened: list[tuple[RedactedLog, Projections]] | None = None
+        self._held = ExitStack()
+
+    def __enter__(self) -> Branches:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._held.close()
+
+    def outcome(self, recalled: Recalled) -> Outcome | None:
+        """What becomes of this recall where it was asked; None if that branch is not here, or it names none."""
+        branch = recalled.branch
+        for log, projections in () if branch is None else self._logs():
+            assert branch is not None
+            if branch.seq <= log.head and log.chain_at(branch.seq).hex() == branch.chain:
+                return _as_recorded(log, projections, recalled, branch)
+        return None
+
+    def _logs(self) -> list[tuple[RedactedLog, Projections]]:
+        if self._opened is None:
+            self._opened = []
+            for path in self._paths:
+                try:
+                    base = SegmentLog.open(path, read_only=True)
+                except (RecollectError, OSError):
+                    continue  # it is as good as not here
+                self._held.callback(base.close)
+                log = RedactedLog(base)
+                log.learn()
+                self._opened.append((log, folded(log, [], log.head, None, path.parent / "cache" / "shards")))
+        return self._opened
+
+
+def _as_recorded(
+    log: RedactedLog, projections: Projections, recalled: Recalled, branch: Branch
+) -> Outcome | None:
+    """Ranked again in its branch, if what stands there is what was taken over from it."""
+    there = log.get(branch.seq).fact
+    if isinstance(there, Recalled) and (there.ids, there.scores, there.formula) != (
+        recalled.ids,
+        recalled.scores,
+        recalled.formula,
+    ):
+        return None
+    return replayed(log, projections, [branch.seq])[0]

@@ -1,0 +1,390 @@
+"""sync: a store in a directory and a remote one brought level, with what was written offline.
+
+As long as one of the two is a beginning of the other, events are copied as they are, with the same chain. Where both went
+on, the remote order counts: what was written here is appended to the remote head, batch by batch in its own order and
+under its own event ids, so that a run which was interrupted can be repeated. Then this store takes over the remote log,
+and its own log is kept beside it, whole, as a branch:
+
+    <store>/log/                        the remote log, hash for hash
+    <store>/branches/<fork>-<chain>/    the store as it was before, in which its recalls verify (`branches`)
+
+A batch is taken wholly or not at all, and only if what it was decided on still holds: a memory that others remembered,
+revised, hid or erased meanwhile is not overwritten, a dream and a re-embedding are of a log that has moved on. What was
+not taken is listed, and is in the branch. Recalls are taken with the branch that they saw (`Recalled.branch`). Erasures
+are carried out anew, so that they reach everything there. Seals, attestations and corrections of the clock are about
+one log and stay behind.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import msgspec
+
+from recollect.engine.branches import BRANCHES
+from recollect.engine.copies import Copy, known_copies, record
+from recollect.engine.embedding.store_embedder import Embedding
+from recollect.engine.erase import erase
+from recollect.engine.moments import clock_ahead_max, iso
+from recollect.engine.opening import finish_swap, swap_log
+from recollect.engine.replicate import Replication, erase_the_same, replicate
+from recollect.engine.store import Progress, Store
+from recollect.engine.writer import Writer
+from recollect.events.envelope import Draft, Recorded, type_name
+from recollect.events.errors import HeadMoved, InvalidInput
+from recollect.events.facts import (
+    Accessed,
+    AnyFact,
+    Attested,
+    Branch,
+    ClockCorrected,
+    Clustered,
+    DreamBegan,
+    EmbedderAdopted,
+    Erased,
+    Expected,
+    Forgotten,
+    FormulaAdopted,
+    Ingested,
+    MemoryId,
+    Pruned,
+    Rated,
+    Recalled,
+    Recovered,
+    Redacted,
+    Reembedded,
+    Restored,
+    Revised,
+    ShardRetired,
+    ShardSealed,
+    Superseded,
+    Unknown,
+)
+from recollect.events.packs.urls import is_url, refuse_mirror
+from recollect.events.redacted_log import RedactedLog
+from recollect.events.segment_log import SegmentLog
+from recollect.events.subjects import memories_of
+from recollect.events.transfer import TransferableLog, whole_batches
+from recollect.replay.fork.renumbering import renumbered
+from recollect.replay.verify import replay
+
+_OF_ONE_LOG = (ShardSealed, ShardRetired, Recovered, ClockCorrected, Attested)
+_CHANGING = (Ingested, Revised, Forgotten, Restored, Superseded, Erased, Pruned)
+_SYNCING = "log.syncing"
+
+
+class NotTaken(msgspec.Struct, frozen=True, kw_only=True):
+    """A batch that the remote log did not take: where it stands in the branch, what it is, and why not."""
+
+    seqs: tuple[int, ...]
+    what: str
+    memories: tuple[MemoryId, ...]
+    reason: str
+
+
+class SyncReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Both ends have `head` and `chain` now. `pulled` events came from the remote, `pushed` went there.
+
+    Where both had gone on, `forked_at` is the last event that they had in common, `branch` the directory that keeps what
+    this store was, `not_taken` what is only there, and `changed` those of the offline recalls that would have been answered
+    otherwise in the common log (`compare recorded FORMULA` shows how).
+    """
+
+    store: str
+    remote: str
+    head: int
+    chain: str
+    pulled: int = 0
+    pushed: int = 0
+    forked_at: int | None = None
+    branch: str | None = None
+    not_taken: tuple[NotTaken, ...] = ()
+    recalls: int = 0
+    changed: tuple[str, ...] = ()
+
+
+def sync(store: str | Path, remote: str, *, actor: str = "", progress: Progress | None = None) -> SyncReport:
+    """Bring the store in a directory and the one at a URL level."""
+    if is_url(store):
+        raise InvalidInput(f"sync keeps a store in a directory level with a remote one, and {store} is a URL")
+    if not is_url(remote):
+        raise InvalidInput(f"{remote!r} is no URL of a store; name one such as nats://localhost:4222/memory")
+    folder = Path(store).expanduser()
+    refuse_mirror(folder)
+    finish_swap(folder)
+    if not (folder / "log").is_dir():
+        return _pulled(replicate(remote, str(folder), progress=progress), str(folder), remote)
+    with ExitStack() as opened:
+        local = opened.enter_context(closing(SegmentLog.open(folder / "log", ahead_max=clock_ahead_max())))
+        opened.enter_context(local.exclusive())
+        there = opened.enter_context(closing(Store.open(remote)))
+        forked = _common(local, there.log)
+        if min(local.head, there.log.head) and not forked:
+            raise InvalidInput(f"{folder} and {remote} have not one event in common; they are two stores")
+        if forked < min(local.head, there.log.head):
+            return _Merge(folder, local, there, remote, forked, actor).run(progress)
+    if forked == local.head:
+        return _pulled(replicate(remote, str(folder), progress=progress), str(folder), remote)
+    made = replicate(str(folder), remote, progress=progress)
+    return SyncReport(store=str(folder), remote=remote, head=made.head, chain=made.chain, pushed=made.events)
+
+
+def _pulled(made: Replication, store: str, remote: str) -> SyncReport:
+    return SyncReport(store=store, remote=remote, head=made.head, chain=made.chain, pulled=made.events)
+
+
+def _common(one: TransferableLog, other: TransferableLog) -> int:
+    """The last seq up to which two logs are the same: a chain value commits to all before it."""
+    low, high = 0, min(one.head, other.head)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one.chain_at(middle) == other.chain_at(middle) else (low, middle - 1)
+    return low
+
+
+class _Merge:
+    """Two logs that went different ways after `forked`; the caller keeps other writers of this store out."""
+
+    def __init__(
+        self, folder: Path, local: SegmentLog, there: Store, remote: str, forked: int, actor: str
+    ) -> None:
+        self._folder = folder
+        self._local = local
+        self._offline = RedactedLog(local)
+        self._offline.learn()
+        self._there = there
+        self._remote = remote
+        self._forked = forked
+        self._actor = actor
+        self._ours = {event.id for event in self._offline.read(forked)}
+        self._places: dict[int, int] = {}
+        self._changed_by: dict[MemoryId, int] = {}
+        self._known_ids: dict[bytes, int] = {}
+        self._seen = forked
+        self._missing: set[MemoryId] = set()
+        self._not_taken: list[NotTaken] = []
+        self._erased: dict[MemoryId, str] = {}
+        self._recalls: list[int] = []
+        self._pushed = 0
+
+    def run(self, progress: Progress | None) -> SyncReport:
+        head = self._local.head
+        self._look()
+        self._require_same_embedder()
+        before = self._there.log.head
+        for batch in self._batches():
+            self._take(batch)
+            if progress:
+                progress(batch[-1].seq - self._forked, head - self._forked)
+        self._erase()
+        changed = self._changed()
+        end = self._there.log.head
+        chain = self._there.log.chain_at(end).hex()
+        branch = self._replace_log(end)
+        return SyncReport(
+            store=str(self._folder), remote=self._remote, head=end, chain=chain, pulled=before - self._forked,
+            pushed=self._pushed, forked_at=self._forked, branch=str(branch), not_taken=tuple(self._not_taken),
+            recalls=len(self._recalls), changed=tuple(changed),
+        )  # fmt: skip
+
+    # --- what others did -------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Take in what others wrote after the fork: event ids, and which memories they changed."""
+        head = self._there.catch_up()
+        for event in self._there.log.read(self._seen, head):
+            self._known_ids[event.id] = event.seq
+            if event.id not in self._ours and isinstance(event.fact, _CHANGING):
+                for id_ in memories_of(event.fact):
+                    self._changed_by.setdefault(id_, event.seq)
+        self._seen = head
+
+    def _require_same_embedder(self) -> None:
+        """Vectors of two embedders never meet in one ranking."""
+        adopted = self._offline.positions(type_name(EmbedderAdopted))
+        ours = self._offline.get(adopted[-1]).fact if adopted else None
+        theirs = self._there.projections.adoptions.embedder(self._there.log.head)
+        if not isinstance(ours, EmbedderAdopted) or theirs is None or ours.probe == theirs.probe:
+            return
+        raise InvalidInput(
+            f"this store embeds with {ours.name!r} and {self._remote} with {theirs.label!r}: their vectors do not compare. "
+            f"Nothing was changed; export what is new here and import it there"
+        )
+
+    # --- batches ---------------------------------------------------------------------------------
+
+    def _batches(self) -> Iterator[list[Recorded]]:
+        batch: list[Recorded] = []
+        frames = self._local.frames(self._forked, self._local.head)
+        for frame, event in zip(frames, self._offline.read(self._forked), strict=True):
+            batch.append(event)
+            if frame.header.position == frame.header.batch - 1:
+                yield batch
+                batch = []
+
+    def _take(self, batch: list[Recorded]) -> None:
+        """Append a batch to the remote log, decided again when others wrote meanwhile."""
+        while True:
+            head = self._there.log.head
+            drafts, reason = self._drafts(batch)
+            if reason is not None:
+                self._leave(batch, reason)
+                return
+            if not drafts:
+                return
+            try:
+                places = self._there.log.append(list(drafts.values()), expect=head)
+            except HeadMoved:
+                self._look()
+                continue
+            self._places.update(zip(drafts, places, strict=True))
+            self._pushed += sum(place > head for place in places)
+            self._recalls += [
+                place
+                for one, place in zip(drafts.values(), places, strict=True)
+                if isinstance(one.fact, Recalled)
+            ]
+            self._look()
+            return
+
+    def _leave(self, batch: list[Recorded], reason: str) -> None:
+        ids = dict.fromkeys(id_ for event in batch for id_ in memories_of(event.fact))
+        self._missing.update(
+            event.fact.id
+            for event in batch
+            if isinstance(event.fact, Ingested) and not self._is_there(event.fact.id)
+        )
+        self._not_taken.append(
+            NotTaken(
+                seqs=tuple(event.seq for event in batch),
+                what=batch[0].type,
+                memories=tuple(ids),
+                reason=reason,
+            )
+        )
+
+    def _drafts(self, batch: list[Recorded]) -> tuple[dict[int, Draft], str | None]:
+        """What of a batch goes to the remote log, by its seq here; or why nothing of it does."""
+        for event in batch:
+            if isinstance(event.fact, Erased) and event.fact.id:
+                self._erased[event.fact.id] = event.fact.reason
+        if all(event.id in self._known_ids for event in batch if self._goes(event.fact)):
+            known = {event.seq: self._known_ids[event.id] for event in batch if self._goes(event.fact)}
+            self._places.update(known)  # an earlier run took it
+            self._recalls += [known[e.seq] for e in batch if e.seq in known and isinstance(e.fact, Recalled)]
+            return {}, None
+        drafts: dict[int, Draft] = {}
+        for event in batch:
+            fact = event.fact
+            if isinstance(fact, Unknown):
+                return {}, f"written by a newer program ({fact.type} v{fact.version})"
+            if isinstance(fact, Redacted) or not self._goes(fact):
+                continue
+            reason = self._refusal(fact, batch)
+            if reason is not None:
+                return {}, reason
+            drafts[event.seq] = Draft(fact=self._moved(event.seq, fact), id=event.id, actor=event.actor)
+        return drafts, None
+
+    def _goes(self, fact: AnyFact | Unknown | Redacted) -> bool:
+        """Whether an event of this kind is for the common log; what it has already need not be said again."""
+        if isinstance(fact, (Redacted, Erased, *_OF_ONE_LOG)):
+            return False
+        adoptions, head = self._there.projections.adoptions, self._there.log.head
+        if isinstance(fact, FormulaAdopted):
+            return fact.digest not in adoptions.formulas
+        return not (isinstance(fact, EmbedderAdopted) and adoptions.embedder(head) is not None)
+
+    def _refusal(self, fact: AnyFact, batch: list[Recorded]) -> str | None:
+        """Why this fact no longer holds in the common log; None if it does."""
+        if isinstance(fact, DreamBegan) or any(isinstance(event.fact, DreamBegan) for event in batch):
+            return "a dream over a log that has moved on; dream again"
+        if isinstance(fact, Reembedded | Clustered):
+            return "made over a log that has moved on; run it again"
+        fresh = {event.fact.id for event in batch if isinstance(event.fact, Ingested)}
+        for id_ in memories_of(fact):
+            if isinstance(fact, _CHANGING) and id_ in self._changed_by:
+                return f"{id_!r} was changed in the common log at @{self._changed_by[id_]}"
+            if id_ in self._missing or (id_ not in fresh and not self._is_there(id_)):
+                return f"{id_!r} is not in the common log"
+        named = fact.recall if isinstance(fact, Accessed | Rated | Expected) else None
+        here = {event.seq for event in batch}
+        if isinstance(named, int) and named > self._forked and named not in {*self._places, *here}:
+            return f"r{named}, which it speaks of, was not taken"
+        return None
+
+    def _is_there(self, id_: MemoryId) -> bool:
+        return self._there.projections.documents.ids.find(id_) >= 0
+
+    def _moved(self, seq: int, fact: AnyFact) -> AnyFact:
+        """The fact with the positions that it names as they are in the common log; a recall with the branch it saw."""
+        moved = renumbered(fact, self._place_of)
+        if isinstance(fact, Recalled) and isinstance(moved, Recalled):
+            chain = self._local.chain_at(seq).hex()
+            saw = fact.branch or Branch(seq=seq, chain=chain)
+            return msgspec.structs.replace(moved, branch=saw)
+        return moved
+
+    def _place_of(self, seq: int) -> int:
+        """Where an event stands in the common log; for one that is not there, the last before it that is."""
+        while seq > self._forked and seq not in self._places:
+            seq -= 1
+        return self._places.get(seq, seq)
+
+    # --- the end ---------------------------------------------------------------------------------
+
+    def _erase(self) -> None:
+        """Carry out erasures of this store in the common log, where that has not happened yet."""
+        view = self._there.view()
+        ids = view.documents.ids
+        for id_, reason in self._erased.items():
+            memory = ids.find(id_)
+            row = -1 if memory < 0 else view.documents.newest_row(memory, view.seq)
+            source = None if row < 0 else self._there.event(view.documents.source(row)).fact
+            if isinstance(source, Ingested | Revised):
+                writer = Writer(self._there, Embedding(None, None), self._actor)
+                erase(writer, id_, reason=reason, dry_run=False, unattested=False, progress=None)
+
+    def _changed(self) -> list[str]:
+        """The recalls that would have been answered otherwise where they stand in the common log."""
+        self._there.catch_up()
+        log, projections = self._there.log, self._there.projections
+        found = []
+        for seq in self._recalls:
+            fact = log.get(seq).fact
+            if isinstance(fact, Recalled) and replay(log, projections, fact).ids != fact.ids:
+                found.append(f"r{seq}")
+        return found
+
+    def _replace_log(self, end: int) -> Path:
+        """Write the common log anew beside this one, and let them change places; this one becomes a branch."""
+        new = self._folder / _SYNCING
+        shutil.rmtree(new, ignore_errors=True)
+        with closing(SegmentLog.open(new, ahead_max=clock_ahead_max())) as copy:
+            for group in whole_batches(self._there.log.frames(0, end)):
+                copy.append_frames(group)
+            erase_the_same(copy)
+            copy.sync()
+        chain = self._local.chain_at(self._local.head).hex()[:8]
+        branch = self._folder / BRANCHES / f"{self._forked}-{chain}"
+        self._note_copies(branch)
+        shutil.rmtree(self._folder / "cache" / "checkpoints", ignore_errors=True)  # of the log that goes
+        swap_log(self._folder, new, branch)
+        return branch
+
+    def _note_copies(self, branch: Path) -> None:
+        """The branch holds what an erasure must know of; what earlier copies hold beyond the fork has other seqs now."""
+        upto, at = self._forked, iso(self._there.clock())
+        for copy in known_copies(self._folder):
+            if copy.upto > upto:
+                record(
+                    self._folder,
+                    msgspec.structs.replace(copy, upto=upto, checked=min(copy.checked, upto), finished=False),
+                )
+        record(
+            self._folder,
+            Copy(path=str(branch.absolute()), kind="branch", at=at, upto=upto, checked=upto, finished=False),
+        )

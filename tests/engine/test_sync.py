@@ -1,0 +1,284 @@
+"""A laptop's store and a remote one are brought level: offline work is appended, what no longer holds is listed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from recollect.engine import sync as syncing
+from recollect.engine.sync import SyncReport, sync
+from recollect.events.errors import InvalidInput
+from recollect.interfaces.cli.app import main
+from recollect.interfaces.python.memory import Memory
+
+
+def other_embedder(texts: list[str]) -> np.ndarray:
+    return np.array([[len(text), 1.0, 2.0] for text in texts], dtype=np.float32)
+
+
+class Place:
+    """A laptop, a remote store, and a colleague who writes to it."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.laptop = tmp_path / "laptop"
+        self.remote = f"file://{tmp_path}/shared?mirror={tmp_path}/mirror"
+        self.colleague_url = f"file://{tmp_path}/shared?mirror={tmp_path}/colleague"
+
+    def here(self) -> Memory:
+        return Memory.open(self.laptop, embedder="hash")
+
+    def colleague(self) -> Memory:
+        return Memory.open(self.colleague_url, embedder="hash")
+
+    def sync(self) -> SyncReport:
+        report = sync(self.laptop, self.remote)
+        with self.here() as here, self.colleague() as there:
+            log, other = here.store.log, there.store.log
+            assert (log.head, other.head) == (report.head, report.head)
+            assert log.chain_at(report.head).hex() == other.chain_at(report.head).hex() == report.chain
+            assert here.verify().damage == ()
+            assert here.verify().contradictions == ()
+        return report
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    place = Place(tmp_path)
+    with place.here() as memory:
+        memory.remember("auth sessions live in Postgres", id="auth")
+        memory.remember("deploys happen on Tuesdays", id="deploy")
+    report = place.sync()
+    assert (report.pushed, report.pulled, report.branch) == (3, 0, None)
+    return place
+
+
+def test_what_is_new_on_one_side_alone_is_copied_as_it_is(place: Place) -> None:
+    with place.colleague() as there:
+        there.remember("tea is at four", id="tea")
+    pulled = place.sync()
+    assert (pulled.pulled, pulled.pushed, pulled.branch) == (1, 0, None)
+    with place.here() as here:
+        here.remember("coffee is at ten", id="coffee")
+    pushed = place.sync()
+    assert (pushed.pulled, pushed.pushed, pushed.branch) == (0, 1, None)
+    assert place.sync().head == pushed.head
+
+
+def test_a_store_that_is_not_there_yet_is_fetched(place: Place, tmp_path: Path) -> None:
+    report = sync(tmp_path / "second", place.remote)
+    assert report.pulled == report.head
+    with Memory.open(tmp_path / "second", embedder="hash") as second:
+        assert second.get("auth").content == "auth sessions live in Postgres"
+
+
+def test_offline_work_is_appended_to_the_remote_head_in_its_order_under_its_event_ids(place: Place) -> None:
+    with place.colleague() as there:
+        there.remember("tea is at four", id="tea")
+    with place.here() as here:
+        for n in range(3):
+            here.remember(f"offline note {n}", id=f"o{n}")
+        here.revise("o1", content="offline note 1, revised")
+        here.forget("deploy", "no longer")
+        here.link("o0", "auth", "about")
+        ids = [event.id for event in here.store.log.read(3)]
+    report = place.sync()
+    assert (report.forked_at, report.pulled, report.pushed, report.not_taken) == (3, 1, 6, ())
+    with place.colleague() as there:
+        assert [event.id for event in there.store.log.read(4)] == ids
+        assert there.get("o1").content == "offline note 1, revised"
+        assert there.get("deploy").visible is False
+        assert there.get("tea").content == "tea is at four"
+    assert place.sync().pushed == 0
+
+
+def test_what_no_longer_holds_is_listed_and_stays_in_the_branch(place: Place) -> None:
+    with place.colleague() as there:
+        there.revise("auth", content="auth sessions live in Redis now")
+        there.remember("theirs", id="same")
+    with place.here() as here:
+        here.revise("auth", content="auth sessions live in SQLite")
+        here.remember("ours", id="same")
+        here.remember("fine", id="fine")
+        here.revise("same", content="ours, revised")
+    report = place.sync()
+    assert [(one.memories, one.reason.partition(" in the")[0]) for one in report.not_taken] == [
+        (("auth",), "'auth' was changed"),
+        (("same",), "'same' was changed"),
+        (("same",), "'same' was changed"),
+    ]
+    with place.here() as here:
+        assert here.get("auth").content == "auth sessions live in Redis now"
+        assert here.get("same").content == "theirs"
+        assert here.get("fine").content == "fine"
+    assert report.branch is not None
+    with Memory.open(report.branch, embedder="hash") as branch:
+        assert branch.get("auth").content == "auth sessions live in SQLite"
+        assert branch.get("same").content == "ours, revised"
+
+
+def test_what_speaks_of_a_memory_that_was_not_taken_is_not_taken(place: Place) -> None:
+    with place.here() as here:
+        here.remember_many([{"content": "a", "id": "a"}, {"content": "b", "id": "clash"}])
+        here.access(["a"])
+    with place.colleague() as there:
+        there.remember("theirs", id="clash")
+    report = place.sync()
+    assert [one.memories for one in report.not_taken] == [("a", "clash"), ("a",)]
+    assert "'a' is not in the common log" in report.not_taken[1].reason
+
+
+def test_offline_recalls_verify_in_their_branch_and_elsewhere_count_as_not_here(place: Place) -> None:
+    with place.here() as here:
+        here.remember("auth tokens expire after 14 days", id="tokens")
+        asked = here.recall("auth sessions", session="s")
+        here.recall("auth tokens", session="s")
+        assert asked.id is not None
+        here.rate("auth", "helpful", recall=asked.id)
+    with place.colleague() as there:
+        for n in range(5):
+            there.remember(f"auth auth sessions sessions {n}", id=f"n{n}")
+    report = place.sync()
+    assert (report.recalls, report.not_taken) == (2, ())
+    assert len(report.changed) >= 1
+    with place.here() as here:
+        verified = here.verify()
+        assert (verified.verdict, verified.checked, verified.exact_count) == ("exact", 2, 2)
+        recall = report.changed[0]
+        compared = here.compare("recorded", "recollect")
+        assert compared.questions == 2
+        assert compared.metrics["unchanged"] == 1 - len(report.changed) / 2
+        assert here.store.log.get(int(recall[1:])).fact.branch is not None  # type: ignore[union-attr]
+    with place.colleague() as there:
+        verified = there.verify()
+        assert (verified.verdict, verified.not_here) == ("partly", 2)
+        assert "asked offline" in verified.missing[0].reason
+        there.recall("auth")
+        assert there.verify().exact_count == 1
+
+
+def test_a_dream_offline_is_not_taken_whole(place: Place) -> None:
+    with place.here() as here:
+        here.dream()
+    with place.colleague() as there:
+        there.remember("tea", id="tea")
+    report = place.sync()
+    assert {one.reason for one in report.not_taken} <= {
+        "a dream over a log that has moved on; dream again",
+        "made over a log that has moved on; run it again",
+    }
+    assert report.not_taken
+
+
+def test_an_erasure_offline_reaches_the_remote_store_and_its_own_branch_is_named(
+    place: Place, tmp_path: Path
+) -> None:
+    with place.here() as here:
+        here.remember("the safe opens with 31-07-94", id="secret")
+        here.erase("auth", reason="asked to")
+        here.erase("secret")
+    with place.colleague() as there:
+        there.remember("tea", id="tea")
+    report = place.sync()
+    assert report.not_taken == ()
+    with place.colleague() as there:
+        assert there.get("auth").content == "[erased]"
+    for path in tmp_path.rglob("*"):
+        assert not path.is_file() or b"31-07-94" not in path.read_bytes(), path
+    with place.here() as here:
+        copies = here.erase("deploy").copies
+    assert [(copy.kind, copy.path) for copy in copies] == [
+        ("branch", str(Path(str(report.branch)).absolute()))
+    ]
+
+
+def test_an_interrupted_sync_is_repeated_and_takes_everything_once(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with place.here() as here:
+        for n in range(4):
+            here.remember(f"offline {n}", id=f"o{n}")
+        here.recall("offline 2")
+    with place.colleague() as there:
+        there.remember("tea", id="tea")
+    with monkeypatch.context() as patch:
+        patch.setattr(syncing, "swap_log", lambda *_: (_ for _ in ()).throw(OSError("the plug was pulled")))
+        with pytest.raises(OSError, match="the plug"):
+            sync(place.laptop, place.remote)
+    with place.here() as here:
+        assert here.get("o3").content == "offline 3"
+        here.remember("after the crash", id="late")
+    report = place.sync()
+    assert (report.pushed, report.not_taken, report.recalls) == (1, (), 1)
+    with place.colleague() as there:
+        ids = [event.id for event in there.store.log.read(0)]
+        assert len(ids) == len(set(ids))
+        assert [there.get(f"o{n}").content for n in range(4)] == [f"offline {n}" for n in range(4)]
+        assert there.get("late").content == "after the crash"
+
+
+def test_a_process_that_ends_between_the_two_renames_leaves_a_whole_store(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with place.here() as here:
+        here.remember("offline", id="o")
+    with place.colleague() as there:
+        there.remember("tea", id="tea")
+    with monkeypatch.context() as patch:
+        patch.setattr("recollect.engine.opening.finish_swap", lambda _: None)
+        sync(place.laptop, place.remote)
+    assert not (place.laptop / "log").exists()
+    done = CliRunner().invoke(main, ["status", "--store", str(place.laptop)])
+    assert done.exit_code == 0, done.output
+    place.sync()
+    with place.here() as here:
+        assert {one.id for one in here.memories()} >= {"o", "tea", "auth"}
+
+
+def test_sync_twice_after_more_offline_work_keeps_both_branches(place: Place) -> None:
+    for turn in range(2):
+        with place.here() as here:
+            here.recall("auth")
+        with place.colleague() as there:
+            there.remember(f"turn {turn}", id=f"t{turn}")
+        assert place.sync().branch is not None
+    with place.here() as here:
+        assert here.verify().verdict == "exact"
+        assert here.verify().exact_count == 2
+
+
+def test_two_stores_that_never_had_an_event_in_common_are_refused(place: Place, tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "other", embedder="hash") as other:
+        other.remember("something else")
+    with pytest.raises(InvalidInput, match="not one event in common"):
+        sync(tmp_path / "other", place.remote)
+
+
+def test_stores_with_two_embedders_are_refused_before_anything_is_written(
+    place: Place, tmp_path: Path
+) -> None:
+    with place.here() as here:
+        here.remember("offline", id="o")
+    with Memory.open(place.colleague_url, embedder="hash") as there:
+        there.reembed(other_embedder)
+        head = there.store.log.head
+    with pytest.raises(InvalidInput, match="their vectors do not compare"):
+        sync(place.laptop, place.remote)
+    with Memory.open(place.colleague_url, embedder="none") as there:
+        assert there.store.log.head == head
+
+
+def test_the_command_says_what_came_what_went_and_what_was_not_taken(place: Place) -> None:
+    with place.here() as here:
+        here.remember("ours", id="same")
+    with place.colleague() as there:
+        there.remember("theirs", id="same")
+    done = CliRunner().invoke(main, ["sync", place.remote, "--store", str(place.laptop)])
+    assert done.exit_code == 1, done.output
+    assert "not taken: @4 memory.ingested: 'same' was changed" in " ".join(done.output.split())
+    again = CliRunner().invoke(main, ["sync", place.remote, "--store", str(place.laptop), "--json"])
+    assert again.exit_code == 0, again.output
+    refused = CliRunner().invoke(main, ["sync", "elsewhere", "--store", str(place.laptop)])
+    assert (refused.exit_code, "is no URL" in refused.output) == (2, True)
