@@ -35,7 +35,7 @@ def ingested(item: str | Mapping[str, object], *, now: int) -> Ingested:
     unknown = sorted(set(fields) - ARGUMENTS)
     if unknown:
         raise InvalidInput(
-            f"remember has no argument {unknown[0]!r}; it takes {', '.join(sorted(ARGUMENTS))}"
+            f"remember has no argument {unknown[0]!r}; it takes {', '.join(sorted(ARGUMENTS | {'supersedes'}))}"
         )
     if fields.get("content") is None:
         raise InvalidInput("an item to remember has no content")

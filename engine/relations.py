@@ -13,6 +13,7 @@ from recollect.events.errors import InvalidInput
 from recollect.events.facts import Linked, Rated, Superseded, Unlinked
 from recollect.projections.view import View
 
+SUPERSEDES = "supersedes"
 _WEIGHT_MAX = 1e6
 
 
@@ -29,7 +30,14 @@ def rate(writer: Writer, memory_id: str, verdict: str, *, recall: str | None, se
 
 
 def link(writer: Writer, a: str, b: str, kind: str, weight: float) -> int:
-    """A typed weighted edge from a to b; the same edge again replaces its weight."""
+    """A typed weighted edge from a to b; the same edge again replaces its weight.
+
+    That a supersedes b takes effect at once: it is `supersede`, and not an edge that the next dream would act upon.
+    """
+    if kind == SUPERSEDES:
+        if weight != 1.0:
+            raise InvalidInput("one memory supersedes another or does not; leave the weight out")
+        return supersede(writer, b, a, "")
     fact = Linked(
         a=a,
         b=b,

@@ -13,7 +13,16 @@ from recollect.engine.moments import is_recall_id
 from recollect.engine.store import Progress, Store
 from recollect.engine.writer import Writer, require_visible
 from recollect.events.errors import InvalidInput, UnknownRecall
-from recollect.events.facts import Accessed, Forgotten, Ingested, Recalled, Restored, Revised
+from recollect.events.facts import (
+    Accessed,
+    AnyFact,
+    Forgotten,
+    Ingested,
+    Recalled,
+    Restored,
+    Revised,
+    Superseded,
+)
 from recollect.projections.view import View
 
 _BATCH = 512
@@ -33,12 +42,14 @@ def remember_many(
         )
     store = writer.store
     ids: list[str] = []
-    batch: list[Ingested] = []
+    batch: list[Ingested | Superseded] = []
+    told = 0
     total = len(items) if isinstance(items, Sequence) else 0
     try:
         for item in items:
-            batch.append(ingested(item, now=store.clock()))
-            if len(batch) == _BATCH:
+            batch += _told(item, now=store.clock())
+            told += 1
+            if told % _BATCH == 0:
                 ids += _ingest(writer, batch, expect)
                 batch, expect = [], expect if expect is None else store.log.head
                 if progress:
@@ -54,10 +65,52 @@ def remember_many(
     return ids
 
 
-def _ingest(writer: Writer, batch: Sequence[Ingested], expect: int | None) -> list[str]:
-    if batch:
-        writer.append(writer.embed(batch), expect=expect)
-    return [fact.id for fact in batch]
+def _told(item: str | Mapping[str, object], *, now: int) -> list[Ingested | Superseded]:
+    """What one item tells: a memory, and that it takes the place of those that it supersedes."""
+    if not isinstance(item, Mapping):
+        return [ingested(item, now=now)]
+    fact = ingested({name: value for name, value in item.items() if name != "supersedes"}, now=now)
+    return [fact, *_replacing(item.get("supersedes"), fact.id)]
+
+
+def _replacing(given: object, new: str) -> list[Superseded]:
+    """That a memory takes the place of others, given by one id or several."""
+    olds = (
+        () if given is None else (given,) if isinstance(given, str) else validate.labels(given, "supersedes")
+    )
+    if new in olds:
+        raise InvalidInput(f"memory {new!r} cannot supersede itself; name another one")
+    return [Superseded(old=validate.identifier(old), new=new) for old in olds]
+
+
+def _ingest(writer: Writer, batch: Sequence[Ingested | Superseded], expect: int | None) -> list[str]:
+    """Append a batch; what it supersedes is looked at where it is appended."""
+    facts = writer.embed(batch) if batch else []
+    if not any(isinstance(fact, Superseded) for fact in batch):
+        if batch:
+            writer.append(facts, expect=expect)
+    else:
+
+        def attempt() -> None:
+            view = writer.store.view()
+            _require_replaceable(writer.store, view, batch)
+            writer.append(facts, expect=view.seq if expect is None else expect)
+
+        if expect is None:
+            writer.store.decide(attempt)
+        else:
+            attempt()
+    return [fact.id for fact in batch if isinstance(fact, Ingested)]
+
+
+def _require_replaceable(store: Store, view: View, batch: Sequence[AnyFact]) -> None:
+    """Everything that a batch supersedes must answer: at the view, or because the batch tells it before."""
+    told: set[str] = set()
+    for fact in batch:
+        if isinstance(fact, Ingested):
+            told.add(fact.id)
+        elif isinstance(fact, Superseded) and fact.old not in told:
+            require_visible(store, view, fact.old)
 
 
 def missing_vector(writer: Writer, memory_id: str) -> list[str]:
@@ -77,12 +130,21 @@ def revise(writer: Writer, memory_id: str, given: Mapping[str, object]) -> int:
     """A new version of a memory; its revision count. The text is embedded before the head is decided upon."""
     store = writer.store
     vectors: dict[str, bytes | None] = {}
-    writer.embed([_revised(store, store.view(), memory_id, given)], vectors)
+    replaced = _replacing(given.get("supersedes"), memory_id)
+    given = {name: value for name, value in given.items() if name != "supersedes"}
+
+    def facts_at(view: View) -> list[AnyFact]:
+        if not given and replaced:
+            require_visible(store, view, memory_id)
+            return [*replaced]
+        return [_revised(store, view, memory_id, given), *replaced]
+
+    writer.embed(facts_at(store.view()), vectors)
 
     def attempt() -> int:
         view = store.view()
-        fact = _revised(store, view, memory_id, given)
-        seq = writer.append(writer.embed([fact], vectors), expect=view.seq)[-1]
+        _require_replaceable(store, view, replaced)
+        seq = writer.append(writer.embed(facts_at(view), vectors), expect=view.seq)[-1]
         memory = view.documents.ids.find(memory_id)
         return store.projections.lifecycle.state(memory, seq).revision_count
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from recollect.engine.memories import memo
 from recollect.engine.moments import iso
+from recollect.engine.relations import SUPERSEDES
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
 from recollect.events.envelope import Recorded
@@ -28,7 +29,6 @@ from recollect.events.facts import Filters, Linked, MemoryId, Recalled, Restored
 from recollect.projections.columns import NEVER
 from recollect.projections.view import View
 
-SUPERSEDES = "supersedes"
 CONTRADICTS = frozenset({"contradicts", "contradiction"})
 
 StaleKind = Literal["superseded", "contradicted", "not valid"]

@@ -22,6 +22,7 @@ from recollect.projections.lexical.frozen_unicode import casefold_14
 from recollect.projections.lifecycle.affinity import Labels
 from recollect.projections.lifecycle.traits import NO_PRIORITY
 from recollect.projections.portable_math import round12
+from recollect.projections.view import View
 from recollect.query.sheet import RankContext, Sheet
 from recollect.query.text.dates import Span, given_span, span_of_question, span_of_question_2
 from recollect.query.text.intents import Cues
@@ -277,12 +278,17 @@ def nearness(sheet: Sheet, ctx: RankContext) -> FloatArray:
     able = view.vectors.comparable(sheet.rows, at=view.seq)
     if cosines is None or np.isnan(cosines[able]).any():
         cosines = np.where(able, view.vectors.cosines(from_bytes(asked), sheet.rows, at=view.seq), np.nan)
-    sample = sheet.rows[able][:_SAMPLE]
-    if not len(sample):
-        return cosines
-    unrelated = view.vectors.cosines(from_bytes(adopted.probe), sample, at=view.seq).tolist()
-    zero = min(math.fsum(unrelated) / len(unrelated), _ZERO_MAX)
+    zero = unrelated_cosine(view, sheet.rows[able])
     return (cosines - zero) / (1.0 - zero)
+
+
+def unrelated_cosine(view: View, rows: Int32Array) -> float:
+    """The model's zero: the mean cosine of the probe with the first 64 of these comparable rows, at most 0.9."""
+    adopted, sample = view.adoptions.embedder(view.seq), rows[:_SAMPLE]
+    if adopted is None or not len(sample):
+        return 0.0
+    unrelated = view.vectors.cosines(from_bytes(adopted.probe), sample, at=view.seq).tolist()
+    return min(math.fsum(unrelated) / len(unrelated), _ZERO_MAX)
 
 
 # Who speaks, and to whom: labels that memories stand under, roles that importers tag, and who asks the question.

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from recollect.engine import validate
+from recollect.engine.similar import nearness_min
 from recollect.interfaces.cli.app import (
     Command,
     common_options,
@@ -35,6 +36,13 @@ _STORED = (
     click.option("--expires-at", help="It no longer answers from this time on."),
     click.option("--importance-tag", help="Resists forgetting."),
     click.option("--key", help="Topic key."),
+    click.option(
+        "--supersedes",
+        multiple=True,
+        metavar="ID",
+        shell_complete=completed_by("memory_ids"),
+        help="It takes the place of this memory, which answers no more. May be repeated.",
+    ),
 )
 
 
@@ -55,13 +63,18 @@ def remember(text: str, id_: str | None, store: str, embedder: str, as_json: boo
     \b
     Example:
       recollect remember "Deploys happen on Tuesdays" --kind decision --tag ops
+      recollect remember "Deploys happen on Fridays" --supersedes 0192f0c1…
+
+    What it resembles is said; RECOLLECT_SIMILAR (0 to 1, or off) says how near that must be.
     """
     content = validate.content(sys.stdin.read() if text == "-" else text)
     with open_memory(store, embedder, make=True) as memory:
+        nearness_min()  # a setting that is wrong is refused before anything is written
         fields["project"] = project_of(store, fields["project"])
         memory_id = memory.remember(content, id=id_, **given_only(fields))
         degraded = memory.missing_vector(memory_id)
-        show({"id": memory_id, "head": memory.status().head, "degraded": degraded}, as_json, "remembered")
+        similar, head = memory.similar(memory_id), memory.status().head
+        show({"id": memory_id, "head": head, "similar": similar, "degraded": degraded}, as_json, "remembered")
 
 
 @main.command()

@@ -46,16 +46,27 @@ class RecallResult(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
 
 
+class SimilarResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory that another one resembles; `by` is meaning, or words where there are no vectors."""
+
+    id: str
+    content: str
+    cosine: float
+    when: str
+    by: str
+
+
 class RememberResult(msgspec.Struct, frozen=True, kw_only=True):
     """The id under which a memory is kept; `revision` is above 1 where one was erased under this id.
 
     `unchanged`: it was known, as it was told again, and nothing was written. `degraded` says that the text was kept
-    without a vector.
+    without a vector. `similar` is what it resembles: if it replaces one of them, say so with revise(id, supersedes).
     """
 
     id: str
     revision: int
     unchanged: bool = False
+    similar: tuple[SimilarResult, ...] = ()
     degraded: tuple[str, ...] = ()
 
 

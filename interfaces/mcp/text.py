@@ -78,7 +78,11 @@ def remembered(result: RememberResult) -> str:
     if result.unchanged:
         return f"{result.id} was remembered already, and says the same; nothing was written"
     said = f"Remembered as {result.id}" + (f", revision {result.revision}" if result.revision > 1 else "")
-    return _with_notes(said, result.degraded)
+    near = (
+        f"resembles {one.id} (cosine {one.cosine:.2f}{', by words' if one.by == 'words' else ''}, {one.when}): {one.content}"
+        for one in result.similar
+    )
+    return _with_notes("\n".join((said, *near)), result.degraded)
 
 
 @telling

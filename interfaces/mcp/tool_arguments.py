@@ -29,6 +29,10 @@ Time = Annotated[str, Meta(description="ISO 8601 or '2 days ago'.")]
 Formula = Annotated[
     str, Meta(description="The name of a ranking formula, or name@digest of one that is in the log.")
 ]
+Supersedes = Annotated[
+    tuple[str, ...],
+    Meta(description="Ids of memories that this one replaces; they answer no more. Look at `similar`."),
+]
 Clearable = Literal["project", "source", "valid_from", "valid_to", "expires_at"]
 TokensMax = Annotated[
     int,
@@ -57,6 +61,7 @@ class Remember(msgspec.Struct, frozen=True, kw_only=True):
     valid_from: Time | None = None
     valid_to: Time | None = None
     expires_at: Time | None = None
+    supersedes: Supersedes = ()
 
 
 class Recall(RecallArguments, frozen=True, kw_only=True):
@@ -117,6 +122,7 @@ class Revise(msgspec.Struct, frozen=True, kw_only=True):
         tuple[Clearable, ...],
         Meta(description="Names to empty: project, source, valid_from, valid_to, expires_at."),
     ] = ()
+    supersedes: Supersedes = ()
 
 
 class Forget(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET
 
+from recollect.engine.lazy import LazyModule
 from recollect.engine.moments import is_recall_id
 from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
 from recollect.interfaces.mcp import audit, text, tool_arguments
@@ -27,14 +28,19 @@ from recollect.interfaces.mcp.results import (
     RecentResult,
     RememberResult,
     ReviseResult,
+    SimilarResult,
     StatusResult,
     WriteResult,
 )
 from recollect.interfaces.mcp.tool import ALL_PROJECTS, AnyTool, Call, Scope, Tool
 
 if TYPE_CHECKING:
+    from recollect.engine import similar as similarity
     from recollect.engine.answers import Answer, Hit
     from recollect.interfaces.python.memory import Memory
+
+if not TYPE_CHECKING:  # tools are listed before the engine is loaded
+    similarity = LazyModule("recollect.engine.similar")
 
 _DIGITS = 4
 _LEFT_OUT_MAX = 20
@@ -43,6 +49,8 @@ _ATTEMPTS = 50
 
 def remember(memory: Memory, given: tool_arguments.Remember, call: Call) -> RememberResult:
     fields = msgspec.structs.asdict(given)
+    supersedes = fields.pop("supersedes")
+    similarity.nearness_min()  # a setting that is wrong is refused before anything is written
     fields["project"] = one_project(call.scope.project_of(given.project))
     fields["session"] = call.scope.session_of(given.session)
     for _ in range(_ATTEMPTS):
@@ -52,10 +60,15 @@ def remember(memory: Memory, given: tool_arguments.Remember, call: Call) -> Reme
             require_same_memory(memory, before, fields)
             return RememberResult(id=before.id, revision=before.state.revision_count, unchanged=True)
         with suppress(HeadMoved):  # another server may just have taken the id
-            memory_id = memory.remember_many([fields], expect=None if given.id is None else head)[0]
-            revision = memory.get(memory_id).state.revision_count
+            item = {**fields, "supersedes": supersedes}
+            memory_id = memory.remember_many([item], expect=None if given.id is None else head)[0]
             return RememberResult(
-                id=memory_id, revision=revision, degraded=tuple(memory.missing_vector(memory_id))
+                degraded=tuple(memory.missing_vector(memory_id)),
+                id=memory_id,
+                revision=memory.get(memory_id).state.revision_count,
+                similar=tuple(
+                    SimilarResult(**msgspec.structs.asdict(one)) for one in memory.similar(memory_id)
+                ),
             )
     raise RecollectError(f"others write so much that {given.id!r} could not be kept; try again")
 

@@ -181,6 +181,7 @@ class AsyncMemory:
     get = _twin("reads", Memory.get)
     missing_vector = _twin("reads", Memory.missing_vector)
     history = _twin("reads", Memory.history)
+    similar = _twin("reads", Memory.similar)
     memories = _twin("reads", Memory.memories)
     recalls = _twin("reads", Memory.recalls)
     show = _twin("reads", Memory.show)

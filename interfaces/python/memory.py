@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from recollect.engine import reembed as reembedding
     from recollect.engine import retain as retaining
     from recollect.engine import show as showing
+    from recollect.engine import similar as resembling
     from recollect.engine import stale as staleness
     from recollect.engine import verify as verifying
     from recollect.engine.bars import RankedBars
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from recollect.engine.reembed import ReembedReport
     from recollect.engine.retain import Retention
     from recollect.engine.show import Shown
+    from recollect.engine.similar import Similar
     from recollect.engine.stale import Stale
     from recollect.engine.transfer import Transfer
     from recollect.events.checkpoint_note import LogCheckpoint
@@ -104,6 +106,7 @@ else:  # all of these together take as long to import as everything that a recal
         for name in ("common.compare_html", "common.junit_report", "python.files", "python.watching")
     )  # fmt: skip
     impacting, staleness = (LazyModule(f"recollect.engine.{name}") for name in ("impact", "stale"))
+    resembling = LazyModule("recollect.engine.similar")
 
 Time = str | datetime | float
 
@@ -214,9 +217,12 @@ class Memory:
         priority: int | None = None, tags: Iterable[str] = (), entities: Iterable[str] = (), project: str | None = None,
         session: str | None = None, source: str | None = None, at: Time | None = None, valid_from: Time | None = None,
         valid_to: Time | None = None, expires_at: Time | None = None, importance_tag: str | None = None,
-        key: str | None = None,
+        key: str | None = None, supersedes: str | Iterable[str] | None = None,
     ) -> str:  # fmt: skip
-        """Keep one text; returns its id. With a known id it is an upsert: a new version of that memory."""
+        """Keep one text; returns its id. With a known id it is an upsert: a new version of that memory.
+
+        What it `supersedes` answers no more, from the same append on. `similar` says what it resembles.
+        """
         item = {name: value for name, value in locals().items() if name != "self"}
         return self.remember_many([item])[0]
 
@@ -238,6 +244,10 @@ class Memory:
         """A new version of a memory; returns its revision count. Takes `remember`'s arguments; None clears one."""
         given = changes if content is UNSET else {**changes, "content": content}
         return remember.revise(self._writer, id, given)
+
+    def similar(self, id: str) -> list[Similar]:  # noqa: A002
+        """What a memory resembles among those that answer now, nearest first; RECOLLECT_SIMILAR says how near."""
+        return resembling.similar(self._store, id)
 
     def access(
         self, ids: str | Iterable[str], session: str | None = None, how: str = "used", *, recall: str | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from starlette.requests import Request
 
+from recollect.engine.similar import Similar, nearness_min
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.web.api import Endpoint
@@ -12,8 +13,11 @@ from recollect.web.requests import body, json_object
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
+    """`similar` is what it resembles, nearest first."""
+
     id: str
     head: int
+    similar: list[Similar] = []
     degraded: list[str] = []
 
 
@@ -34,9 +38,13 @@ class Because(msgspec.Struct, frozen=True, kw_only=True):
 
 async def remember(memory: AsyncMemory, request: Request) -> Remembered:
     item = await json_object(request)
+    nearness_min()  # a setting that is wrong is refused before anything is written
     (memory_id,) = await memory.remember_many([item])
+    similar = await memory.similar(memory_id)
     degraded = await memory.run(lambda inner: inner.missing_vector(memory_id))
-    return Remembered(id=memory_id, head=memory.store.projections.position, degraded=degraded)
+    return Remembered(
+        id=memory_id, head=memory.store.projections.position, similar=similar, degraded=degraded
+    )
 
 
 async def revise(memory: AsyncMemory, request: Request) -> Revised:

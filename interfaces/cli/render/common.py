@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -46,9 +46,18 @@ def draws() -> bool:
 
 
 @drawing
-def remembered(result: Mapping[str, object]) -> None:
+def remembered(result: Mapping[str, Any]) -> None:
     without = ", without a vector" if result["degraded"] else ""
     _done("remembered", str(result["id"]), f"head @{result['head']}{without}")
+    for one in result["similar"]:
+        by = ", by words" if one.by == "words" else ""
+        click.echo(
+            f"resembles {one.id} (cosine {one.cosine:.2f}{by}, {one.when[:10]}): {shorten(one.content)}"
+        )
+    if result["similar"]:
+        click.echo(
+            f"  `recollect supersede {result['similar'][0].id} {result['id']}` would replace the first"
+        )
 
 
 @drawing

@@ -125,11 +125,31 @@ def test_a_verdict_is_one_of_three_and_the_schema_says_so(audited):
 
 def test_a_known_id_is_not_replaced_and_a_retry_changes_nothing(audited):
     told = {"content": "The cat is called Miez", "id": "cat"}
-    assert audited.ok("remember", **told) == {"id": "cat", "revision": 1, "unchanged": False, "degraded": []}
-    assert audited.ok("remember", **told) == {"id": "cat", "revision": 1, "unchanged": True, "degraded": []}
+    assert audited.ok("remember", **told) == {
+        "id": "cat", "revision": 1, "unchanged": False, "similar": [], "degraded": [],
+    }  # fmt: skip
+    assert audited.ok("remember", **told) == {
+        "id": "cat", "revision": 1, "unchanged": True, "similar": [], "degraded": [],
+    }  # fmt: skip
     assert "use revise" in str(audited.get("list_tools").tools[0].input_schema["properties"]["id"])
     assert "is there already" in audited.refused("remember", content="The cat is called Minka", id="cat")
     assert audited.ok("get", id="cat")["content"] == "The cat is called Miez"
+
+
+def test_remember_says_what_it_resembles_and_replaces_what_it_is_told_to(audited):
+    audited.ok("remember", content="Auth sessions live in Redis", id="redis")
+    new = audited.ok("remember", content="Auth sessions live in Mongo", id="mongo")
+    assert [(one["id"], one["by"]) for one in new["similar"]] == [("redis", "meaning")]
+    audited.ok("revise", id="mongo", supersedes="redis")
+    told = audited.ok(
+        "remember", content="Auth sessions live in Postgres", id="postgres", supersedes=["mongo"]
+    )
+    assert told["similar"] == []
+    found = {hit["id"] for hit in audited.ok("recall", query="where do auth sessions live?")["hits"]}
+    assert found & {"redis", "mongo", "postgres"} == {"postgres"}
+    assert "is superseded" in audited.refused(
+        "remember", content="Sessions live in Kafka", supersedes=["redis"]
+    )
 
 
 def test_forgetting_again_is_no_error_and_writes_nothing(audited):
