@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from recollect.engine.similar import SETTING
@@ -32,7 +33,8 @@ def test_a_memory_resembles_those_whose_vectors_are_near_and_says_how_and_since_
     assert (found.id, found.content, found.by) == ("old", "auth sessions live in redis", "meaning")
     documents, vectors = memory.store.projections.documents, memory.store.projections.vectors
     rows = [documents.newest_row(documents.ids.find(id_), memory.status().head) for id_ in ("old", "new")]
-    assert found.cosine == vectors.similarity(*rows)
+    old, new = rows
+    assert found.cosine == vectors.cosines(vectors.vector(new), np.array([old]), at=memory.status().head)[0]
     assert found.when == memory.recall("auth sessions live in redis", k=1).hits[0].at
 
 
