@@ -178,7 +178,7 @@ def test_what_hangs_on_the_other_candidates_names_their_events_though_nobody_pas
 
 def test_an_edge_that_moved_a_memory_is_among_the_events_of_the_others(memory: Memory):
     since = memory.status().head
-    linked = tell(memory, Linked(a="a", b="b", kind="supports", weight=1.0))
+    linked = tell(memory, Linked(a="b", b="a", kind="supports", weight=1.0))
     change = changed(memory, since, formula="memorysync")
     assert part(change, "others").score != 0.0
     assert part(change, "others").events == (linked,)
