@@ -18,7 +18,7 @@ from recollect.events.errors import InvalidInput
 from recollect.events.facts import Expected, Recalled
 from recollect.replay.fixture.making import Made, make_fixture
 
-MARK = "fixture.json"
+MARK = "recollect-fixture.json"
 
 
 class FixtureReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recollect.engine.expectations import Expectation
     from recollect.interfaces.python.memory import Memory
 
-_MARK = "fixture.json"
+_MARK = "recollect-fixture.json"
 
 
 class ExpectationFailed(Exception):

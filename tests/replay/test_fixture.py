@@ -51,7 +51,7 @@ WORDS = [
     "my",
 ]
 SECRETS = (*(word for word in WORDS if word.lower() not in {"yesterday", "june", "2024", "where", "the", "my"}),
-           "Aquarius", "Capricorn", "taurine", "gemstone", "sagittal", "scorpionid")  # fmt: skip
+           "Aquarius", "Capricorn", "taurine", "gemstone", "sagittal", "scorpionid", "horoscope")  # fmt: skip
 QUESTIONS = (
     "where is the lighthouse of zanzibar?", "when did my quokka eat marzipan?", "obsidians and tapioca yesterday",
     "東京タワー vermouth", "getQuokkaName", "what kazoo in June 2024",
@@ -59,7 +59,7 @@ QUESTIONS = (
 FORMULAS = ("recollect", "reverie", "mnemosyne", "engram", "memorysync")
 
 
-def lived(folder: Path | str, seed: int, *, memories: int = 60) -> Memory:
+def lived(folder: Path | str, seed: int, *, memories: int = 40) -> Memory:
     """A store with everything that rankings read: labels, sessions, edges, uses, ratings, dreams, hidden memories."""
     draw, ticks = Random(seed), iter(range(10**9))
     memory = Memory.open(folder, embedder="hash", clock=lambda: START + next(ticks) * MINUTE)
@@ -69,7 +69,7 @@ def lived(folder: Path | str, seed: int, *, memories: int = 60) -> Memory:
         text = f"{draw.choice(('Aquarius', 'Capricorn'))}: {text}?" if number % 4 == 0 else text
         ids.append(
             memory.remember(
-                text, id=f"sagittal{draw.randint(0, 10**6)}-{number}", importance=draw.random(),
+                text, id=f"sagittal{draw.randint(0, 10**6)}-{number}", kind=draw.choice(("note", "decision", "horoscope")), importance=draw.random(),
                 tags=[draw.choice(("taurine", "user", "kazoo"))], entities=["Capricorn"],
                 project=draw.choice((None, "gemstone")), session=draw.choice((None, "scorpionid one", "scorpionid two")),
                 source=draw.choice((None, "/home/capricorn/quokka.md")),
@@ -77,7 +77,7 @@ def lived(folder: Path | str, seed: int, *, memories: int = 60) -> Memory:
         )  # fmt: skip
     for _ in range(memories // 3):
         memory.access([draw.choice(ids)], session="scorpionid one")
-        memory.link(*draw.sample(ids, 2), kind=draw.choice(("supports", "derived_from")))
+        memory.link(*draw.sample(ids, 2), kind=draw.choice(("supports", "derived_from", "horoscopes")))
         memory.rate(draw.choice(ids), draw.choice(("helpful", "outdated")))
     memory.revise(ids[0], "obsidian marzipan revised", tags=["kazoo"])
     memory.supersede(ids[1], ids[2], "capricorn said so")
@@ -111,7 +111,7 @@ def equal(memory: Memory, fixture: Memory, report: FixtureReport) -> None:
         assert names == {id_: id_ for id_ in names} or report.redacted
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**6), formula=st.sampled_from(FORMULAS), redact=st.booleans())
 def test_a_fixture_ranks_as_its_source_did_bit_for_bit(seed, formula, redact):
     with tempfile.TemporaryDirectory() as folder, lived(":memory:", seed) as memory:
