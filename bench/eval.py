@@ -30,8 +30,9 @@ from quality.controls import by_formula, control_formulas
 from quality.floor import floors
 from quality.judging import OURS, collection_result, judge
 from quality.measures import NDCG, RESAMPLES, Floats, p_value
+from quality.renamed import renamed
 from quality.report import page
-from quality.results import CollectionResult, Floor, Quality, Updates, Variant
+from quality.results import CollectionResult, Floor, Quality, Renamed, Updates, Variant
 from quality.tuning import Weights
 from quality.updates import updates
 from quality.validating import FOLDS, Examined, chosen_without, examine, tuned
@@ -74,6 +75,7 @@ def measured(workers: int) -> Quality:
         *((f"variant: {change.name}", _variant, (n,)) for n, change in enumerate(CHANGES)),
         ("the relevance floor", _floors, ()),
         ("what changed", _updates, ()),
+        ("called otherwise", _renamed, ()),
         ("the recorded run", _example, ()),
     ]
     with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
@@ -91,6 +93,7 @@ def measured(workers: int) -> Quality:
         variants=tuple(found[f"variant: {change.name}"] for change in CHANGES),
         floor=tuple(found["the relevance floor"]),
         updates=tuple(found["what changed"]),
+        renamed=tuple(found["called otherwise"]),
         tuning=_told("judging what was chosen", lambda: tuned(made.ours, made.examined, chosen)),
         example=found["the recorded run"],
     )
@@ -148,6 +151,11 @@ def _floors() -> list[Floor]:
 def _updates() -> list[Updates]:
     every = (*_material.formulas, *_material.controls)
     return [updates(formula, _material.stores["beam-dev"]) for formula in every]
+
+
+def _renamed() -> list[Renamed]:
+    ours = _material.ours
+    return [renamed(name, ours, ours.analyzers) for name in data.COLLECTIONS]
 
 
 def _example() -> str:

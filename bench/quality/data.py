@@ -82,7 +82,17 @@ class Probe(NamedTuple):
 
 def collection(name: str, analyzers: Iterable[str]) -> list[Store]:
     """One of `COLLECTIONS`: a store per group."""
-    lines, questions, right = _read(name)
+    return stores_of(name, *read(name), analyzers)
+
+
+def stores_of(
+    name: str,
+    lines: list[Line],
+    questions: list[Line],
+    right: dict[str, frozenset[str]],
+    analyzers: Iterable[str],
+) -> list[Store]:
+    """These memories and questions, a store per group."""
     groups = list(dict.fromkeys(line.get("group", name) for line in lines))
     memos = {
         group: memories([line for line in lines if line.get("group", name) == group]) for group in groups
@@ -96,7 +106,7 @@ def collection(name: str, analyzers: Iterable[str]) -> list[Store]:
 
 def locomo(analyzers: Iterable[str], *, together: bool = False, sessions: bool = True) -> list[Store]:
     """LoCoMo cut otherwise: with `together` in one store, without `sessions` as plain dated notes."""
-    turns, questions, right = _read("locomo-dev")
+    turns, questions, right = read("locomo-dev")
     found: dict[str, list[Ingested]] = defaultdict(list)
     for turn in sorted(turns, key=lambda turn: turn["ts"] if together else ""):
         named = {**turn, "session": f"{turn['group']} {turn['session']}"}
@@ -110,7 +120,7 @@ def locomo(analyzers: Iterable[str], *, together: bool = False, sessions: bool =
 
 def scifact_reversed(analyzers: Iterable[str]) -> list[Store]:
     """The claims are the memories, and the titles of the abstracts that were judged for them ask."""
-    abstracts, claims, right = _read("scifact")
+    abstracts, claims, right = read("scifact")
     about: dict[str, set[str]] = defaultdict(set)
     for claim, documents in right.items():
         for document in documents:
@@ -126,7 +136,7 @@ def scifact_reversed(analyzers: Iterable[str]) -> list[Store]:
 
 def conversation(group: str) -> tuple[list[Line], list[Line], dict[str, frozenset[str]]]:
     """The turns and the answerable questions of one conversation as they are in the files, and what is right."""
-    turns, questions, right = _read("locomo-dev")
+    turns, questions, right = read("locomo-dev")
     return (
         [turn for turn in turns if turn["group"] == group],
         [line for line in questions if line["group"] == group and right[line["_id"]]],
@@ -166,7 +176,7 @@ def _probe(line: Line, right: dict[str, frozenset[str]]) -> Probe:
     return Probe(line["_id"], line["text"], right[line["_id"]], TYPES.get(kind, kind.replace("_", " ")))
 
 
-def _read(name: str) -> tuple[list[Line], list[Line], dict[str, frozenset[str]]]:
+def read(name: str) -> tuple[list[Line], list[Line], dict[str, frozenset[str]]]:
     """The corpus, the questions that count, and the right memories of each."""
     right: dict[str, set[str]] = defaultdict(set)
     for line in _split(DATA / name / "qrels.tsv"):

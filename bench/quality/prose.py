@@ -51,6 +51,12 @@ WORKED_EXAMPLE = """\
 stand for texts, which are for evaluation only; with a folder as argument, the script leaves the store and the HTML
 report there, with all texts, on your machine. The picture shows the question that gains most."""
 
+RENAMED = """\
+The default must not know how a collection names things: ids get numbers in another order, groups and sessions
+meaningless ones, every speaker another name in labels, texts and questions. Roles and speakers are set by the ordinary
+importer in both columns. Another name is another text, so its vectors differ a little; where nobody has a name, nothing
+may change but the order of equal scores. Where fewer stores are listed than the collection has, these were measured."""
+
 CAVEATS = """\
 - The stages were thought of while looking at these collections. Cross-validation covers the weights, not the ideas. The
   collections cut otherwise are the best guard here; other halves of four of the five collections exist and were not

@@ -10,6 +10,7 @@ from quality.prose import (
     EMPTY_MAX,
     FLOOR,
     INTRODUCTION,
+    RENAMED,
     REPRODUCE,
     TARGETS,
     TRIED,
@@ -17,7 +18,7 @@ from quality.prose import (
     VALIDATION,
     WORKED_EXAMPLE,
 )
-from quality.results import CollectionResult, Quality, Tuning, Validation, Values, Variant
+from quality.results import CollectionResult, Quality, Renamed, Tuning, Validation, Values, Variant
 
 OURS = "recollect"
 TESTED = 0.05
@@ -39,11 +40,29 @@ def page(found: Quality) -> str:
         f"## What each part is worth, and what was tried instead\n\n{TRIED}\n\n{_variants(found.variants)}",
         f"## The relevance floor\n\n{FLOOR}\n\n" + _floor(found),
         f"## What changed\n\n{UPDATES}\n\n" + _updates(found),
+        *([_renamed(found.renamed)] if found.renamed else []),
         _example(found.example),
         f"## What these numbers do not say\n\n{CAVEATS}",
         f"## Doing it again\n\n{REPRODUCE}",
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _renamed(found: Sequence[Renamed]) -> str:
+    rows = [
+        (
+            one.collection,
+            str(one.groups),
+            str(one.questions),
+            f"{one.ndcg:.3f}",
+            f"{one.renamed:.3f}",
+            f"{one.renamed - one.ndcg:+.3f}",
+            f"{one.p_value:.2f}",
+        )
+        for one in found
+    ]
+    head = ("collection", "stores", "questions", "nDCG@10", "called otherwise", "difference", "p")
+    return f"## Called otherwise\n\n{RENAMED}\n\n{_table(head, rows)}"
 
 
 def _example(printed: str) -> str:

@@ -94,6 +94,17 @@ class Updates(msgspec.Struct, frozen=True, kw_only=True):
     on_top: int
 
 
+class Renamed(msgspec.Struct, frozen=True, kw_only=True):
+    """The default on a collection, or its first groups, as it is and with ids, sessions and speakers called otherwise."""
+
+    collection: str
+    groups: int
+    questions: int
+    ndcg: float
+    renamed: float
+    p_value: float
+
+
 class Quality(msgspec.Struct, frozen=True, kw_only=True):
     date: str
     machine: str
@@ -107,3 +118,4 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True):
     floor: tuple[Floor, ...]
     updates: tuple[Updates, ...]
     example: str
+    renamed: tuple[Renamed, ...] = ()

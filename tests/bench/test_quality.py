@@ -21,6 +21,7 @@ from quality.embeddings import embedded
 from quality.judging import collection_result, judge
 from quality.measures import COLUMNS, NDCG, interval, p_value, scores_of
 from quality.prose import TARGETS
+from quality.renamed import NAMES, called_otherwise
 from quality.report import page
 from quality.tuning import GRID, STARTS, Weights, at_edge, climb, columns_of, ndcg, weights_of, with_weights
 from quality.validating import worst_first
@@ -187,6 +188,37 @@ def test_rows_become_memories_as_the_importer_makes_them():
     assert spoken.at == data.micros("2024-01-02T03:04:05")
 
 
+def test_what_is_called_otherwise_keeps_its_words_and_its_right_answers():
+    lines = [
+        {
+            "_id": "c|1",
+            "group": "c",
+            "session": "s_1",
+            "speaker": "Ann",
+            "text": "Ann: hello Bob",
+            "ts": "2024-01-02",
+        },
+        {
+            "_id": "c|2",
+            "group": "c",
+            "session": "s_1",
+            "speaker": "bob",
+            "text": "bob: Annual report, ANN",
+            "ts": "2024-01-02",
+        },
+    ]
+    questions = [{"_id": "q", "group": "c", "text": "What did Bob tell Ann?"}]
+    turns, asked, right = called_otherwise(lines, questions, {"q": frozenset({"c|2"})})
+    ann, bob = NAMES[:2]
+    assert [turn["text"] for turn in turns] == [f"{ann}: hello {bob}", f"{bob}: Annual report, {ann}"]
+    assert [turn["speaker"] for turn in turns] == [ann, bob]
+    assert asked[0]["text"] == f"What did {bob} tell {ann}?"
+    assert asked[0]["group"] == turns[0]["group"] == turns[1]["group"] != "c"
+    assert turns[0]["session"] == turns[1]["session"] != "s_1"
+    assert right == {"q": frozenset({turns[1]["_id"]})}
+    assert turns[1]["_id"] != "c|2"
+
+
 def test_with_weights_changes_the_weights_and_nothing_else():
     formula = built_in("recollect")
     weights = Weights(0.25, 0.5, 0.125, 0.75, 0.25, 0.125, 0.5, 0.25, 0.5, 0.25, 0.125)
@@ -255,10 +287,12 @@ def test_the_page_has_every_ranking_and_says_where_the_default_is_not_ahead(stor
             results.Floor(what=f"{name}, its own questions", related=True, questions=1, silent=0.5) for name in TARGETS
         ),
         updates=(results.Updates(formula="recollect", pairs=20, later_first=12, on_top=7),),
+        renamed=(results.Renamed(collection="beam-dev", groups=2, questions=36, ndcg=0.5, renamed=0.49, p_value=0.7),),
         example="$ recollect compare",
     )  # fmt: skip
     again_read = msgspec.json.decode(msgspec.json.encode(found), type=results.Quality)
     shown = page(again_read)
+    assert "| beam-dev | 2 | 36 | 0.500 | 0.490 | -0.010 | 0.70 |" in shown
     assert all(f"| {name} |" in shown for name in ("**recollect**", "reverie", "*vectors*", "*substring*"))
     assert f"{ours['nDCG@10']:.3f}" in shown
     assert "not significantly" in shown  # three questions prove nothing
