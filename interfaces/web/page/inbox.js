@@ -53,15 +53,18 @@ async function older(button, list, app, before) {
   else button.remove();
 }
 
-// Each recall is ranked again behind the list, and its dot says what came of it.
+// Each recall is ranked again behind the list, once, and its dot says what came of it.
+const checked = new Map();
+
 async function check(list, recalls, signal) {
   for (const one of recalls) {
     if (signal?.aborted) return;
     try {
-      const found = await get(`verify/${one.id}`, {}, signal);
-      list.querySelector(`[data-recall="${one.id}"] .dot`)?.replaceWith(dot(found));
+      if (!checked.has(one.id)) checked.set(one.id, await get(`verify/${one.id}`, {}, signal));
+      list.querySelector(`[data-recall="${one.id}"] .dot`)?.replaceWith(dot(checked.get(one.id)));
     } catch (error) {
       if (error.name === "AbortError") return;
+      if (error.status === 429) await new Promise((done) => setTimeout(done, 5000));
     }
   }
 }

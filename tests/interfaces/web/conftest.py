@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
-import random
 import signal
 import subprocess
 import sys
@@ -26,6 +26,7 @@ NOTES = {
     "folder/notes.md#1": "Session cookies expire after 14 days",
     "html": "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\"> sessions",
 }
+ROOT = Path(__file__).parents[3]
 QUESTION = "where are auth sessions stored?"
 
 
@@ -131,79 +132,24 @@ def start_empty(tmp_path) -> Iterator[Callable[[], Server]]:
 
 
 @pytest.fixture(scope="session")
-def page_world(tmp_path_factory) -> Iterator[Server]:
-    """A server over weeks of memories, recalls, revisions, dreams, an erasure and expectations."""
+def page_store(tmp_path_factory) -> Path:
+    """The incident of docs/examples: three weeks, 2,000 memories, 300 recalls, 20 dreams, 2 erasures."""
     store = tmp_path_factory.mktemp("page") / "store"
-    live_through(store)
-    running = Server(store)
+    spec = importlib.util.spec_from_file_location("incident", ROOT / "docs" / "examples" / "incident.py")
+    incident = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(incident)
+    incident.make(store)
+    with Memory.open(store, embedder="hash", clock=lambda: incident.END_US + 1) as memory:
+        complaint = memory.recalls(grep="refund", limit=1).recalls[0].id
+        memory.expect(complaint, incident.POLICY, first=True)
+        memory.expect(complaint, incident.HANDBOOK, top=3)
+    return store
+
+
+@pytest.fixture(scope="session")
+def page_world(page_store: Path) -> Iterator[Server]:
+    running = Server(page_store)
     yield running
     code, errors = running.stop()
     assert code == 0, errors
     assert "Traceback" not in errors
-
-
-WORDS = [
-    "auth",
-    "session",
-    "store",
-    "redis",
-    "postgres",
-    "deploy",
-    "tuesday",
-    "cookie",
-    "token",
-    "tea",
-    "kettle",
-    "green",
-    "python",
-    "log",
-    "rank",
-    "replay",
-    "formula",
-    "index",
-    "vector",
-    "user",
-    "agent",
-    "meeting",
-    "plan",
-    "budget",
-    "travel",
-    "train",
-    "ticket",
-    "invoice",
-    "client",
-    "server",
-    "cache",
-    "queue",
-    "retry",
-    "error",
-    "disk",
-]
-
-
-def live_through(store: Path, memories: int = 240, recalls: int = 40) -> None:
-    chance, now = random.Random(7), [1_790_000_000_000_000]
-
-    def clock() -> int:
-        now[0] += 60_000_000
-        return now[0]
-
-    def words(count: int) -> str:
-        return " ".join(chance.choices(WORDS, k=count))
-
-    with Memory.open(store, embedder="hash", clock=clock) as memory:
-        for n in range(memories):
-            memory.remember(
-                words(9), id=f"m{n}", project="ab"[n % 2], tags=["note"], importance=chance.random()
-            )
-            if n == memories // 5:
-                memory.recall(words(4), k=5)
-                memory.erase("m3")
-            if n % (memories // recalls) == 0:
-                answer = memory.recall(words(4), k=5, session=f"s{n % 5}", filters={"project": "ab"[n % 2]})
-            if n % 50 == 49:
-                memory.dream()
-                memory.revise(f"m{n - 5}", words(9))
-        answer = memory.recall("where are auth session store", k=5)
-        memory.expect(answer.id, answer.hits[0].id, first=True)
-        memory.expect(answer.id, answer.hits[0].id, absent=True)
