@@ -59,6 +59,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "completion",
         "Print the script that completes commands, options, formulas and memories with Tab.",
     ),
+    "demo": (
+        "sample",
+        "Make a store to look at: two weeks of memories, questions, changes of mind and dreams.",
+    ),
     "doctor": ("doctor", "Examine a store end to end and say what is wrong; exit 1 if anything is."),
     "config": ("config", "What holds where nothing is said, and where each value comes from."),
     "dream": (
