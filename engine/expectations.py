@@ -18,7 +18,7 @@ import msgspec
 from recollect.engine import validate
 from recollect.engine.embedding.past import vector_of
 from recollect.engine.event_summaries import expected_words, summarize
-from recollect.engine.formula_lookup import DEFAULT_FORMULA, formula_named
+from recollect.engine.formula_lookup import DEFAULT_FORMULA, formula_in_force, formula_named
 from recollect.engine.memories import born
 from recollect.engine.moments import When, iso
 from recollect.engine.recall import Standpoint
@@ -31,12 +31,13 @@ from recollect.events.envelope import type_name
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import ExpectationWithdrawn, Expected, GridVector, Question, Recalled
 from recollect.projections.view import Projections
-from recollect.query.formula import Formula, built_in, from_canonical
+from recollect.query.formula import Formula, built_in
 from recollect.query.ranking import Ranking, rank_around
 from recollect.replay.changes.inquiry import Inquiry, Moment, position_of
 from recollect.replay.changes.last_break import last_break
 from recollect.replay.fork.note import read_note
 from recollect.replay.fork.topic import with_previous
+from recollect.replay.verify import formula_of
 
 EXPECTED, WITHDRAWN = type_name(Expected), type_name(ExpectationWithdrawn)
 
@@ -276,16 +277,17 @@ class _Again(Inquiry):
     """The question of a recall, asked again at any moment."""
 
     def __init__(self, world: _World, fact: Expected, recalled: Recalled) -> None:
-        store, adoptions = world.store, world.here.store.projections.adoptions
+        store, source = world.store, world.here.store
+        adoptions = source.projections.adoptions
         self.pinned = fact.pinned and not world.moved
         self.moment = Moment(recalled.basis, recalled.question.now) if self.pinned else world.moment
         fixed = world.formula
         if fixed is None:
             floats = adoptions.formula_in_force(fact.recall) == recalled.formula and not self.pinned
-            fixed = None if floats else from_canonical(adoptions.formulas[recalled.formula])
-            if floats and store is world.here.store and not world.moved:
+            fixed = None if floats else formula_of(source.log, source.projections, recalled)
+            if floats and store is source and not world.moved:
                 mine = world.here.formula
-                fixed = None if adoptions.formula_in_force(self.moment.seq) == mine.digest else mine
+                fixed = None if formula_in_force(adoptions, self.moment.seq).digest == mine.digest else mine
         super().__init__(
             store.log, store.projections, self._question(recalled), formula=fixed, fallback=built_in(DEFAULT_FORMULA),
             embed=lambda label: self._embedded(world, recalled.question, label),

@@ -42,7 +42,7 @@ def fixed(result: FixtureReport) -> None:
     names = ", ".join(f"{there} (was {here})" for here, there in result.recalls.items())
     kind = "redacted fixture" if result.redacted else "fixture"
     out.print(
-        f"[green]{kind}[/] {escaped(result.path)}  [dim]{result.bytes:,} bytes, {result.events:,} events[/]"
+        f"[green]{kind}[/] {escaped(result.path)}  [dim]{max(1, round(result.bytes / 1000)):,} KB, {result.events:,} events[/]"
     )
     out.print(
         f"{names}; {result.ranked:,} memories ranked, {result.memories:,} in all; {result.expectations} to check"
