@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -59,3 +60,37 @@ def test_opening_a_store_does_not_import_the_model(tmp_path):
         "sys.exit('torch' in sys.modules or 'sentence_transformers' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False).returncode == 0
+
+
+def test_a_local_store_needs_none_of_the_packages_for_many_machines(tmp_path: Path) -> None:
+    """What the extras bring is neither imported nor missed by a store in a directory."""
+    program = """
+import importlib.util
+import sys
+
+class Blocked:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in {"nats", "obstore", "cryptography", "moto"}:
+            raise ImportError(f"{name} is not installed")
+
+sys.meta_path.insert(0, Blocked())
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *_: None if name in {"nats", "obstore", "cryptography"} else found(name)
+from recollect.interfaces.cli.app import main
+from recollect.web import serving
+from recollect.interfaces.cli import replicate
+store = sys.argv[1]
+for line in (["remember", "tea", "--id", "t"], ["recall", "tea"], ["verify"], ["status"], ["doctor"], ["checkpoint"],
+             ["replicate", store, store + "2"], ["erase", "t", "--yes"]):
+    where = [] if line[0] == "replicate" else ["--store", store]
+    main([*line, *where], standalone_mode=False)
+missing = main(["recall", "tea", "--store", "s3://bucket/x"], standalone_mode=True)
+"""
+    environment = {**os.environ, "RECOLLECT_EMBEDDER": "hash"}
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "store")],
+        capture_output=True, text=True, check=False, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert "pip install 'recollect[s3]'" in done.stderr
+    assert "erased @" in done.stdout
