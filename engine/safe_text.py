@@ -36,7 +36,9 @@ _ANY_UNSAFE = re.compile(f"[{_UNSAFE}]")
 _BUT_LINES = re.compile(f"(?!\n)[{_UNSAFE}]")
 _WORD = rf'[^\s"\\\[\]<{_UNSAFE}]+'
 _PLAIN = re.compile(rf"{_WORD}(?: {_WORD})*")
-_IDS = frozenset({"id", "ids", "left_out_ids", "superseded_by", "above", "derived", "passed", "passed_by"})
+_IDS = frozenset(
+    {"id", "ids", "left_out_ids", "superseded_by", "above", "against", "derived", "passed", "passed_by"}
+)
 _TEXTS = frozenset({"content", "query", "rows", "text"})
 
 

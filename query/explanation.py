@@ -54,7 +54,7 @@ class ChannelPart(msgspec.Struct, frozen=True, kw_only=True):
 
     `last` is the value of the last of the `found` memories, of at most `depth`. `terms` are the question's words
     behind a BM25 score, `variant` says which BM25; `source` is where a vector is searched: "tail" (looked at one by
-    one) or a shard's digest.
+    one) or a shard's digest. `words` are the terms as the question writes them, where a term is a stem.
     """
 
     number: int
@@ -66,6 +66,7 @@ class ChannelPart(msgspec.Struct, frozen=True, kw_only=True):
     depth: int
     last: float | None
     terms: tuple[TermDetail, ...] = ()
+    words: tuple[str, ...] = ()
     source: str | None = None
     variant: str | None = None
 
@@ -101,6 +102,20 @@ class Drop(msgspec.Struct, frozen=True, kw_only=True):
     had: float | None
     needed: float | None
     reason: str
+
+
+class Reason(msgspec.Struct, frozen=True, kw_only=True):
+    """One number in which the memory and the next one differ, as the stage `number` read it, and what that did.
+
+    `effect` is how much the score would lose with the other's number in its place; `rank`: the numbers are ranks.
+    """
+
+    name: str
+    number: int
+    own: float | None
+    other: float | None
+    effect: float
+    rank: bool = False
 
 
 class Counterfactual(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +158,9 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     provenance: dict[str, tuple[int, ...]]
     facts: dict[str, str]
     counterfactual: Counterfactual | None
+    reasons: tuple[Reason, ...] = ()
+    against: str | None = None
+    """The memory that the reasons compare with: the next hit, or the last hit for a miss that was ranked."""
     exact: bool | None = None
     """Whether the replay gave the ids and scores that the log recorded; None for what was not recorded."""
 

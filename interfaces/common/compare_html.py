@@ -66,6 +66,7 @@ def page(comparison: Comparison, text_of: TextOf) -> str:
         f"<title>{escape(comparison.a)} against {escape(comparison.b)}</title>",
         f"<style>{_STYLE}{CHART_STYLE}</style></head><body>",
         f"<h1>{escape(comparison.a)} <span class=dim>against</span> {escape(comparison.b)}</h1>",
+        f"<p>{escape(comparison.sentence)}</p>",
         f"<p class=dim>{escape(_size(comparison))}</p>",
         f"<p class=note>{escape(comparison.note)}</p>" if comparison.note else "",
         _metrics(comparison),

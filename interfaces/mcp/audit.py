@@ -57,7 +57,9 @@ def explained(found: Explanation) -> WhyResult:
         channels=tuple(
             ChannelResult(
                 name=part.name, rank=part.rank, value=part.value,
-                terms=tuple(term.term for term in part.terms if term.contribution),
+                terms=tuple(
+                    word for word, term in zip(part.words, part.terms, strict=True) if term.contribution
+                ),
             )
             for part in found.channels
         ),
@@ -122,6 +124,7 @@ def compare(memory: Memory, given: audit_arguments.Compare, call: Call) -> Compa
         for mover in found.movers[:_MOVERS_MAX]
     )
     return CompareResult(
+        sentence=found.sentence,
         before=found.a,
         after=found.b,
         questions=found.questions,

@@ -189,6 +189,7 @@ class MoverResult(msgspec.Struct, frozen=True, kw_only=True):
 class CompareResult(msgspec.Struct, frozen=True, kw_only=True):
     """Recorded questions under two formulas; `movers` are the memories that moved most."""
 
+    sentence: str
     before: str
     after: str
     questions: int

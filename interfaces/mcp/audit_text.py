@@ -83,7 +83,7 @@ def compare(result: CompareResult) -> str:
         for mover in result.movers
     ]
     head = f"{result.before} against {result.after} over {result.questions} recorded questions"
-    return "\n".join([head, numbers, *movers])
+    return "\n".join([result.sentence, head, numbers, *movers])
 
 
 @telling

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 
 import numpy as np
 
 from recollect.events.grid import from_bytes
+from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.projections.lexical.index import TermDetail
 from recollect.projections.vectors.nearest import TAIL
 from recollect.query.explain.case import Case
@@ -14,6 +17,8 @@ from recollect.query.explain.trace import Given
 from recollect.query.explanation import ChannelPart
 from recollect.query.sheet import RankContext
 from recollect.query.stages.retrieving import CHANNELS, Retrieve
+
+_WORD = re.compile(r"\w+")
 
 
 def channel_parts(case: Case) -> tuple[ChannelPart, ...]:
@@ -23,6 +28,7 @@ def channel_parts(case: Case) -> tuple[ChannelPart, ...]:
 
 def _part(case: Case, given: Given) -> ChannelPart:
     stage, found = given.stage, not math.isnan(given.rank)
+    terms = _terms(case, stage) if stage.channel == "lexical" else ()
     return ChannelPart(
         number=given.number + 1,
         name=stage.column,
@@ -32,7 +38,8 @@ def _part(case: Case, given: Given) -> ChannelPart:
         found=given.found,
         depth=stage.depth(case.ctx),
         last=given.last if given.found else None,
-        terms=_terms(case, stage) if stage.channel == "lexical" else (),
+        terms=terms,
+        words=as_written(case.question.text, stage.analyzer, terms),
         source=_source(case) if stage.channel == "vector" else None,
         variant=stage.variant if stage.channel in ("lexical", "keywords") else None,
     )
@@ -68,6 +75,15 @@ def _value_in(ctx: RankContext, row: int, stage: Retrieve) -> float | None:
 def _terms(case: Case, stage: Retrieve) -> tuple[TermDetail, ...]:
     lexical = case.view.projections.lexicals[stage.analyzer]
     return lexical.explain(case.question.text, case.row, at=case.view.seq, bm25=stage.bm25)
+
+
+def as_written(text: str, analyzer: str, terms: Sequence[TermDetail]) -> tuple[str, ...]:
+    """Each term as the question writes it, not as a stem; a term that is no word of it stays as it is."""
+    written: dict[str, str] = {}
+    for word in _WORD.findall(text) if terms else ():
+        for term in ANALYZERS[analyzer](word):
+            written.setdefault(term, word)
+    return tuple(written.get(detail.term, detail.term) for detail in terms)
 
 
 def _source(case: Case) -> str | None:

@@ -14,6 +14,7 @@ from recollect.query.explain.channel_parts import channel_parts
 from recollect.query.explain.counterfactual import counterfactual
 from recollect.query.explain.lineage import provenance
 from recollect.query.explain.misses import drop_of
+from recollect.query.explain.reasons import reasons
 from recollect.query.explain.sentence import sentence
 from recollect.query.explanation import Explanation, Neighbour, StagePart, State, Values
 from recollect.query.formula import Formula
@@ -35,10 +36,13 @@ def explain_case(case: Case, *, recall: str | None = None, exact: bool | None = 
     drop = drop_of(case, channels)
     above, below = _neighbour(case, -1), _neighbour(case, +1)
     candidates = len(case.ranking.order)
+    rival = _rival(case)
+    found = reasons(case, rival)
+    against = None if rival is None else case.id_at(rival)
     return Explanation(
         sentence=sentence(
             rank=case.rank, candidates=candidates, channels=channels, stages=stages,
-            above=above, below=below, drop=drop,
+            above=above, below=below, drop=drop, reasons=found, against=against,
         ),
         id=case.id,
         recall=recall,
@@ -60,6 +64,8 @@ def explain_case(case: Case, *, recall: str | None = None, exact: bool | None = 
         provenance=provenance(case),
         facts=dict(case.sheet.facts),
         counterfactual=counterfactual(case),
+        reasons=found,
+        against=against,
         exact=exact,
     )  # fmt: skip
 
@@ -145,6 +151,16 @@ def _values(values: Mapping[str, float]) -> Values:
 def _number(value: float) -> float | None:
     """None for no value: NaN, and the extremes of an empty batch."""
     return value if math.isfinite(value) else None
+
+
+def _rival(case: Case) -> int | None:
+    """Whom a memory is compared with: the next one, for the last the one before it, for a miss the last hit."""
+    last = len(case.ranking.order) - 1
+    if case.position is None or last < 1:
+        return None
+    if case.rank is None:
+        return case.question.k - 1
+    return case.position + 1 if case.position < last else case.position - 1
 
 
 # --- neighbours ------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from recollect.replay.compare.comparison import (
     Comparison,
     QuestionRow,
     erasure_note,
+    in_a_sentence,
     shard_note,
 )
 from recollect.replay.compare.judgements import Gains, Judgements, from_events, gains_for, refuse_unless_any
@@ -89,7 +90,7 @@ def compare(
     answers = each(known, ranked, _ANSWERS, progress=progress)
     pairs = [Pair(one, before, after) for one, (before, after) in zip(known, answers, strict=True)]
     judgements = from_events(log.read(known[0].basis, projections.position)) if qrels is None else qrels
-    result = _report(log, projections, sides, pairs, judgements, k)
+    result = _report(log, projections, sides, pairs, judgements, k, used=qrels is None)
     return msgspec.structs.replace(
         result,
         redacted=len(unlike),
@@ -134,6 +135,8 @@ def _report(
     pairs: Sequence[Pair],
     judgements: Judgements,
     k: int,
+    *,
+    used: bool,
 ) -> Comparison:
     mode = next(mode for mode in _CAVEATS if any(side.mode == mode for side in sides))
     graded = [(pair, gains) for pair in pairs if (gains := gains_for(pair.asked, judgements))]
@@ -151,6 +154,7 @@ def _report(
         rows=tuple(_row(pair, gains_for(pair.asked, judgements), k) for pair in pairs),
         movers=movers(log, projections, pairs),
         caveat=_CAVEATS[mode],
+        sentence=in_a_sentence(graded, metrics["top1_changed"], used=used),
     )
 
 

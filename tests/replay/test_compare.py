@@ -265,6 +265,26 @@ def test_judged_metrics_come_from_what_was_used(memory: Memory, folder: Path):
     assert result.metrics["unjudged@5_a"] == pytest.approx(4 / 5)
 
 
+def test_the_sentence_counts_first_answers_and_the_used_memories_that_fall_or_rise(
+    memory: Memory, folder: Path
+):
+    result = memory.compare("reverie", folder / "sharp.toml")
+    used = from_events(memory._store.log.read())
+    changed = sum(row.a[:1] != row.b[:1] for row in result.rows) / len(result.rows)
+    moves = [
+        (row.b.index(id_) if id_ in row.b else len(row.b))
+        - (row.a.index(id_) if id_ in row.a else len(row.a))
+        for row in result.rows
+        for id_ in used[row.name]
+    ]
+    assert result.sentence.startswith(f"{100 * changed:.0f} % of the questions get another first answer; of ")
+    assert f"{len(moves)} memories that were used, " in result.sentence
+    assert result.sentence.endswith(" higher.")
+    same = memory.compare("reverie", "reverie")
+    assert same.sentence.startswith("0 % of the questions get another first answer; of ")
+    assert same.sentence.endswith("that were used, 0 rank lower and 0 higher.")
+
+
 def test_the_same_comparison_gives_the_same_numbers(memory: Memory, folder: Path):
     once, twice = (memory.compare("reverie", folder / "sharp.toml") for _ in range(2))
     assert once == twice

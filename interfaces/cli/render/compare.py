@@ -23,6 +23,7 @@ _ROWS_SHOWN = 10
 @drawing
 def comparison(result: Comparison, out: Console | None = None) -> None:
     out = out or console()
+    out.print(Text(result.sentence, style="bold"))
     out.print(Text.assemble(("a  ", "dim"), result.a))
     out.print(Text.assemble(("b  ", "dim"), result.b))
     out.print(

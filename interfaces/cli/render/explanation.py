@@ -11,7 +11,7 @@ from recollect.engine.event_summaries import shorten
 from recollect.engine.safe_text import drawing
 from recollect.interfaces.cli.render.common import console
 from recollect.projections.lexical.index import TermDetail
-from recollect.query.explanation import ChannelPart, Counterfactual, Explanation, Neighbour, StagePart
+from recollect.query.explanation import ChannelPart, Counterfactual, Explanation, Neighbour, Reason, StagePart
 
 _BAR_WIDTH = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -21,6 +21,17 @@ _TERMS_SHOWN = 12
 
 @drawing
 def explanation(result: Explanation) -> None:
+    """The sentence, what decided, and the margins."""
+    _explain(result, full=False)
+
+
+@drawing
+def whole(result: Explanation) -> None:
+    """All of it."""
+    _explain(result, full=True)
+
+
+def _explain(result: Explanation, *, full: bool) -> None:
     out = console()
     out.print(Text(result.sentence, style="bold"))
     out.print(Text(f"{shorten(result.query)!r}", style="italic"), end="  ")
@@ -28,10 +39,14 @@ def explanation(result: Explanation) -> None:
     out.print(Text(f"{origin}  formula {result.formula}  embedder {result.embedder or 'none'}", style="dim"))
     if result.exact is False:
         out.print(Text("the replay differs from what was recorded; run `recollect verify`", style="red"))
-    out.print(_tree(result))
+    out.print(_tree(result, full=full))
+    if not full:
+        out.print(
+            Text("--full shows the channels, the stages and the events behind every number", style="dim")
+        )
 
 
-def _tree(result: Explanation) -> Tree:
+def _tree(result: Explanation, *, full: bool) -> Tree:
     tree = Tree(Text(f"{result.id}  {_standing(result)}"))
     for title, neighbour in (("above", result.above), ("below", result.below)):
         if neighbour:
@@ -39,6 +54,17 @@ def _tree(result: Explanation) -> Tree:
     drop = result.dropped_at
     if drop and (drop.had is not None or drop.needed is not None):
         tree.add(Text(f"had {_number(drop.had)}, needed {_number(drop.needed)}", style="yellow"))
+    for reason in result.reasons:
+        tree.add(_reason(reason))
+    if full:
+        _add_details(tree, result)
+    if result.counterfactual:
+        tree.add(_counterfactual(result.counterfactual))
+    return tree
+
+
+def _add_details(tree: Tree, result: Explanation) -> None:
+    """Channels, stages, and the events behind every number."""
     if result.channels:
         channels = tree.add(Text("channels", style="bold"))
         for channel in result.channels:
@@ -52,9 +78,6 @@ def _tree(result: Explanation) -> Tree:
         tree.add(Text("facts  " + "  ".join(f"{name} {value}" for name, value in result.facts.items())))
     if result.provenance:
         tree.add(_provenance(result.provenance))
-    if result.counterfactual:
-        tree.add(_counterfactual(result.counterfactual))
-    return tree
 
 
 def _standing(result: Explanation) -> str:
@@ -69,15 +92,21 @@ def _neighbour(title: str, neighbour: Neighbour) -> Text:
     )
 
 
+def _reason(reason: Reason) -> Text:
+    line = f"{reason.name}  {_number(reason.own)} against {_number(reason.other)}"
+    return Text(f"{line}  ({reason.effect:+.3g} of the score)")
+
+
 def _add_channel(tree: Tree, part: ChannelPart) -> None:
     rank = "not found" if part.rank is None else f"rank {part.rank}"
     source = "" if part.source is None else f"  from {_source(part.source)}"
     limits = f"{part.found} found of at most {part.depth}, the last {_number(part.last)}"
     branch = tree.add(Text(f"{part.name}  {rank}  value {_number(part.value)}{source}  ({limits})"))
-    matched = [term for term in part.terms if term.contribution]
-    full = max((abs(term.contribution) for term in matched), default=0.0)
-    for term in matched[:_TERMS_SHOWN]:
-        branch.add(_term(term, full))
+    words = part.words or tuple(term.term for term in part.terms)
+    matched = [(word, term) for word, term in zip(words, part.terms, strict=True) if term.contribution]
+    full = max((abs(term.contribution) for _, term in matched), default=0.0)
+    for word, term in matched[:_TERMS_SHOWN]:
+        branch.add(_term(word, term, full))
     if len(matched) > _TERMS_SHOWN:
         branch.add(Text(f"and {len(matched) - _TERMS_SHOWN} more", style="dim"))
 
@@ -86,8 +115,8 @@ def _source(source: str) -> str:
     return "the exact tail" if source == "tail" else f"shard {source[:_DIGEST_SHOWN]}"
 
 
-def _term(term: TermDetail, full: float) -> Text:
-    line = Text(f"{term.term}  ")
+def _term(word: str, term: TermDetail, full: float) -> Text:
+    line = Text(f"{word}  ")
     line.append(bar(term.contribution, full), style="cyan")
     line.append(f" {term.contribution:.6g}  tf {term.tf}  df {term.df} of {term.N}  idf {term.idf:.4g}  ")
     line.append(f"length {term.length} (average {term.average_length:.4g})")

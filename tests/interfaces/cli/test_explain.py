@@ -40,9 +40,13 @@ def shell(tmp_path: Path) -> Shell:
 
 
 def test_why_shows_the_sentence_first_and_then_the_tree(shell: Shell):
-    result = shell.ask("why", shell.recall, "auth")
+    short = shell.ask("why", shell.recall, "auth").output
+    assert "stages" not in short.replace("the stages and the events", "")
+    result = shell.ask("why", shell.recall, "auth", "--full")
     assert result.exit_code == 0, result.output
-    assert result.output.startswith("Ranked 1st of 2: words matched 'auth', 'sessions'")
+    for shown in (short, result.output):
+        assert shown.startswith("Ranked 1st of 2: words matched 'auth', 'sessions'")
+        assert "against" in shown
     for shown in ("channels", "stages", "multiply by recency_boost", "tf 1", "the exact tail", "█", "set by"):
         assert shown in result.output
 
@@ -73,7 +77,7 @@ def test_json_is_the_same_object_as_in_python(shell: Shell, command: str, id_: s
     ("arguments", "complaint"),
     [
         (("why", "r999", "auth"), "r999"),
-        (("why", "nonsense", "auth"), "recall id"),
+        (("why", "nonsense", "auth"), "recorded recall"),
         (("why-not", "{recall}", "nobody"), "nobody"),
     ],
 )
