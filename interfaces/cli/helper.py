@@ -16,8 +16,9 @@ from recollect.interfaces.model_server.client import FoundHelper, helpers, stop_
 def helper(context: click.Context, as_json: bool) -> None:
     """The model helpers: `status` shows them, `stop` ends them.
 
-    A helper keeps a model loaded for all programs of this user, and ends after ten idle minutes
-    (RECOLLECT_WARM_MINUTES). One that does not answer within two seconds is avoided for a minute.
+    A helper keeps one model loaded for all programs of this user, and ends after ten idle minutes
+    (RECOLLECT_WARM_MINUTES). Together they hold at most half of this machine's memory (RECOLLECT_HELPER_MEMORY=2GB): the
+    one that was idle for longest makes room. One that does not answer within two seconds is avoided for a minute.
 
     \b
     Example:
@@ -63,7 +64,10 @@ def _show(found: list[FoundHelper], as_json: bool) -> None:
         return
     for one in found:
         state = "stopped" if one.stopped else one.state
-        used = f"  idle {one.idle_minutes:.0f} of {one.idle_minutes_max:g} min  {size(one.memory_bytes)}"
+        limit = f" of {size(one.memory_bytes_max)}" if one.memory_bytes_max else ""
+        used = (
+            f"  idle {one.idle_minutes:.0f} of {one.idle_minutes_max:g} min  {size(one.memory_bytes)}{limit}"
+        )
         click.echo(f"pid {one.pid}  {one.model}  {state}{used if one.idle_minutes_max else ''}")
     if not found:
         click.echo("no model helper is running")

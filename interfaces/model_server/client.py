@@ -98,6 +98,7 @@ class FoundHelper(msgspec.Struct, frozen=True, kw_only=True):
     idle_minutes: float = 0.0
     idle_minutes_max: float = 0.0
     memory_bytes: int = 0
+    memory_bytes_max: int = 0
     stopped: bool = False
 
 
@@ -379,6 +380,8 @@ class _Conversation:
                 if note:
                     tell(note)
                 return _matrix(data, dimensions)
+            case Failed(problem=problem, too_large=True):
+                raise NoHelper(problem)
             case Failed(problem=problem):
                 raise ModelMissing(problem)
             case Helper():
@@ -472,6 +475,22 @@ def stop_helpers() -> list[FoundHelper]:
     return stopped
 
 
+def make_room(bytes_max: int) -> None:
+    """End other helpers of this user, those that were idle for longest first, until they hold no more than this."""
+    others = [
+        (place, found)
+        for place in places()
+        if (holder := place.holder()) and holder[0] != os.getpid() and (found := _look(place)) is not None
+    ]
+    held = sum(found.memory_bytes for _, found in others)
+    for place, found in sorted(others, key=lambda one: -one[1].idle_minutes):
+        if held <= bytes_max:
+            return
+        if found.state == "ready":
+            _look(place, stop=True)
+            held -= found.memory_bytes
+
+
 def _look(place: Place, *, stop: bool = False) -> FoundHelper | None:
     """The helper that lives in a place, asked anew even if it was found hanging; `stop` asks it to end."""
     holder = place.holder()
@@ -492,4 +511,5 @@ def _look(place: Place, *, stop: bool = False) -> FoundHelper | None:
         idle_minutes=helper.idle_s / 60.0,
         idle_minutes_max=helper.idle_s_max / 60.0,
         memory_bytes=helper.memory_bytes,
+        memory_bytes_max=helper.memory_bytes_max,
     )

@@ -173,6 +173,7 @@ class Helper(msgspec.Struct, frozen=True, kw_only=True, tag="helper"):
     idle_s_max: float
     memory_bytes: int
     probe: bytes = b""
+    memory_bytes_max: int = 0
 
 
 class Vectors(msgspec.Struct, frozen=True, kw_only=True, tag="vectors"):
@@ -184,9 +185,10 @@ class Vectors(msgspec.Struct, frozen=True, kw_only=True, tag="vectors"):
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
-    """The model could not be loaded, or refused the texts."""
+    """The model could not be loaded, or refused the texts; `too_large`: it takes more memory than helpers may hold."""
 
     problem: str
+    too_large: bool = False
 
 
 Request = Ping | Embed | Stop

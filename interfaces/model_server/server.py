@@ -24,6 +24,7 @@ from pathlib import Path
 
 from recollect.engine.embedding.choice import choose
 from recollect.engine.embedding.embedder import PROBE_TEXT, Embedder
+from recollect.interfaces.model_server.client import make_room
 from recollect.interfaces.model_server.protocol import (
     LENGTH,
     REQUESTS,
@@ -44,6 +45,7 @@ from recollect.interfaces.model_server.protocol import (
     unpacked,
     version,
 )
+from recollect.interfaces.model_server.starting import memory_limit_bytes
 
 ALREADY_RUNNING = 3
 _BACKLOG = 64
@@ -53,8 +55,12 @@ _BROKEN_S = 5.0
 class Server:
     """Answers requests with one embedder; `serve` returns after `idle_s` without one, or after `stop`."""
 
-    def __init__(self, embedder: Embedder, *, model: str, idle_s: float) -> None:
+    def __init__(
+        self, embedder: Embedder, *, model: str, idle_s: float, memory_bytes_max: int | None = None
+    ) -> None:
         self._embedder = embedder
+        self._memory_bytes_max = memory_limit_bytes() if memory_bytes_max is None else memory_bytes_max
+        self._too_large: Failed | None = None
         self._model = model
         self._version = version()
         self._idle_s = idle_s
@@ -87,6 +93,8 @@ class Server:
         """
         reply = await self._embed([PROBE_TEXT])
         if isinstance(reply, Vectors):
+            reply = await self._within_limit(reply)
+        if isinstance(reply, Vectors):
             self._probe = reply.data
             on_ready()
         elif isinstance(reply, Failed):
@@ -103,7 +111,8 @@ class Server:
                 request = unpacked(REQUESTS, await reader.readexactly(length))
                 writer.write(packed(await self._answer(request)))
                 await writer.drain()
-                if isinstance(request, Stop):
+                grown = isinstance(request, Embed) and _memory_bytes() > self._memory_bytes_max
+                if isinstance(request, Stop) or grown:
                     self.stop()
         except (OSError, Garbled, asyncio.IncompleteReadError):
             return  # that client is gone; the others go on
@@ -116,8 +125,27 @@ class Server:
                 return self._introduction()
             case Embed(texts=texts) if not 0 < len(texts) <= TEXTS_MAX:
                 return Failed(problem=f"{len(texts)} texts in one request; 1 to {TEXTS_MAX} are taken")
+            case Embed() if self._too_large is not None:
+                return self._too_large
             case Embed(texts=texts, queries=queries):
                 return await self._embed(texts, queries=queries)
+
+    async def _within_limit(self, reply: Vectors) -> Vectors | Failed:
+        """What this helper holds, and what all of a user's hold together, has a limit.
+
+        Those that were idle for longest end to make room. One that is too large by itself says so and ends; its client
+        loads the model itself.
+        """
+        own, most = _memory_bytes(), self._memory_bytes_max
+        if own <= most:
+            await asyncio.to_thread(make_room, most - own)
+            return reply
+        self._too_large = Failed(
+            problem=f"{self._model} takes {own / 2**20:,.0f} MB in a helper, more than the {most / 2**20:,.0f} MB that "
+            f"RECOLLECT_HELPER_MEMORY allows",
+            too_large=True,
+        )
+        return self._too_large
 
     def _introduction(self) -> Helper:
         return Helper(
@@ -130,6 +158,7 @@ class Server:
             idle_s=time.monotonic() - self._used,
             idle_s_max=self._idle_s,
             memory_bytes=_memory_bytes(),
+            memory_bytes_max=self._memory_bytes_max,
             probe=self._probe,
         )
 

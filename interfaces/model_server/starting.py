@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import math
 import os
+import re
 import subprocess
 import sys
 import time
@@ -39,6 +40,18 @@ def idle_minutes() -> float:
             f"RECOLLECT_WARM_MINUTES is {given!r}; it must be a number of minutes above 0, at most {_MINUTES_MAX:g}"
         )
     return minutes
+
+
+def memory_limit_bytes() -> int:
+    """How much memory a user's helpers may hold together, from RECOLLECT_HELPER_MEMORY; half of the machine's if unset."""
+    given = os.environ.get("RECOLLECT_HELPER_MEMORY", "").strip()
+    if not given:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)B?", given.upper())
+    size = int(float(found[1]) * 1024 ** " KMGT".index(found[2] or " ")) if found else 0
+    if size <= 0:
+        raise InvalidInput(f"RECOLLECT_HELPER_MEMORY is {given!r}; it must be a size such as 2GB or 500MB")
+    return size
 
 
 def start(place: Place, model: str, *, minutes: float, answers: Callable[[], bool]) -> None:

@@ -37,6 +37,7 @@ from recollect.interfaces.model_server.client import (
     stop_helpers,
 )
 from recollect.interfaces.model_server.protocol import NoPlace, Place, place_of
+from recollect.interfaces.model_server.starting import memory_limit_bytes
 from recollect.interfaces.python.memory import Memory
 
 TEXTS = ["auth sessions live in Postgres", "", "ж 日本語 🙂", "x" * 10_000]
@@ -501,6 +502,42 @@ def test_a_stopped_process_is_not_said_to_load(runtime):
         until(lambda: not client._is_loading(place_of("hash")))
         process.kill()
     os.close(lock)
+
+
+def test_helpers_hold_no_more_than_their_limit_together_and_the_idle_one_makes_room(runtime, monkeypatch):
+    first = hashing()
+    first.embed(["a"])
+    (held,) = helpers()
+    assert held.memory_bytes_max == memory_limit_bytes() > held.memory_bytes
+    monkeypatch.setenv("RECOLLECT_HELPER_MEMORY", str(held.memory_bytes * 3 // 2))
+    second = HelperEmbedder(HashEmbedder(), "hash/1")
+    assert second.embed(["a"]).tobytes() == HashEmbedder().embed(["a"]).tobytes()
+    until(lambda: [one.model for one in helpers()] == ["hash/1"])
+    (left,) = helpers()
+    assert left.memory_bytes_max == held.memory_bytes * 3 // 2
+
+
+def test_a_model_that_is_too_large_for_a_helper_is_loaded_by_the_program_which_says_so(runtime, monkeypatch):
+    monkeypatch.setenv("RECOLLECT_HELPER_MEMORY", "1MB")
+    told: list[str] = []
+    warm = hashing(tell=told.append)
+    until(lambda: warm.embed(["a"]).tobytes() == HashEmbedder().embed(["a"]).tobytes() and len(told) > 1)
+    until(lambda: helpers() == [])
+
+
+@pytest.mark.parametrize(
+    ("given", "size"), [("2GB", 2 * 2**30), ("1.5 mb", 3 * 2**19), ("700", 700), ("64K", 65_536)]
+)
+def test_the_limit_comes_from_the_environment(monkeypatch, given, size):
+    monkeypatch.setenv("RECOLLECT_HELPER_MEMORY", given)
+    assert memory_limit_bytes() == size
+
+
+@pytest.mark.parametrize("given", ["much", "-1GB", "0", "1PB"])
+def test_a_limit_that_is_none_is_refused(monkeypatch, given):
+    monkeypatch.setenv("RECOLLECT_HELPER_MEMORY", given)
+    with pytest.raises(InvalidInput, match="must be a size"):
+        memory_limit_bytes()
 
 
 def test_python_uses_a_helper_that_runs_and_starts_none(runtime, tmp_path):
