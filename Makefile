@@ -69,6 +69,7 @@ bench-quick: $(PEERS) install ## the same at 10,000 memories in under two minute
 
 eval: install ## how well every built-in formula ranks LoCoMo and SciFact (reads ../shared/data, writes docs/quality.md)
 	$(BIN)/python bench/eval.py
+	$(BIN)/python bench/models.py
 
 docs: install ## run the commands in the documentation again and write their output
 	$(BIN)/python docs/generate_console.py $(CONSOLE_DOCS)

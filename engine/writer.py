@@ -26,6 +26,7 @@ from recollect.events.log import Durability
 from recollect.projections.view import View
 
 _log = logging.getLogger("recollect")
+_NO_VECTORS: Mapping[str, bytes | None] = {}
 EMBEDDER_ADOPTED = type_name(EmbedderAdopted)
 
 
@@ -62,7 +63,7 @@ class Writer:
         text = text_of(fact)
         if text is None or not isinstance(fact, (Ingested, Revised)):
             return fact
-        vector = vectors[text]
+        vector = vectors.get(text)
         return msgspec.structs.replace(fact, vector=vector, embedder=self.embedding.name if vector else None)
 
     def append(
@@ -91,8 +92,7 @@ class Writer:
         self, facts: Sequence[AnyFact], ids: Sequence[EventId | None] | None, expect: int | None, actor: str
     ) -> list[int]:
         own = self.embedding.embedder
-        embedded = any(isinstance(fact, (Ingested, Revised)) and fact.vector for fact in facts)
-        adoption = self.embedding.adoption() if own and embedded and self.embedding.adopted is None else None
+        facts, adoption = self._with_adoption(facts)
         event_ids = list(ids or [None] * len(facts))
         while True:
             view = self.store.view()
@@ -113,6 +113,19 @@ class Writer:
             if adoption:
                 self.embedding = Embedding(own, self.store.projections.adoptions.embedder(head))
             return seqs
+
+    def _with_adoption(self, facts: Sequence[AnyFact]) -> tuple[Sequence[AnyFact], EmbedderAdopted | None]:
+        """The adoption that the first vectors bring along; without them if the embedder left in between."""
+        embedded = any(isinstance(fact, (Ingested, Revised)) and fact.vector for fact in facts)
+        if self.embedding.embedder is None or not embedded or self.embedding.adopted is not None:
+            return facts, None
+        try:
+            return facts, self.embedding.adoption()
+        except EmbedderAway as away:
+            _log.warning(
+                "%s; what was told is kept without vectors until `recollect reembed --missing`", away
+            )
+            return [self._with_vector(fact, _NO_VECTORS) for fact in facts], None
 
     def append_if(
         self, check: Callable[[View], object], fact: AnyFact, *, durability: Durability = "durable"

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-from quality.embeddings import embedded
+from quality.embeddings import Vectors, embedded
 
-from recollect.engine.embedding.embedder import PROBE_TEXT
+from recollect.engine.embedding.embedder import PROBE_TEXT, Embedder
 from recollect.events.envelope import Recorded
 from recollect.events.facts import AnyFact, EmbedderAdopted, Ingested, Question
 from recollect.events.grid import quantize, to_bytes
@@ -80,9 +80,9 @@ class Probe(NamedTuple):
     type: str = ""
 
 
-def collection(name: str, analyzers: Iterable[str]) -> list[Store]:
-    """One of `COLLECTIONS`: a store per group."""
-    return stores_of(name, *read(name), analyzers)
+def collection(name: str, analyzers: Iterable[str], embedder: Embedder | None = None) -> list[Store]:
+    """One of `COLLECTIONS`: a store per group, with MiniLM's vectors from the cache or those of another embedder."""
+    return stores_of(name, *read(name), analyzers, embedder)
 
 
 def stores_of(
@@ -91,6 +91,7 @@ def stores_of(
     questions: list[Line],
     right: dict[str, frozenset[str]],
     analyzers: Iterable[str],
+    embedder: Embedder | None = None,
 ) -> list[Store]:
     """These memories and questions, a store per group."""
     groups = list(dict.fromkeys(line.get("group", name) for line in lines))
@@ -101,7 +102,7 @@ def stores_of(
         group: [_probe(line, right) for line in questions if line.get("group", name) == group]
         for group in groups
     }
-    return _stored(memos, probes, analyzers)
+    return _stored(memos, probes, analyzers, embedder)
 
 
 def locomo(analyzers: Iterable[str], *, together: bool = False, sessions: bool = True) -> list[Store]:
@@ -199,13 +200,24 @@ def _split(path: Path) -> list[str]:
 
 
 def _stored(
-    memos: dict[str, list[Ingested]], probes: dict[str, list[Probe]], analyzers: Iterable[str]
+    memos: dict[str, list[Ingested]],
+    probes: dict[str, list[Probe]],
+    analyzers: Iterable[str],
+    embedder: Embedder | None = None,
 ) -> list[Store]:
     names = sorted(set(analyzers))
     texts = [PROBE_TEXT, *(memo.content for group in memos.values() for memo in group)]
-    texts += [probe.text for group in probes.values() for probe in group]
-    vectors = dict(zip(texts, (to_bytes(quantize(vector)) for vector in embedded(texts)), strict=True))
-    return [_store(group, memos[group], probes[group], vectors, names) for group in memos]
+    asked = [probe.text for group in probes.values() for probe in group]
+    kept = _by_text(texts, embedded(texts) if embedder is None else embedder.embed(texts))
+    questions = _by_text(asked, embedded(asked) if embedder is None else embedder.embed_queries(asked))
+    return [_store(group, memos[group], probes[group], kept, questions, names) for group in memos]
+
+
+def _by_text(texts: Sequence[str], vectors: Iterable[Vectors]) -> dict[str, bytes]:
+    return {
+        text: to_bytes(quantize(vector, dimensions=len(vector)))
+        for text, vector in zip(texts, vectors, strict=True)
+    }
 
 
 def _store(
@@ -213,6 +225,7 @@ def _store(
     memos: Sequence[Ingested],
     probes: Sequence[Probe],
     vectors: dict[str, bytes],
+    questions: dict[str, bytes],
     analyzers: Sequence[str],
 ) -> Store:
     projections = Projections(analyzers)
@@ -226,7 +239,7 @@ def _store(
     asked = [
         Asked(
             probe.id,
-            Question(text=probe.text, vector=vectors[probe.text], now=now, k=10),
+            Question(text=probe.text, vector=questions[probe.text], now=now, k=10),
             probe.right,
             probe.type,
         )

@@ -80,6 +80,10 @@ class EmbeddingsServer:
     def embed(self, texts: Sequence[str]) -> Embeddings:
         return self._all(texts, _PAUSES_S, self._server.timeout_s)
 
+    def embed_at_once(self, texts: Sequence[str]) -> Embeddings:
+        """As `embed`, for a question that waits."""
+        return self.embed_queries(texts)
+
     def embed_queries(self, texts: Sequence[str]) -> Embeddings:
         """A question does not wait for a server to come back."""
         return self._all(texts, (), min(self._server.timeout_s, _QUERY_TIMEOUT_S))

@@ -13,6 +13,7 @@ from recollect.engine.embedding.embedder import (
     EmbedderAway,
     EmbedderFailed,
     EmbedderMismatch,
+    EmbedTexts,
     checked_rows,
 )
 from recollect.engine.embedding.minilm import is_installed
@@ -123,13 +124,17 @@ class Embedding:
         """One grid vector per text that is kept, or per question; one None each without an embedder."""
         if self.embedder is None:
             return [None] * len(texts)
-        self._probe(self.embedder)
-        return self._embed(self.embedder, texts, queries=queries)
+        self._probe(self.embedder, queries=queries)
+        return self._embed(
+            self.embedder, texts, self.embedder.embed_queries if queries else self.embedder.embed
+        )
 
-    def _embed(self, embedder: Embedder, texts: Sequence[str], *, queries: bool = False) -> list[bytes]:
+    def _embed(
+        self, embedder: Embedder, texts: Sequence[str], embed: EmbedTexts | None = None
+    ) -> list[bytes]:
         """One grid vector per text, whatever the embedder does; all of them, or EmbedderFailed."""
         try:
-            given = embedder.embed_queries(texts) if queries else embedder.embed(texts)
+            given = (embed or embedder.embed)(texts)
             dimensions = embedder.dimensions
         except RecollectError as error:
             self._failure = None if isinstance(error, EmbedderAway) else str(error)
@@ -152,11 +157,15 @@ class Embedding:
         probe = self._embed(self.embedder, [PROBE_TEXT])[0]
         return EmbedderAdopted(name=self.embedder.name, dimensions=self.embedder.dimensions, probe=probe)
 
-    def _probe(self, embedder: Embedder) -> None:
-        """Once per opening: the same name must still mean the same vectors."""
+    def _probe(self, embedder: Embedder, *, queries: bool) -> None:
+        """Once per opening: the same name must still mean the same vectors. A question does not wait for it."""
         if self._probed or self.adopted is None:
             return
-        ours, theirs = from_bytes(self._embed(embedder, [PROBE_TEXT])[0]), from_bytes(self.adopted.probe)
+        at_once: EmbedTexts | None = getattr(embedder, "embed_at_once", None) if queries else None
+        ours, theirs = (
+            from_bytes(self._embed(embedder, [PROBE_TEXT], at_once)[0]),
+            from_bytes(self.adopted.probe),
+        )
         agreement = cosine_of(ours, theirs) if len(ours) == len(theirs) else 0.0
         if agreement < PROBE_COSINE_MIN:
             detail = f" whose vector of the probe text agrees with the stored one only to a cosine of {agreement:.4f}"

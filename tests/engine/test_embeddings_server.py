@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -152,6 +153,29 @@ def test_a_server_that_repeats_the_key_does_not_make_it_seen(server, monkeypatch
     assert not any(SECRET.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
+def test_a_server_that_is_slow_is_away_for_a_question_and_a_memory_and_says_how_slow(server, tmp_path):
+    going = threading.Event()
+
+    def slowly(body: dict[str, object]) -> tuple[int, object]:
+        going.wait(60)
+        return vectors(body)
+
+    with Memory.open(tmp_path, embedder=f"{server.url}&timeout=1") as memory:
+        memory.remember("auth sessions live in Postgres", id="auth")
+        server.replies = [slowly]
+        answer = memory.recall("auth sessions")
+        assert [hit.id for hit in answer.hits] == ["auth"]
+        assert answer.degraded[0].endswith("ranked by words only")
+        assert "timed out" in answer.degraded[0] or "took longer than 1 seconds" in answer.degraded[0]
+        server.replies = [slowly] * 4
+        memory.remember("deploys happen on Tuesdays", id="deploys")
+        assert "is away" in memory.missing_vector("deploys")[0]
+        going.set()
+        server.replies = []
+        assert memory.reembed().embedded == 1
+        assert memory.verify().exact
+
+
 # --- a store ---------------------------------------------------------------------------------------
 
 
@@ -216,6 +240,17 @@ def test_a_first_memory_is_kept_while_the_server_is_away(server, tmp_path):
         assert memory.recall("auth").hits
         server.replies = []
         memory.remember("deploys happen on Tuesdays")
+        assert memory.reembed().embedded == 1
+        assert memory.recall("auth").degraded == ()
+
+
+def test_a_server_that_leaves_between_the_first_vector_and_its_adoption_loses_nothing(server, tmp_path):
+    with Memory.open(tmp_path, embedder=server.url) as memory:
+        server.replies = [vectors, says(401)]
+        memory.remember("auth sessions live in Postgres", id="auth")
+        assert memory.get("auth").content == "auth sessions live in Postgres"
+        assert memory.status().embedder.dimensions == 0
+        server.replies = []
         assert memory.reembed().embedded == 1
         assert memory.recall("auth").degraded == ()
 

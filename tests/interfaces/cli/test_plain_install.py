@@ -39,13 +39,37 @@ def link(name: str, site: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def recollect(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program of a plain install."""
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("plain")
     build = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder), str(ROOT)]
     subprocess.run(build, capture_output=True, check=True)
-    (wheel,) = folder.glob("*.whl")
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module", params=["from the index", "with what is here"])
+def recollect(wheel: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """The program of a plain install: `pip install -c constraints.txt WHEEL`, and the same without an index."""
+    folder = tmp_path_factory.mktemp("fresh")
     venv.create(folder / "env", symlinks=True)
+    if request.param == "from the index":
+        return from_the_index(wheel, folder)
+    return with_what_is_here(wheel, folder)
+
+
+def from_the_index(wheel: Path, folder: Path) -> Path:
+    pip = [sys.executable, "-m", "pip", "--python", str(folder / "env/bin/python"), "--retries", "0"]
+    reached = subprocess.run(
+        [*pip, "download", "--no-deps", "-d", str(folder), "pathspec"], capture_output=True, check=False
+    )
+    if reached.returncode:
+        pytest.skip("no package index can be reached")
+    command = [*pip, "install", "-q", "-c", str(ROOT / "constraints.txt"), str(wheel)]
+    subprocess.run(command, capture_output=True, check=True)
+    return folder / "env/bin/recollect"
+
+
+def with_what_is_here(wheel: Path, folder: Path) -> Path:
     (site,) = (folder / "env").glob("lib/python*/site-packages")
     for name in sorted(needed("recollect", set()) - {"recollect"}):
         link(name, site)
@@ -63,16 +87,17 @@ def recollect(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "env/bin/recollect"
 
 
+def surroundings() -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if not key.startswith(("RECOLLECT", "PYTHON"))}
+
+
 def run(program: Path, *line: str, store: Path) -> dict[str, object]:
-    environment = {
-        key: value for key, value in os.environ.items() if not key.startswith(("RECOLLECT", "PYTHON"))
-    }
     ran = subprocess.run(
         [str(program), *line, "--json", "--store", str(store)],
         capture_output=True,
         text=True,
         check=False,
-        env=environment,
+        env=surroundings(),
     )
     assert ran.returncode == 0, ran.stderr
     found: dict[str, object] = json.loads(ran.stdout)
@@ -90,3 +115,12 @@ def test_remember_and_recall_work_without_flags_and_say_what_is_missing(recollec
     assert run(recollect, "verify", store=tmp_path)["exact"] is True
     no_model = [str(recollect.parent / "python"), "-c", "import sentence_transformers"]
     assert subprocess.run(no_model, capture_output=True, check=False).returncode == 1
+    refused = subprocess.run(
+        [str(recollect), "reembed", "--store", str(tmp_path)],
+        capture_output=True, text=True, check=False, env=surroundings(),
+    )  # fmt: skip
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(
+        "recollect: no model is installed; `pip install 'recollect[local]'` adds one"
+    )
+    assert len(refused.stderr.splitlines()) == 1

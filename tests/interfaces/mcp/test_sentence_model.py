@@ -13,7 +13,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from recollect.events.facts import Ingested, Recalled
 from recollect.interfaces.model_server.client import helpers
+from recollect.interfaces.python.memory import Memory
 
 TESTS = Path(__file__).parent.parent.parent
 
@@ -26,6 +28,16 @@ def recollect(*line: str, store: Path) -> dict[str, object]:
     assert ran.returncode == 0, ran.stderr
     found: dict[str, object] = json.loads(ran.stdout)
     return found
+
+
+def recorded_vectors(store: Path, memory_id: str, recall: str) -> tuple[bytes | None, bytes | None]:
+    """The vector of a memory and of a question, as the log has them."""
+    with Memory.open(store, embedder=None) as memory:
+        facts = [one.fact for one in memory.store.log.read(0)]
+        kept = next(fact for fact in facts if isinstance(fact, Ingested) and fact.id == memory_id)
+        asked = memory.store.event(int(recall[1:])).fact
+    assert isinstance(asked, Recalled)
+    return kept.vector, asked.question.vector
 
 
 @pytest.mark.model
@@ -43,6 +55,11 @@ def test_a_model_by_its_path_everywhere_and_verify_is_exact_after_its_folder_is_
     answer = recollect("recall", "where are sessions stored?", store=store)
     assert (answer["hits"][0]["id"], answer["degraded"]) == (kept["id"], [])  # type: ignore[index]
 
+    same = recollect("recall", "auth sessions live in postgres", store=store)
+    kept_vector, asked_vector = recorded_vectors(store, str(kept["id"]), str(same["id"]))
+    assert kept_vector  # "passage: " before what is kept, "query: " before what is asked
+    assert asked_vector
+    assert kept_vector != asked_vector
     agent = connect(store, embedder=name)
     second = agent.ok("remember", content="redis is a cache")["id"]
     hits = agent.ok("recall", query="what is a cache?")
@@ -62,3 +79,6 @@ def test_a_model_by_its_path_everywhere_and_verify_is_exact_after_its_folder_is_
         served.send_signal(signal.SIGINT)
     shutil.rmtree(folder)
     assert recollect("verify", store=store)["exact"] is True
+    agent.ok("status")
+    with Memory.open(store, embedder=None) as memory:
+        assert memory.verify(independent=True).exact
