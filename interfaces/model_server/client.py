@@ -455,14 +455,14 @@ def _batches(texts: list[str]) -> Iterator[list[str]]:
 
 def helpers() -> list[FoundHelper]:
     """The helpers of this user that live, whether or not they answer."""
-    return [found for place in places() if (found := _look(place)) is not None]
+    return [found for place in places() if (found := look(place)) is not None]
 
 
 def stop_helpers() -> list[FoundHelper]:
     """End all helpers of this user; one that does not answer is killed."""
     stopped = []
     for place in places():
-        found = _look(place, stop=True)
+        found = look(place, stop=True)
         if found is None:
             continue
         if found.state == "not answering" and found.pid:
@@ -475,23 +475,7 @@ def stop_helpers() -> list[FoundHelper]:
     return stopped
 
 
-def make_room(bytes_max: int) -> None:
-    """End other helpers of this user, those that were idle for longest first, until they hold no more than this."""
-    others = [
-        (place, found)
-        for place in places()
-        if (holder := place.holder()) and holder[0] != os.getpid() and (found := _look(place)) is not None
-    ]
-    held = sum(found.memory_bytes for _, found in others)
-    for place, found in sorted(others, key=lambda one: -one[1].idle_minutes):
-        if held <= bytes_max:
-            return
-        if found.state == "ready":
-            _look(place, stop=True)
-            held -= found.memory_bytes
-
-
-def _look(place: Place, *, stop: bool = False) -> FoundHelper | None:
+def look(place: Place, *, stop: bool = False) -> FoundHelper | None:
     """The helper that lives in a place, asked anew even if it was found hanging; `stop` asks it to end."""
     holder = place.holder()
     place.hung.unlink(missing_ok=True)

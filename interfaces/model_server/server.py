@@ -24,7 +24,7 @@ from pathlib import Path
 
 from recollect.engine.embedding.choice import choose
 from recollect.engine.embedding.embedder import PROBE_TEXT, Embedder
-from recollect.interfaces.model_server.client import make_room
+from recollect.interfaces.model_server.client import look
 from recollect.interfaces.model_server.protocol import (
     LENGTH,
     REQUESTS,
@@ -41,6 +41,7 @@ from recollect.interfaces.model_server.protocol import (
     Vectors,
     checked_length,
     packed,
+    places,
     same_user,
     unpacked,
     version,
@@ -177,6 +178,22 @@ class Server:
         return Vectors(
             dimensions=matrix.shape[1], data=matrix.astype("<f4", copy=False).tobytes(), note=note or ""
         )
+
+
+def make_room(bytes_max: int) -> None:
+    """End other helpers of this user, those that were idle for longest first, until they hold no more than this."""
+    others = [
+        (place, found)
+        for place in places()
+        if (holder := place.holder()) and holder[0] != os.getpid() and (found := look(place)) is not None
+    ]
+    held = sum(found.memory_bytes for _, found in others)
+    for place, found in sorted(others, key=lambda one: -one[1].idle_minutes):
+        if held <= bytes_max:
+            return
+        if found.state == "ready":
+            look(place, stop=True)
+            held -= found.memory_bytes
 
 
 def _memory_bytes() -> int:
