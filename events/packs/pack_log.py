@@ -78,6 +78,7 @@ class PackLog(Replica):
         self._asked = -1e9
         self._confirmed = False
         self._unfollowed: str | None = None
+        self.shared.away = lambda: self._unfollowed is not None
         self._closed = False
 
     @classmethod

@@ -49,7 +49,7 @@ _listing = msgspec.msgpack.Decoder(dict[str, SharedFile])
 
 
 class SharedFiles:
-    """`trouble` is what went wrong last, until the same goes well again."""
+    """`trouble` is what went wrong last, until the same goes well again; `away` says that the engine does not answer."""
 
     def __init__(self, store: PackStore, *, lease_s: float = LEASE_S) -> None:
         self._store = store
@@ -58,11 +58,14 @@ class SharedFiles:
         self._seen: dict[str, tuple[int, float]] = {}
         self._bad: set[str] = set()
         self.trouble: str | None = None
+        self.away: Callable[[], bool] = lambda: False
 
     def listed(self) -> dict[str, SharedFile]:
         return self._read()[1]
 
     def _read(self) -> tuple[int, dict[str, SharedFile]]:
+        if self.away():  # who follows the log has just waited for it
+            raise StoreUnreachable(f"{self._store.where} does not answer")
         box = self._store.get_box(_BOX)
         try:
             return box.version, _listing.decode(box.content) if box.version else {}

@@ -136,3 +136,12 @@ def test_no_lease_is_given_while_the_engine_is_away(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(store, "get_box", away)
     with SharedFiles(store).lease("shards") as mine:
         assert not mine
+
+
+def test_an_engine_that_is_known_to_be_away_is_not_waited_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryPackStore()
+    files = SharedFiles(store)
+    files.away = lambda: True
+    monkeypatch.setattr(store, "get_box", lambda _: pytest.fail("it was asked"))
+    with pytest.raises(StoreUnreachable):
+        files.drop(lambda _: True)
