@@ -19,6 +19,7 @@ from recollect.engine import validate
 from recollect.engine.copies import Copy, copies_holding
 from recollect.engine.erasure_plan import Plan
 from recollect.engine.memories import erasure_of
+from recollect.engine.names import did_you_mean
 from recollect.engine.recall_options import parsed
 from recollect.engine.receipt import ErasureReceipt, receipt_of
 from recollect.engine.signing import signing_key
@@ -153,7 +154,7 @@ def _erasable(store: Store, view: View, id_: str) -> MemoryId:
     memory = view.documents.ids.find(validate.identifier(id_))
     row = -1 if memory < 0 else view.documents.newest_row(memory, view.seq)
     if row < 0:
-        raise UnknownMemory(id_, at=view.seq)
+        raise UnknownMemory(id_, at=view.seq, hint=did_you_mean(id_, view.documents.ids.values))
     erased_at = erasure_of(store, view, row)
     if erased_at is not None:
         raise InvalidInput(f"memory {id_!r} was erased at @{erased_at}; there is nothing left to erase")

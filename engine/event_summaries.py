@@ -75,7 +75,7 @@ def summarize(fact: AnyFact | Unknown | Redacted) -> str:  # noqa: PLR0911, PLR0
         case Ingested(id=id_, content=content):
             return f"remembered {id_}: {shorten(content)}"
         case Revised(id=id_):
-            return f"revised {id_}: {', '.join(_changed(fact))}"
+            return f"revised {id_}: {', '.join(changed_fields(fact))}"
         case Reembedded(embedder=embedder, vectors=vectors):
             return f"embedded {len(vectors)} memories again with {embedder}"
         case Forgotten(id=id_, reason=reason):
@@ -176,7 +176,7 @@ def _spelled(name: str, value: object) -> str:
     return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
-def _changed(fact: Revised) -> list[str]:
+def changed_fields(fact: Revised) -> list[str]:
     ignored = {"id", "at", "vector", "embedder"}
     return [
         name for name in fact.__struct_fields__ if name not in ignored and getattr(fact, name) is not UNSET

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.engine.names import memory_named
 from recollect.engine.recall import Ranked, Standpoint, rank_from
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.remember import recall_seq
@@ -16,14 +17,23 @@ from recollect.replay import why as replayed
 def why(store: Store, recall: str, memory_id: str) -> Explanation:
     """A memory in a recorded answer, replayed."""
     store.catch_up()
-    return replayed.why(store.log, store.projections, recall_seq(recall), memory_id)
+    seq = recall_seq(recall)
+    return replayed.why(store.log, store.projections, seq, _named(store, seq, memory_id))
 
 
 @locked
 def why_not(store: Store, recall: str, memory_id: str) -> Explanation:
     """A memory that is not in a recorded answer, replayed; `dropped_at` says where it was lost."""
     store.catch_up()
-    return replayed.why_not(store.log, store.projections, recall_seq(recall), memory_id)
+    seq = recall_seq(recall)
+    return replayed.why_not(store.log, store.projections, seq, _named(store, seq, memory_id))
+
+
+def _named(store: Store, seq: int, memory_id: str) -> str:
+    """The memory that an id means; one of the answer is known even if nothing else is left of it."""
+    if memory_id in replayed.recorded(store.log, store.projections, seq).ids:
+        return memory_id
+    return memory_named(store, memory_id)
 
 
 def explain(here: Standpoint, query: str, memory_id: str, options: RecallOptions) -> Explanation:

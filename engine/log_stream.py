@@ -12,10 +12,11 @@ import msgspec
 from recollect.engine.answers import Happening
 from recollect.engine.event_summaries import happening_of
 from recollect.engine.moments import Edge, When, is_recall_id, iso, parse_seq
+from recollect.engine.names import memory_named
 from recollect.engine.store import Store
 from recollect.engine.validate import whole
 from recollect.events.envelope import Recorded
-from recollect.events.errors import InvalidInput, UnknownMemory
+from recollect.events.errors import InvalidInput
 from recollect.events.log import Log
 from recollect.events.subjects import memories_of, session_of
 from recollect.events.upcasts import VERSIONS
@@ -77,8 +78,8 @@ def select(
     head = store.catch_up()
     if type_ is not None:
         _check_type(store, type_)
-    if memory is not None and store.projections.documents.ids.find(memory) < 0:
-        raise UnknownMemory(memory)
+    if memory is not None:
+        memory = memory_named(store, memory)
     first = _bound(store, since, edge="begins", newest=None if follow else head + 1)
     last = _bound(store, until, edge="ends", newest=None if follow else head)
     _check_order(store, first, last)

@@ -13,6 +13,7 @@ from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_in_force
 from recollect.engine.lazy import LazyModule
 from recollect.engine.moments import When
+from recollect.engine.names import memory_named
 from recollect.engine.recall import Standpoint, answer, rank_from
 from recollect.engine.recall_models import Models
 from recollect.engine.recall_options import RecallOptions
@@ -57,14 +58,14 @@ class PastView:
 
     def explain(self, query: str, id: str, **options: Unpack[RecallOptions]) -> Explanation:  # noqa: A002
         """Why a memory would have ranked where it would have then; takes `recall`'s arguments."""
-        return explaining.explain(self._here, query, id, options)
+        return explaining.explain(self._here, query, memory_named(self._store, id), options)
 
     def bars(self, query: str, *, losers: int = 5, **options: Unpack[RecallOptions]) -> RankedBars:
         """The ranking with the parts that every score is made of; takes `recall`'s arguments."""
         return bars(self._here, query, options, losers=losers)
 
     def get(self, id: str) -> Memo:  # noqa: A002 (the word callers know)
-        return reading.memo(self._store, self._store.view(self._seq), id)
+        return reading.memo(self._store, self._store.view(self._seq), memory_named(self._store, id))
 
     def memories(
         self, filters: Filters | Mapping[str, object] | None = None, *, limit: int | None = None

@@ -13,11 +13,12 @@ import msgspec
 
 from recollect.engine import log_stream, validate
 from recollect.engine.moments import When, iso, parse_seq
+from recollect.engine.names import memory_named
 from recollect.engine.remember import recall_seq
 from recollect.engine.store import REDACTED, Store
 from recollect.engine.torn_state import locked
 from recollect.events.envelope import Recorded, type_name
-from recollect.events.errors import InvalidInput, UnknownMemory
+from recollect.events.errors import InvalidInput
 from recollect.events.facts import Filters, Question, Rated, Recalled
 from recollect.query.formula import from_log
 
@@ -96,7 +97,7 @@ def recalls(
     wanted = _Wanted(store, filters)
     seqs = wanted.seqs(_before(before))
     found: list[Recorded] = []
-    for recorded in _backwards(store, seqs, first_run=limit + 1):
+    for recorded in backwards(store, seqs, first_run=limit + 1):
         if wanted.matches(recorded):
             found.append(recorded)
         if len(found) > limit:
@@ -133,8 +134,7 @@ class _Wanted:
         self._formulas = _digests(store, given.get("formula"))
         self._rated = _rated(store) if given.get("rated") else None
         held = given.get("held")
-        if held is not None and store.projections.documents.ids.find(held) < 0:
-            raise UnknownMemory(held)
+        self._held = None if held is None else memory_named(store, held)
         names = ("session", "project", "actor", "grep", "held", "formula", "empty")
         self._reads = any(given.get(name) not in (None, "", False) for name in names)
 
@@ -159,7 +159,7 @@ class _Wanted:
             and given.get("actor") in (None, recorded.actor)
             and (self._formulas is None or fact.formula in self._formulas)
             and (not self._grep or self._grep in question.text.casefold())
-            and (given.get("held") is None or given["held"] in fact.ids)
+            and (self._held is None or self._held in fact.ids)
             and not (given.get("empty") and fact.ids)
         )
 
@@ -186,7 +186,7 @@ def _rated(store: Store) -> set[int]:
     return {fact.recall for fact in facts if isinstance(fact, Rated) and fact.recall is not None}
 
 
-def _backwards(store: Store, seqs: list[int], *, first_run: int) -> Iterator[Recorded]:
+def backwards(store: Store, seqs: list[int], *, first_run: int) -> Iterator[Recorded]:
     """The events at these seqs, the last one first; no more of them are read than are asked for, roughly."""
     end, run = len(seqs), first_run
     while end > 0:

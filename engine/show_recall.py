@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
 from recollect.engine.moments import iso
@@ -62,10 +60,9 @@ class RecallCheck(msgspec.Struct, frozen=True, kw_only=True):
     replayed: tuple[str, float] | None = None
 
 
-class ShownRecall(msgspec.Struct, frozen=True, kw_only=True):
+class ShownRecall(msgspec.Struct, frozen=True, kw_only=True, tag_field="thing", tag="recall"):
     """All that is known of a recall. `now` is the clock that it was ranked with, `at` when it was recorded."""
 
-    thing: Literal["recall"] = "recall"
     id: str
     at: str
     actor: str

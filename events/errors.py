@@ -23,11 +23,13 @@ class UnknownArgument(InvalidInput, TypeError):
 class UnknownMemory(RecollectError):
     """No memory with this id exists at this position."""
 
-    def __init__(self, memory_id: str, *, at: int | None = None, damage: LogDamaged | None = None) -> None:
+    def __init__(
+        self, memory_id: str, *, at: int | None = None, damage: LogDamaged | None = None, hint: str = ""
+    ) -> None:
         self.memory_id = memory_id
         where = "" if at is None else f" as of @{at}"
         behind = "" if damage is None else f", or it lies behind the damage at @{damage.seq}: {damage}"
-        super().__init__(f"no memory has the id {memory_id!r}{where}{behind}")
+        super().__init__(f"no memory has the id {memory_id!r}{where}{behind}{f'; {hint}' if hint else ''}")
 
 
 class UnknownRecall(InvalidInput):

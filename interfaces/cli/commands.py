@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -125,7 +126,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "revise": ("tell", "Give a memory a new version."),
     "serve": ("serve", "A page and a JSON API over the store, until interrupted; with --stores over many."),
-    "show": ("recorded", "Everything about one thing: a recall by its id."),
+    "show": ("recorded", "Everything about one thing: a recall, a memory, an event, a dream or a formula."),
     "sql": ("time_travel", "Ask the store in SQL (DuckDB, read only)."),
     "stale": (
         "question",
@@ -207,6 +208,17 @@ class Commands(click.Group):
         """The lines of the table; nothing is imported for them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, self._line(name)) for name in self.list_commands(ctx)])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """A mistyped command is refused with those that are near."""
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            near = get_close_matches(name, self.list_commands(ctx), n=3)
+            hint = f" Did you mean {' or '.join(near)}?" if near else ""
+            ctx.fail(f"No such command {name!r}.{hint}")
+        return super().resolve_command(ctx, args)
 
     def _line(self, name: str) -> str:
         return COMMANDS[name][1] if name in COMMANDS else self.commands[name].get_short_help_str(100)

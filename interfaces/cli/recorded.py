@@ -52,11 +52,16 @@ def recalls(limit: int, before: str | None, store: str, as_json: bool, **filters
 @click.argument("name", metavar="THING")
 @options_without_embedder
 def show(name: str, store: str, as_json: bool) -> None:
-    """Everything about one thing: a recall by its id.
+    """Everything about one thing: a recall, a memory, an event, a dream or a formula.
+
+    A recall with its question, its hits as recorded and what came of them; a memory with its versions, links and every recall
+    that it was in; an event in full; a dream with what it changed and why; a formula with its text.
 
     \b
     Example:
       recollect show r11
+      recollect show 0192f0c1
+      recollect show @2184
     """
     with open_memory(store) as memory:
-        app.show(memory.show(name), as_json, "recorded.shown")
+        app.show(memory.show(name), as_json, "shown.shown")

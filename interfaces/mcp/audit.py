@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from recollect.engine.recalls import Recalls
-from recollect.engine.show_recall import ShownRecall
+from recollect.engine.show import Shown
 from recollect.interfaces.mcp import audit_arguments
 from recollect.interfaces.mcp import audit_text as text
 from recollect.interfaces.mcp.audit_arguments import (
@@ -32,7 +32,6 @@ from recollect.interfaces.mcp.results import WriteResult
 from recollect.interfaces.mcp.tool import AnyTool, Call, Tool
 
 if TYPE_CHECKING:
-    from recollect.engine.show import Shown
     from recollect.interfaces.python.memory import Memory
     from recollect.query.explanation import Explanation
 
@@ -200,8 +199,8 @@ TOOLS: tuple[AnyTool, ...] = (
     Tool(
         name="show",
         title="Show one thing",
-        description="A recorded recall (r12): question, filters, hits as recorded, replayed or not, what came of it.",
-        arguments=audit_arguments.Show, result=ShownRecall, run=show, show=text.shown, reads=True,
+        description="Everything about one thing: a recall (r12), a memory, an event (@12), a dream or a formula.",
+        arguments=audit_arguments.Show, result=Shown, run=show, show=text.shown, reads=True,
     ),
     Tool(
         name="why_not",

@@ -40,7 +40,7 @@ class FindRecalls(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Show(msgspec.Struct, frozen=True, kw_only=True):
-    name: Annotated[str, Meta(description="The id of a recorded recall, such as 'r12'.")]
+    name: Annotated[str, Meta(description="'r12', '@12', a memory's id, a dream's id, or a formula.")]
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from recollect.engine.event_summaries import spelled_filters
 from recollect.engine.recalls import Recalls, RecordedRecall
 from recollect.engine.safe_text import telling
+from recollect.engine.show import Shown, ShownEvent, ShownFormula
+from recollect.engine.show_dream import ShownDream
+from recollect.engine.show_memory import ShownMemory
 from recollect.engine.show_recall import ShownRecall
 from recollect.interfaces.mcp.audit_arguments import (
     CompareResult,
@@ -54,7 +57,30 @@ def _asked(row: RecordedRecall) -> str:
 
 
 @telling
-def shown(result: ShownRecall) -> str:
+def shown(result: Shown) -> str:
+    match result:
+        case ShownRecall():
+            return _recall(result)
+        case ShownMemory():
+            return _memory(result)
+        case ShownEvent():
+            return f"@{result.seq} {result.at} {result.type}: {result.summary}"
+        case ShownDream():
+            lines = [f"{one.id} {one.what}: {one.before} → {one.after} ({one.why})" for one in result.changes]
+            return "\n".join([f"dream {result.id}, {result.at}", *(lines or ["it changed nothing"])])
+        case ShownFormula():
+            return result.text
+
+
+def _memory(result: ShownMemory) -> str:
+    state = "visible" if result.visible else f"hidden: {result.hidden_because}"
+    versions = [f"version {one.revision} @{one.seq} {one.at}: {one.content}" for one in result.versions]
+    links = [f"{one.a} -{one.kind}-> {one.b} ({one.weight:g})" for one in result.links]
+    recalls = [f"{one.recall} {one.at} rank {one.rank}: {one.query!r}" for one in result.recalls]
+    return "\n".join([f"{result.id} ({state}): {result.content}", *versions, *links, *recalls])
+
+
+def _recall(result: ShownRecall) -> str:
     hits = [
         f"{hit.rank}. {hit.id} {hit.score:.12g} {hit.at} {hit.kind}: {hit.content}" for hit in result.hits
     ]

@@ -13,7 +13,8 @@ A function gets an open `Memory`, the parsed arguments and a `Call`, and runs in
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -86,7 +87,7 @@ class Tool(msgspec.Struct, Generic[A, R], frozen=True, kw_only=True):
     title: str
     description: str
     arguments: type[A]
-    result: type[R]
+    result: type[R] | UnionType
     run: Callable[[Memory, A, Call], R]
     show: Callable[[R], str]
     lane: Lane = "reads"
@@ -107,8 +108,11 @@ class Tool(msgspec.Struct, Generic[A, R], frozen=True, kw_only=True):
 AnyTool = Tool[Any, Any]
 
 
-def _schema(kind: type[msgspec.Struct]) -> Schema:
+def _schema(kind: type[msgspec.Struct] | UnionType) -> Schema:
     """A JSON Schema with an object at its root, as the protocol wants it; others stay in $defs."""
+    if several := get_args(kind):
+        roots, parts = msgspec.json.schema_components(several, ref_template="#/$defs/{name}")
+        return {"type": "object", "anyOf": list(roots), "$defs": parts}
     (root,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     own = parts.pop(root["$ref"].rsplit("/", 1)[1])
     del own["title"]

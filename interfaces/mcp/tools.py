@@ -15,6 +15,7 @@ from msgspec import UNSET
 
 from recollect.engine.lazy import LazyModule
 from recollect.engine.moments import is_recall_id
+from recollect.engine.names import whole_id
 from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
 from recollect.interfaces.mcp import audit, text, tool_arguments
 from recollect.interfaces.mcp.budget import fit, tokens_of
@@ -183,7 +184,7 @@ def revise(memory: Memory, given: tool_arguments.Revise, _: Call) -> ReviseResul
 
 def forget(memory: Memory, given: tool_arguments.Forget, _: Call) -> ForgetResult:
     """The same call again is not an error: what it asks for is so."""
-    if memory.get(given.id).state.visibility == "forgotten":
+    if memory.get(whole_id(memory.store, given.id)).state.visibility == "forgotten":
         return ForgetResult(id=given.id, seq=None)
     return ForgetResult(id=given.id, seq=memory.forget(given.id, given.reason))
 

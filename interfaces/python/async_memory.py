@@ -196,6 +196,13 @@ class AsyncMemory:
     sql = _twin("reads", Memory.sql)
     drill = _twin("reads", Memory.drill)
     comparison_html = _twin("reads", Memory.comparison_html)
+    expect = _twin("writes", Memory.expect)
+    withdraw = _twin("writes", Memory.withdraw)
+    expectations = _twin("reads", Memory.expectations)
+    bars = _twin("reads", Memory.bars)
+    bump = _twin("reads", Memory.bump)
+    check = _twin("long", Memory.check)
+    fixture = _twin("long", Memory.fixture)
     verify = _twin("long", Memory.verify)
     checkpoint = _twin("long", Memory.checkpoint)
     compare = _twin("long", Memory.compare)
@@ -268,6 +275,7 @@ class AsyncView:
 
     recall = _past_twin(PastView.recall)
     explain = _past_twin(PastView.explain)
+    bars = _past_twin(PastView.bars)
     get = _past_twin(PastView.get)
     memories = _past_twin(PastView.memories)
 

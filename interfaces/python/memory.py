@@ -23,6 +23,7 @@ from recollect.engine.embedding.store_embedder import WORDS_ONLY, Embedding, wor
 from recollect.engine.formula_lookup import formula_configured, formula_in_force, formula_named
 from recollect.engine.lazy import LazyModule
 from recollect.engine.moments import When
+from recollect.engine.names import memories_named, memory_named, pair_named, whole_id
 from recollect.engine.past import PastView
 from recollect.engine.recall import Standpoint
 from recollect.engine.recall_models import Expander, Models, models_of
@@ -243,7 +244,7 @@ class Memory:
     def revise(self, id: str, content: str | UnsetType = UNSET, **changes: object) -> int:  # noqa: A002
         """A new version of a memory; returns its revision count. Takes `remember`'s arguments; None clears one."""
         given = changes if content is UNSET else {**changes, "content": content}
-        return remember.revise(self._writer, id, given)
+        return remember.revise(self._writer, memory_named(self._store, id), given)
 
     def similar(self, id: str) -> list[Similar]:  # noqa: A002
         """What a memory resembles among those that answer now, nearest first; RECOLLECT_SIMILAR says how near."""
@@ -257,33 +258,35 @@ class Memory:
 
         One that is not `durable` may be lost in a power cut, as the accesses that a recall counts itself.
         """
-        return remember.access(self._writer, ids, session, how, recall=recall, durable=durable)
+        named = memories_named(self._store, ids)
+        return remember.access(self._writer, named, session, how, recall=recall, durable=durable)
 
     def forget(self, id: str, reason: str = "") -> int:  # noqa: A002
         """Soft delete: the memory no longer answers; `restore` undoes it. Returns the seq."""
-        return remember.forget(self._writer, id, reason)
+        return remember.forget(self._writer, whole_id(self._store, id), reason)
 
     def restore(self, id: str, reason: str = "") -> int:  # noqa: A002
         """Bring back a forgotten, pruned or superseded memory, in its newest version."""
-        return remember.restore(self._writer, id, reason)
+        return remember.restore(self._writer, memory_named(self._store, id), reason)
 
     def rate(
         self, id: str, verdict: str, *, recall: str | None = None, session: str | None = None  # noqa: A002
     ) -> int:  # fmt: skip
         """Judge a memory helpful, unhelpful or outdated, perhaps as part of one answer; returns the seq."""
-        return relations.rate(self._writer, id, verdict, recall=recall, session=session)
+        named = memory_named(self._store, id)
+        return relations.rate(self._writer, named, verdict, recall=recall, session=session)
 
     def link(self, a: str, b: str, kind: str, weight: float = 1.0) -> int:
         """A typed weighted edge from a to b; the same edge again replaces its weight. Returns the seq."""
-        return relations.link(self._writer, a, b, kind, weight)
+        return relations.link(self._writer, *pair_named(self._store, a, b), kind, weight)
 
     def unlink(self, a: str, b: str, kind: str | None = None) -> int:
         """Take an edge from a to b away, or every edge between them in that direction. Returns the seq."""
-        return relations.unlink(self._writer, a, b, kind)
+        return relations.unlink(self._writer, *pair_named(self._store, a, b), kind)
 
     def supersede(self, old: str, new: str, reason: str = "") -> int:
         """One memory takes the place of another, which no longer answers until it is restored. Returns the seq."""
-        return relations.supersede(self._writer, old, new, reason)
+        return relations.supersede(self._writer, *pair_named(self._store, old, new), reason)
 
     def erase(
         self, id: str | Iterable[str] | Mapping[str, object] | Filters, *, reason: str = "", dry_run: bool = False,  # noqa: A002
@@ -369,11 +372,11 @@ class Memory:
     def get(self, id: str, at: When | None = None) -> Memo:  # noqa: A002
         """A memory's content and whole state, now or as of a moment."""
         view = self._store.view() if at is None else self._store.view(self._store.resolve(at)[0])
-        return reading.memo(self._store, view, id)
+        return reading.memo(self._store, view, memory_named(self._store, id))
 
     def history(self, id: str) -> list[Happening]:  # noqa: A002
         """Every event that touched a memory, oldest first."""
-        return reading.happenings(self._store, self._store.view(), id)
+        return reading.happenings(self._store, self._store.view(), memory_named(self._store, id))
 
     def recalls(
         self, *, limit: int = 50, before: int | str | None = None, **filters: Unpack[RecallFilters]
@@ -386,7 +389,7 @@ class Memory:
         return recorded_recalls.recalls(self._store, limit=limit, before=before, **filters)
 
     def show(self, name: str) -> Shown:
-        """Everything about one thing: a recall by its id."""
+        """Everything about one thing: a recall (`r12`), a memory, an event (`@12`), a dream or a formula, by its name."""
         return showing.show(self._store, name)
 
     def memories(
@@ -435,7 +438,7 @@ class Memory:
 
     def explain(self, query: str, id: str, **options: Unpack[RecallOptions]) -> Explanation:  # noqa: A002
         """Why a memory would rank where it does if this were asked now; takes `recall`'s arguments."""
-        return explaining.explain(self._here, query, id, options)
+        return explaining.explain(self._here, query, memory_named(self._store, id), options)
 
     def bars(self, query: str, *, losers: int = 5, **options: Unpack[RecallOptions]) -> RankedBars:
         """A question ranked with the parts that every score is made of, and the next that lost; nothing is written."""
@@ -456,7 +459,8 @@ class Memory:
 
         Takes `recall`'s arguments beside; a `formula` or a `now` given is used at both ends.
         """
-        return time_travel.why_changed(self._here, query, id, since, until, options)
+        named = memory_named(self._store, id)
+        return time_travel.why_changed(self._here, query, named, since, until, options)
 
     def bisect(
         self, query: str, id: str, since: When | None = None, until: When | None = None, *, until_rank: int = 10,  # noqa: A002
@@ -468,8 +472,9 @@ class Memory:
         of `recall`'s arguments too. It is the first among the positions asked; `every` asks at every event, so that
         it is the first of all, and lists all crossings.
         """
+        named = memory_named(self._store, id)
         return time_travel.bisect(
-            self._here, query, id, since, until, options, until_rank=until_rank, every=every, progress=progress
+            self._here, query, named, since, until, options, until_rank=until_rank, every=every, progress=progress
         )  # fmt: skip
 
     def ranks(
@@ -480,7 +485,8 @@ class Memory:
 
         Takes `recall`'s arguments beside; a `formula` or a `now` given is used at every point.
         """
-        return time_travel.ranks(self._here, query, id, since, until, options, points=points)
+        named = memory_named(self._store, id)
+        return time_travel.ranks(self._here, query, named, since, until, options, points=points)
 
     def verify(
         self, *, independent: bool = False, attest: bool = False, against: str | Path | LogCheckpoint | None = None,
@@ -512,8 +518,16 @@ class Memory:
 
         The memory is to be among the `top` first places, `first`, `absent` from the answer, or `above` another one.
         """
+        named = memory_named(self._store, id)
         return expecting.expect(
-            self._writer, recall, id, top=top, first=first, absent=absent, above=above, note=note
+            self._writer,
+            recall,
+            named,
+            top=top,
+            first=first,
+            absent=absent,
+            note=note,
+            above=None if above is None else memory_named(self._store, above),
         )
 
     def expectations(self) -> list[Expectation]:
@@ -540,7 +554,7 @@ class Memory:
 
     def impact(self, id: str, *, progress: Progress | None = None) -> Impact:  # noqa: A002
         """Every recorded answer that held a memory, each with what it would have been had it never been told."""
-        return impacting.impact(self._store, id, progress)
+        return impacting.impact(self._store, memory_named(self._store, id), progress)
 
     def stale(self, *, progress: Progress | None = None) -> Stale:
         """Answers given from a memory after it was superseded, contradicted or no longer valid, and who was told."""

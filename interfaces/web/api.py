@@ -20,6 +20,7 @@ from recollect.engine.impact import Impact
 from recollect.engine.moments import iso
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.recalls import Recalls
+from recollect.engine.show import Shown
 from recollect.engine.show_recall import RecallCheck, ShownRecall, check, show_recall
 from recollect.engine.stale import Stale
 from recollect.interfaces.python.async_memory import AsyncMemory
@@ -194,6 +195,11 @@ async def recall_shown(memory: AsyncMemory, request: Request) -> ShownRecall:
     return await memory.run(lambda inner: show_recall(inner.store, recall_id), lane="reads")
 
 
+async def shown(memory: AsyncMemory, request: Request) -> Shown:
+    parameters(request, Nothing)
+    return await memory.show(request.path_params["name"])
+
+
 async def verify(memory: AsyncMemory, request: Request) -> VerifyReport:
     parameters(request, Nothing)
     return await memory.verify()
@@ -291,6 +297,13 @@ TABLE = (
         "/api/recalls/{recall}",
         recall_shown,
         "one recall: question, hits as recorded, replayed or not",
+        takes=Nothing,
+    ),
+    Endpoint(
+        "GET",
+        "/api/show/{name:path}",
+        shown,
+        "everything about a recall, a memory, an event, a dream or a formula",
         takes=Nothing,
     ),
     Endpoint(

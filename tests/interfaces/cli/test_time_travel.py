@@ -172,7 +172,7 @@ def test_sql_loses_no_column_of_a_name_that_comes_twice(cli: Cli):
 
 def test_a_log_that_nothing_can_be_in_is_refused_in_one_line(cli: Cli):
     for options, says in (
-        (["--memory", "nope"], "no memory has the id 'nope'"),
+        (["--memory", "nope"], "no memory has the id 'nope' as of @9"),
         (["--since", "@99999"], "@99999 is not in this log, which ends at @9"),
         (["--since", "@5", "--until", "@4"], "since (@5) lies after until (@4); swap them"),
     ):

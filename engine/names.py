@@ -1,0 +1,78 @@
+"""Ids as people write them: whole, or shortened to a beginning that only one has; and what a wrong one may have meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+from recollect.engine import validate
+from recollect.engine.moments import is_recall_id
+from recollect.engine.store import Store
+from recollect.events.envelope import type_name
+from recollect.events.errors import InvalidInput, UnknownMemory
+from recollect.events.facts import Recalled
+
+_SHOWN = 5
+_COMPARED_MAX = 20_000
+
+
+def memory_named(store: Store, name: str) -> str:
+    """The id of the memory that this names: a whole id wins, else the only one that begins so.
+
+    What names none is refused with what is near; a recall's id with the command that shows it.
+    """
+    store.catch_up()
+    ids = store.projections.documents.ids
+    if ids.find(validate.identifier(name)) >= 0:
+        return name
+    found = [id_ for id_ in ids.values if id_.startswith(name)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ambiguous("memory", name, found)
+    if is_recall(store, name):
+        raise UnknownMemory(name, hint=f"it is a recall: `recollect show {name}` shows it")
+    raise UnknownMemory(
+        name, at=store.projections.position, damage=store.damage, hint=did_you_mean(name, ids.values)
+    )
+
+
+def memories_named(store: Store, names: str | Iterable[str]) -> str | list[str]:
+    """The same for one or for several."""
+    if isinstance(names, str):
+        return memory_named(store, names)
+    return [memory_named(store, name) for name in validate.labels(names, "ids")]
+
+
+def pair_named(store: Store, a: str, b: str) -> tuple[str, str]:
+    """The same for two; one and the same is left for the caller to refuse."""
+    return (a, b) if a == b else (memory_named(store, a), memory_named(store, b))
+
+
+def whole_id(store: Store, name: str) -> str:
+    """The id as it is, for what cannot be meant of another memory by mistake; one that is cut short is refused."""
+    store.catch_up()
+    ids = store.projections.documents.ids
+    if ids.find(validate.identifier(name)) >= 0:
+        return name
+    hint = f"here an id is written whole: {near}" if (near := did_you_mean(name, ids.values)) else ""
+    raise UnknownMemory(name, at=store.projections.position, damage=store.damage, hint=hint)
+
+
+def is_recall(store: Store, name: str) -> bool:
+    """Whether this is the id of a recorded recall."""
+    seq = int(name[1:]) if is_recall_id(name) else 0
+    return 0 < seq <= store.catch_up() and store.event(seq).type == type_name(Recalled)
+
+
+def ambiguous(what: str, name: str, found: Sequence[str]) -> InvalidInput:
+    shown = ", ".join(found[:_SHOWN]) + (f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else "")
+    return InvalidInput(f"{len(found):,} {what} ids begin with {name!r}: {shown}; write more of it")
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """A question for a message: what is near; empty if nothing is."""
+    if len(known) > _COMPARED_MAX:
+        known = [one for one in known if one[:3] == name[:3]][:_COMPARED_MAX]
+    near = [one for one in known if one.startswith(name)][:3] or get_close_matches(name, known, n=3)
+    return f"did you mean {' or '.join(near)}?" if near else ""

@@ -1,0 +1,166 @@
+"""One dream as the log has it: what each phase changed, before → after, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from recollect.dream.phase import EVERY_MEMORY, Change, Value
+from recollect.engine.event_summaries import shorten
+from recollect.engine.moments import iso
+from recollect.engine.store import Store
+from recollect.engine.torn_state import locked
+from recollect.events.facts import (
+    AnyFact,
+    Clustered,
+    Consolidated,
+    Downscaled,
+    DreamBegan,
+    DreamEnded,
+    Ingested,
+    Linked,
+    Placed,
+    Promoted,
+    Pruned,
+    Redacted,
+    Restored,
+    Stabilized,
+    Superseded,
+    Unknown,
+)
+from recollect.projections.adoptions import Dream
+
+
+class ShownDream(msgspec.Struct, frozen=True, kw_only=True, tag_field="thing", tag="dream"):
+    """All that is known of a dream; `undoes` names the one that it took back, `undone_at` the seq where it was.
+
+    In a change the memory `*` is every memory. `counts` and `metrics` are the dream's own report.
+    """
+
+    id: str
+    at: str
+    began: int
+    ended: int
+    basis: int
+    now: str
+    changes: tuple[Change, ...]
+    counts: dict[str, int]
+    metrics: dict[str, float]
+    settings: str
+    undoes: str | None
+    undone_at: int | None
+
+
+@locked
+def show_dream(store: Store, dream: Dream) -> ShownDream:
+    """A dream, or the undoing of one, from its events."""
+    began, ended = store.event(dream.began).fact, store.event(dream.ended).fact
+    assert isinstance(began, DreamBegan)
+    assert isinstance(ended, DreamEnded)
+    events = store.log.read(dream.began, dream.ended - 1)
+    return ShownDream(
+        id=dream.id,
+        at=iso(store.event(dream.ended).at),
+        began=dream.began,
+        ended=dream.ended,
+        basis=began.basis,
+        now=iso(began.now),
+        changes=tuple(change for event in events for change in _changes(event.fact)),
+        counts=ended.counts,
+        metrics=ended.metrics,
+        settings=began.settings,
+        undoes=began.undoes,
+        undone_at=dream.undone_at or None,
+    )
+
+
+def _changes(fact: AnyFact | Unknown | Redacted) -> Iterator[Change]:
+    match fact:
+        case Consolidated():
+            yield from _consolidated(fact)
+        case Downscaled(undoes=int(seq)):
+            yield Change(
+                id=EVERY_MEMORY,
+                what="strength",
+                before=None,
+                after=None,
+                why=f"the downscale of @{seq} no longer counts",
+            )
+        case Downscaled(factor=factor, tagged_factor=tagged, floor=floor):
+            why = f"every strength × {factor:g} ({tagged:g} where tagged), not below {floor:g}"
+            yield Change(id=EVERY_MEMORY, what="strength", before=1.0, after=factor, why=why)
+        case Stabilized(changes=changes):
+            for one in changes:
+                yield Change(
+                    id=one.id,
+                    what="stability",
+                    before=one.before,
+                    after=one.after,
+                    why="recalls and failures since",
+                )
+        case Pruned(items=items):
+            for item in items:
+                numbers = ", ".join(f"{name} {number:g}" for name, number in item.numbers.items())
+                why = f"{item.reason} ({numbers})" if numbers else item.reason
+                yield Change(id=item.id, what="visibility", before="visible", after="pruned", why=why)
+        case Placed():
+            yield from _placed(fact)
+        case Promoted():
+            yield from _promoted(fact)
+        case _:
+            yield from _told(fact)
+
+
+def _consolidated(fact: Consolidated) -> Iterator[Change]:
+    for one in fact.changes:
+        yield Change(
+            id=one.id, what="strength", before=one.before, after=one.after, why="replayed in the dream"
+        )
+    for pair in fact.pairs:
+        why = f"similarity {pair.similarity:.4g} to {pair.old}"
+        yield Change(id=pair.new, what="pair", before=None, after=pair.decision, why=why)
+
+
+def _placed(fact: Placed) -> Iterator[Change]:
+    for one in fact.changes:
+        moves = (("status", one.status_before, one.status), ("depth", one.depth_before, one.depth))
+        yield from _moved(one.id, moves, "its activity")
+        if one.restabilized:
+            why = "recalled since the last dream"
+            yield Change(id=one.id, what="restabilised", before="labile", after="stable", why=why)
+
+
+def _promoted(fact: Promoted) -> Iterator[Change]:
+    for one in fact.changes:
+        moves = (("layer", one.layer_before, one.layer), ("depth", one.depth_before, one.depth))
+        yield from _moved(one.id, moves, "its depth and use")
+
+
+def _moved(id_: str, moves: Iterable[tuple[str, Value, Value]], why: str) -> Iterator[Change]:
+    for what, before, after in moves:
+        if before != after:
+            yield Change(id=id_, what=what, before=before, after=after, why=why)
+
+
+def _told(fact: AnyFact | Unknown | Redacted) -> Iterator[Change]:
+    """What a dream tells beside the changes of its phases: summaries, links, clusters, what an undoing brings back."""
+    match fact:
+        case Ingested(id=id_, content=content, kind=kind):
+            yield Change(id=id_, what="memory", before=None, after=kind, why=f"made: {shorten(content)}")
+        case Superseded(old=old, new=new, reason=reason):
+            yield Change(
+                id=old, what="visibility", before="visible", after=f"superseded by {new}", why=reason
+            )
+        case Restored(id=id_, reason=reason):
+            yield Change(id=id_, what="visibility", before="hidden", after="visible", why=reason)
+        case Linked(a=a, b=b, kind=kind, weight=weight):
+            yield Change(id=a, what=f"link {kind}", before=None, after=weight, why=f"to {b}")
+        case Clustered(method=method, clusters=clusters):
+            yield Change(
+                id=EVERY_MEMORY, what="clusters", before=None, after=float(len(clusters)), why=f"by {method}"
+            )
+        case Redacted():
+            yield Change(id=EVERY_MEMORY, what="event", before=None, after=None, why="erased since")
+        case _:
+            return
