@@ -8,7 +8,8 @@ moves a second per reading; salts and ids are drawn from a fixed seed, so that t
 text. In a block of the language `console` a line that begins with `$ recollect` is run; what stands beneath it up
 to the next one is replaced. Lines of an HTML comment that begins with `session` are run as well, silently;
 `wait 3 days` there moves the clock, `copy FROM TO` brings a file or folder of the repository in, `program FILE` runs one of
-its programs, which makes the store. With `--check`
+its programs, which makes the store, `traffic 400` asks so many questions of the simulated user of
+`bench/tune_simulation.py`. With `--check`
 nothing is written and a document that is out of date makes the exit status 1.
 """
 
@@ -28,6 +29,7 @@ from unittest import mock
 from click.testing import CliRunner
 
 from recollect.interfaces.cli.app import main
+from recollect.interfaces.python.memory import Memory
 
 ROOT = Path(__file__).resolve().parent.parent
 START_NS = 1_772_323_200 * 10**9
@@ -75,8 +77,19 @@ class Session:
             elif line.startswith("program "):
                 program = [sys.executable, str(ROOT / line.split()[1]), self._environment["RECOLLECT_STORE"]]
                 subprocess.run(program, check=True)
+            elif line.startswith("traffic "):
+                self.traffic(int(line.split()[1]))
             elif line.strip():
                 self.run(line)
+
+    def traffic(self, questions: int) -> None:
+        """Recorded questions and what was used of their answers; the formula that they were asked under as planted.toml."""
+        sys.path.insert(0, str(ROOT / "bench"))
+        import tune_simulation  # noqa: PLC0415 (bench is no package)
+
+        (Path(self._folder) / "planted.toml").write_text(tune_simulation.FORMULA.lstrip())
+        with Memory.open(self._environment["RECOLLECT_STORE"], embedder=None) as memory:
+            tune_simulation.live(memory, 1, questions=questions)
 
     def copy(self, source: str, target: str) -> None:
         """A file or folder of the repository into the session's folder, dated when the session begins."""

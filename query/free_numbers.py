@@ -2,7 +2,7 @@
 
 `free = { words = [0.2, 0.8] }` beside a stage's other keys marks them, with the range to search. It decides no ranking,
 so it is no part of the text or the digest. Where a formula marks none, every weight is free: what `weigh` and `fuse`
-multiply by, what `boost` adds, the `scale` of `add`; each from 0 to twice what it is.
+multiply by, what `boost` adds, the `scale` of `add`; each from 0 to twice the largest of its stage.
 """
 
 from __future__ import annotations
@@ -79,14 +79,15 @@ def marked(stage: AnyStage, number: int, given: object) -> tuple[FreeNumber, ...
 
 
 def every_weight(stages: tuple[AnyStage, ...]) -> tuple[FreeNumber, ...]:
-    """The weights of the stages that are enabled, each from 0 to twice what it is; one that is 0 stays."""
-    return tuple(
-        FreeNumber(stage=number, name=name, low=min(0.0, 2.0 * weight), high=max(0.0, 2.0 * weight))
-        for number, stage in enumerate(stages)
-        if stage.enabled
-        for name, weight in _weights(stage).items()
-        if weight != 0.0
-    )
+    """The weights of the stages that are enabled, each from 0 to twice the largest of its stage; one that is 0 stays."""
+    found = []
+    for number, stage in enumerate(stages):
+        weights = {name: weight for name, weight in _weights(stage).items() if weight != 0.0}
+        most = 2.0 * max(map(abs, weights.values()), default=0.0)
+        for name, weight in weights.items() if stage.enabled else ():
+            low, high = (0.0, most) if weight > 0.0 else (-most, 0.0)
+            found.append(FreeNumber(stage=number, name=name, low=low, high=high))
+    return tuple(found)
 
 
 def _weights(stage: AnyStage) -> Mapping[str, float]:

@@ -71,6 +71,14 @@ class Sheet:
     def __len__(self) -> int:
         return len(self.memories)
 
+    def copy(self) -> Sheet:
+        """The same sheet, to go on from in another way."""
+        other = Sheet()
+        for name, value in vars(self).items():
+            setattr(other, name, value.copy() if hasattr(value, "copy") else value)
+        other.columns = {name: column.copy() for name, column in self.columns.items()}
+        return other
+
     @property
     def kept(self) -> BoolArray:
         """The candidates that no stage has dropped."""

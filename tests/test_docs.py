@@ -29,6 +29,7 @@ GENERATED = [
     "docs/agents.md",
     "docs/folders.md",
     "docs/compose.md",
+    "docs/tune.md",
     "docs/scale.md",
 ]
 

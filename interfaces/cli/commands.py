@@ -33,6 +33,7 @@ _LONG = frozenset(
         "replicate",
         "serve",
         "sync",
+        "tune",
         "verify",
         "watch",
     }
@@ -134,6 +135,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "status": ("ask", "The store's health and sizes on one screen."),
     "supersede": ("relate", "Let memory NEW take the place of memory OLD."),
+    "tune": (
+        "tune",
+        "Choose a formula's numbers from recorded questions and what followed them; exit 1 if none are better.",
+    ),
     "undream": ("dream", "Take a dream back; what has changed since is named and left alone."),
     "unlink": ("relate", "Take the edges from A to B away."),
     "verify": (

@@ -27,7 +27,7 @@ _MEANINGS = {
     "left": "memories that fell out of an answer",
 }
 
-_STYLE = """
+STYLE = """
 :root { color-scheme: light dark; --ink: #1f2328; --dim: #656d76; --paper: #ffffff; --line: #d0d7de; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e6edf3; --dim: #8d96a0; --paper: #0d1117; --line: #30363d; } }
@@ -64,7 +64,7 @@ def page(comparison: Comparison, text_of: TextOf) -> str:
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{escape(comparison.a)} against {escape(comparison.b)}</title>",
-        f"<style>{_STYLE}{CHART_STYLE}</style></head><body>",
+        f"<style>{STYLE}{CHART_STYLE}</style></head><body>",
         f"<h1>{escape(comparison.a)} <span class=dim>against</span> {escape(comparison.b)}</h1>",
         f"<p>{escape(comparison.sentence)}</p>",
         f"<p class=dim>{escape(_size(comparison))}</p>",
@@ -90,7 +90,7 @@ def _metrics(comparison: Comparison) -> str:
         for name, value in comparison.metrics.items()
         if meaning(name)
     ]
-    return "<h2>What changed</h2>" + _table(("metric", ">value", "meaning"), rows)
+    return "<h2>What changed</h2>" + html_table(("metric", ">value", "meaning"), rows)
 
 
 def _value(name: str, value: float) -> str:
@@ -111,7 +111,7 @@ def _judged(comparison: Comparison) -> str:
     unjudged = [comparison.metrics[f"unjudged@{comparison.k}_{side}"] for side in "ab"]
     return (
         "<h2>By judgements</h2>"
-        + _table(("metric", ">a", ">b", ">difference", "95 % interval", ">p", "win / tie / loss"), rows)
+        + html_table(("metric", ">a", ">b", ">difference", "95 % interval", ">p", "win / tie / loss"), rows)
         + f"<p class=dim>Not judged: {unjudged[0]:.1%} of a's first {comparison.k} and {unjudged[1]:.1%} of b's.</p>"
     )
 
@@ -123,14 +123,14 @@ def _movers(movers: Sequence[Mover]) -> str:
         (m.question, _rank(m.rank_a), _rank(m.rank_b), shorten(m.content or m.id), shorten(m.text, 40))
         for m in movers
     ]
-    return "<h2>Biggest movers</h2>" + _table(("recall", ">a", ">b", "memory", "question"), rows)
+    return "<h2>Biggest movers</h2>" + html_table(("recall", ">a", ">b", "memory", "question"), rows)
 
 
 def _rank(rank: int | None) -> str:
     return "–" if rank is None else str(rank)
 
 
-def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def html_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A column of numbers is named with a leading `>`."""
     marks = [" class=n" if name.startswith(">") else "" for name in names]
     head = "".join(

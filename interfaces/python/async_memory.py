@@ -206,6 +206,7 @@ class AsyncMemory:
     verify = _twin("long", Memory.verify)
     checkpoint = _twin("long", Memory.checkpoint)
     compare = _twin("long", Memory.compare)
+    tune = _twin("long", Memory.tune)
     bisect = _twin("long", Memory.bisect)
     impact = _twin("long", Memory.impact)
     stale = _twin("long", Memory.stale)

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from recollect.engine import show as showing
     from recollect.engine import similar as resembling
     from recollect.engine import stale as staleness
+    from recollect.engine import tune as tuning
     from recollect.engine import verify as verifying
     from recollect.engine.bars import RankedBars
     from recollect.engine.bump import Bump
@@ -78,8 +79,9 @@ if TYPE_CHECKING:
     from recollect.engine.similar import Similar
     from recollect.engine.stale import Stale
     from recollect.engine.transfer import Transfer
+    from recollect.engine.tune import Tuned
     from recollect.events.checkpoint_note import LogCheckpoint
-    from recollect.interfaces.common import compare_html, junit_report
+    from recollect.interfaces.common import compare_html, junit_report, tune_html
     from recollect.interfaces.files.markdown_export import MarkdownExport
     from recollect.interfaces.files.report import ImportReport
     from recollect.interfaces.folders.folder_sync import Bars
@@ -98,13 +100,13 @@ if TYPE_CHECKING:
     from recollect.replay.verify import VerifyReport
     from recollect.web.serving import Address
 else:  # all of these together take as long to import as everything that a recall needs
-    ranking_bars, ranking_bump, comparing, doctoring, dreaming, erasing, expecting, explaining, fixtures, forking, log_stream, recorded_recalls, reembedding, retaining, showing, time_travel, verifying, witnesses = (
+    ranking_bars, ranking_bump, comparing, doctoring, dreaming, erasing, expecting, explaining, fixtures, forking, log_stream, recorded_recalls, reembedding, retaining, showing, time_travel, tuning, verifying, witnesses = (
         LazyModule(f"recollect.engine.{name}")
-        for name in ("bars", "bump", "compare", "doctor", "dream", "erase", "expectations", "explain", "fixture", "fork", "log_stream", "recalls", "reembed", "retain", "show", "time_travel", "verify", "witnesses")
+        for name in ("bars", "bump", "compare", "doctor", "dream", "erase", "expectations", "explain", "fixture", "fork", "log_stream", "recalls", "reembed", "retain", "show", "time_travel", "tune", "verify", "witnesses")
     )  # fmt: skip
-    compare_html, junit_report, files, watching = (
+    compare_html, junit_report, tune_html, files, watching = (
         LazyModule(f"recollect.interfaces.{name}")
-        for name in ("common.compare_html", "common.junit_report", "python.files", "python.watching")
+        for name in ("common.compare_html", "common.junit_report", "common.tune_html", "python.files", "python.watching")
     )  # fmt: skip
     impacting, staleness = (LazyModule(f"recollect.engine.{name}") for name in ("impact", "stale"))
     resembling = LazyModule("recollect.engine.similar")
@@ -602,6 +604,22 @@ class Memory:
         "recorded" is the formula that the question was answered with.
         """
         return comparing.drill(self._here, recall, a, b)
+
+    def tune(
+        self, formula: str | Path | Formula | None = None, *, out: str | Path | None = None, adopt: bool = False,
+        html: str | Path | None = None, overwrite: bool = False, progress: Progress | None = None,
+    ) -> Tuned:  # fmt: skip
+        """Choose a formula's free numbers from recorded questions and what followed them (used, rated, expected).
+
+        The earlier half of the judged questions chooses, the later half judges. `out` names a TOML file for what was
+        found, `adopt` puts it in force; neither is done unless the later half bears it out (`recommended`).
+        """
+        result, adopted = tuning.tune(
+            self._here, self._writer, formula, out=out, adopt=adopt, html=html, page=tune_html.page, overwrite=overwrite,
+            progress=progress,
+        )  # fmt: skip
+        self._formula = adopted or self._formula
+        return result
 
     def fork(
         self, to: str | Path, *, formula: Recipe | None = None, closed_loop: bool = False, since: When = 0,

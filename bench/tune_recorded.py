@@ -1,0 +1,160 @@
+"""tune on recorded traffic: LoCoMo and BEAM asked under a formula, used by a reader who looks at rank r with probability 1/r.
+
+    python bench/tune_recorded.py [formula …]
+
+Each collection becomes one store, a project per conversation; its questions are asked in turn, one conversation after the
+other, through `Memory.recall` with the project as filter. A right memory of the first ten that is looked at is used
+(`Memory.access`), and that is all that `tune` is given. It chooses on the earlier half of the judged questions and judges
+on the later one. Beside its own estimate stands what it cannot know: nDCG@10 by the collection's judgements over all
+questions of the later half of the traffic, also those that nothing was used of.
+
+The texts are for evaluation only and never leave the machine.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from itertools import chain, zip_longest
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+import numpy as np
+from quality.data import Line, _read, memories, micros, missing
+from quality.embeddings import Vectors, embedded
+from record_locomo import CachedMiniLm, Clock
+
+from recollect.engine.embedding.embedder import PROBE_TEXT
+from recollect.engine.tune import Tuned
+from recollect.interfaces.python.memory import Memory
+from recollect.replay.compare.judgements import Judgements
+from recollect.replay.compare.significance import bootstrap_interval
+
+COLLECTIONS = {"locomo-dev": 3, "beam-dev": 10}  # and how many of its conversations
+FORMULAS = ("recollect", "mnemosyne")
+K, SEED = 10, 1
+
+
+class Run(NamedTuple):
+    """What was learned from one recorded run, and the judged quality of both formulas on the later half of it."""
+
+    collection: str
+    formula: str
+    questions: int
+    used: int
+    tuned: Tuned
+    ndcg: tuple[float, float]
+    interval: tuple[float, float]
+
+
+class Known(CachedMiniLm):
+    """MiniLM's vectors of these texts, embedded at once."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._vectors = dict(zip(texts, embedded(texts), strict=True))
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        return np.array([self._vectors[text] for text in texts], dtype=np.float32)
+
+
+def record(memory: Memory, name: str) -> tuple[Judgements, int]:
+    """Fill the store and ask; the judgements by recall, and how many answers something was used from."""
+    lines, questions, right = some(name)
+    for group in dict.fromkeys(line["group"] for line in lines):
+        memory.remember_many(_items([line for line in lines if line["group"] == group], group))
+    draw, judgements, used = random.Random(SEED), Judgements(), 0
+    for line in in_turn([line for line in questions if right[line["_id"]]]):
+        answer = memory.recall(line["text"], k=K, filters={"project": line["group"]}, track=False)
+        assert answer.id is not None
+        wanted = {f"{line['group']}/{id_}" for id_ in right[line["_id"]]}
+        judgements[answer.id] = dict.fromkeys(sorted(wanted), 1.0)
+        looked = [hit.id for hit in answer.hits if draw.random() < 1.0 / hit.rank and hit.id in wanted]
+        if looked:
+            memory.access(looked, recall=answer.id, how="used")
+            used += 1
+    return judgements, used
+
+
+def some(name: str) -> tuple[list[Line], list[Line], dict[str, frozenset[str]]]:
+    """The conversations of a collection that are recorded."""
+    lines, questions, right = _read(name)
+    groups = list(dict.fromkeys(line["group"] for line in lines))[: COLLECTIONS[name]]
+    return [x for x in lines if x["group"] in groups], [x for x in questions if x["group"] in groups], right
+
+
+def in_turn(questions: Sequence[Line]) -> Iterator[Line]:
+    """One question of every conversation after the other, so that both halves hold all of them."""
+    groups: dict[str, list[Line]] = {}
+    for line in questions:
+        groups.setdefault(line["group"], []).append(line)
+    return (line for line in chain.from_iterable(zip_longest(*groups.values())) if line is not None)
+
+
+def _items(lines: Sequence[Line], group: str) -> Iterator[dict[str, object]]:
+    for memo in memories(lines):
+        yield {
+            "id": f"{group}/{memo.id}", "content": memo.content, "tags": memo.tags, "entities": memo.entities,
+            "session": memo.session and f"{group}/{memo.session}", "at": memo.at / 1e6, "project": group,
+        }  # fmt: skip
+
+
+def run(name: str, formula: str, folder: Path) -> Run:
+    lines, questions, _ = some(name)
+    last = max(micros(line["ts"]) for line in lines if line.get("ts"))
+    groups = {line["group"] for line in lines}
+    texts = [
+        memo.content
+        for group in groups
+        for memo in memories([line for line in lines if line["group"] == group])
+    ]
+    known = Known([PROBE_TEXT, *texts, *(line["text"] for line in questions)])
+    with Memory.open(
+        folder / f"{name}-{formula}", embedder=known, formula=formula, clock=Clock(last)
+    ) as memory:
+        judgements, used = record(memory, name)
+        tuned = memory.tune(formula, out=folder / f"{name}-{formula}.toml")
+        found = folder / "found.toml"
+        found.write_text(tuned.text, "utf-8")
+        later = len(judgements) - len(judgements) // 2
+        comparison = memory.compare(formula, found, last=later, qrels=judgements, k=K)
+    differences = [(row.ndcg_b or 0.0) - (row.ndcg_a or 0.0) for row in comparison.rows]
+    before, after = (fmean(getattr(row, f"ndcg_{side}") or 0.0 for row in comparison.rows) for side in "ab")
+    return Run(name, formula, len(judgements), used, tuned, (before, after), bootstrap_interval(differences))
+
+
+def table(runs: Sequence[Run]) -> str:
+    """The runs as Markdown."""
+    lines = [
+        "| recorded run | questions | used of | chosen on, judged on | estimate | 95 % of the gain, p | nDCG@10 of the later half |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for one in runs:
+        t = one.tuned
+        lines.append(
+            f"| {one.collection} under `{one.formula}` | {one.questions} | {one.used} | {t.chosen_on}, {t.judged} | "
+            f"{t.before:.4f} → **{t.after:.4f}** | {t.low:+.4f} … {t.high:+.4f}, {t.p_value:.4f} | "
+            f"{one.ndcg[0]:.4f} → {one.ndcg[1]:.4f} ({one.interval[0]:+.4f} … {one.interval[1]:+.4f}) |"
+        )
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str]) -> None:
+    if problem := missing():
+        print(f"skipped: {problem}")
+        return
+    runs = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in COLLECTIONS:
+            for formula in arguments or FORMULAS:
+                runs.append(run(name, formula, Path(folder)))
+                print(f"{name} under {formula}: {runs[-1].tuned.sentence}", flush=True)
+                for number in runs[-1].tuned.numbers:
+                    print(f"  {number.stage} {number.name} {number.before:g} → {number.after:g}", flush=True)
+    print(table(runs))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

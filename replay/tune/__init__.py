@@ -1,0 +1,1 @@
+"""Choosing a formula's numbers from recorded questions and what followed them."""
