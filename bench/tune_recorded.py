@@ -2,6 +2,9 @@
 
     python bench/tune_recorded.py [formula …]
 
+Unless told, the formulas are `draft.toml`, which is what one might write before measuring, a published one whose weights
+were not chosen for such texts, and the default, whose weights were.
+
 Each collection becomes one store, a project per conversation; its questions are asked in turn, one conversation after the
 other, through `Memory.recall` with the project as filter. A right memory of the first ten that is looked at is used
 (`Memory.access`), and that is all that `tune` is given. It chooses on the earlier half of the judged questions and judges
@@ -33,8 +36,9 @@ from recollect.interfaces.python.memory import Memory
 from recollect.replay.compare.judgements import Judgements
 from recollect.replay.compare.significance import bootstrap_interval
 
-COLLECTIONS = {"locomo-dev": 3, "beam-dev": 10}  # and how many of its conversations
-FORMULAS = ("recollect", "mnemosyne")
+COLLECTIONS = {"locomo-dev": 5, "beam-dev": 10}  # and how many of its conversations
+DRAFT = str(Path(__file__).with_name("draft.toml"))
+FORMULAS = (DRAFT, "memorysync", "recollect")
 K, SEED = 10, 1
 
 
@@ -112,17 +116,25 @@ def run(name: str, formula: str, folder: Path) -> Run:
     ]
     known = Known([PROBE_TEXT, *texts, *(line["text"] for line in questions)])
     with Memory.open(
-        folder / f"{name}-{formula}", embedder=known, formula=formula, clock=Clock(last)
+        folder / f"{name}-{Path(formula).stem}", embedder=known, formula=formula, clock=Clock(last)
     ) as memory:
         judgements, used = record(memory, name)
-        tuned = memory.tune(formula, out=folder / f"{name}-{formula}.toml")
+        tuned = memory.tune(formula)
         found = folder / "found.toml"
         found.write_text(tuned.text, "utf-8")
         later = len(judgements) - len(judgements) // 2
         comparison = memory.compare(formula, found, last=later, qrels=judgements, k=K)
     differences = [(row.ndcg_b or 0.0) - (row.ndcg_a or 0.0) for row in comparison.rows]
     before, after = (fmean(getattr(row, f"ndcg_{side}") or 0.0 for row in comparison.rows) for side in "ab")
-    return Run(name, formula, len(judgements), used, tuned, (before, after), bootstrap_interval(differences))
+    return Run(
+        name,
+        Path(formula).stem,
+        len(judgements),
+        used,
+        tuned,
+        (before, after),
+        bootstrap_interval(differences),
+    )
 
 
 def table(runs: Sequence[Run]) -> str:

@@ -77,7 +77,7 @@ def live(memory: Memory, seed: int, *, questions: int = QUESTIONS) -> int:
             continue
         best = wanted.index(max(wanted))
         if draw.random() < 1.0 / (best + 1):
-            memory.access([answer.hits[best].id], recall=answer.id, how="used")
+            memory.access([answer.hits[best].id], recall=answer.id, how="used", durable=False)
             used += 1
     return used
 

@@ -48,6 +48,8 @@ def numbers_of(stage: AnyStage) -> dict[str, Place]:
                     found.setdefault(key, Place(field, key, float(inner)))
         elif _is_number(value):
             found[field] = Place(field, None, float(value))
+    if isinstance(stage, Fuse):
+        found |= {name: Place("weights", name, weight) for name, weight in _weights(stage).items()}
     return found
 
 
@@ -94,8 +96,8 @@ def _weights(stage: AnyStage) -> Mapping[str, float]:
     match stage:
         case Weigh(weights=weights):
             return weights
-        case Fuse(weights=weights):
-            return weights
+        case Fuse(channels=channels, weights=weights):
+            return {channel: weights.get(channel, 1.0) for channel in channels}
         case Boost(amounts=amounts):
             return amounts
         case Add(scale=scale):
@@ -123,4 +125,4 @@ def with_number(stage: AnyStage, name: str, value: float) -> AnyStage:
 
 def _at(fields: dict[str, object], place: Place) -> object:
     table = fields[place.field]
-    return table[place.key] if isinstance(table, dict) and place.key is not None else table
+    return table.get(place.key, place.value) if isinstance(table, dict) and place.key is not None else table

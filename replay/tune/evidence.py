@@ -3,10 +3,10 @@
 A memory that was used from an answer was useful, and it was seen. One further down is seen less often, so that what was
 used there counts more: each use or rating is divided by the propensity with which its rank is looked at,
 
-    p(rank) = max(1 / rank, 1 / 10)
+    p(rank) = max(1 / rank, 1 / 5)
 
 (inverse propensity scoring; Joachims, Swaminathan & Schnabel 2017, with the position bias of their experiments, clipped
-so that no single use counts more than ten). In expectation the sum over memories is then the same whatever order the
+so that no single use counts more than five). In expectation the sum over memories is then the same whatever order the
 answers were shown in. A memory that the answer did not hold, and what somebody expects, was not found by looking at the
 answer: it counts once. What was never shown and never named says nothing; no estimator can change that.
 
@@ -25,7 +25,7 @@ from recollect.events.envelope import Recorded
 from recollect.events.facts import Accessed, ExpectationWithdrawn, Expected, Rated
 from recollect.replay.compare.recorded_questions import Asked
 
-WEIGHT_MAX = 10.0
+WEIGHT_MAX = 5.0
 RATINGS = {"helpful": 2.0, "unhelpful": -1.0, "outdated": -1.0}
 USED, EXPECTED, AGAINST = 1.0, 2.0, -1.0
 

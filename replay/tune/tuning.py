@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from recollect.events.errors import RecollectError
+from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.log import Log
 from recollect.projections.view import Projections, View
 from recollect.query.formula import Formula
@@ -76,7 +76,7 @@ def tune(
     """Choose the free numbers of a formula from the recorded questions up to a seq."""
     free = formula.free or every_weight(formula.stages)
     if not free:
-        raise TooThin(
+        raise InvalidInput(
             f"formula {formula.name!r} has no weights to choose; mark numbers with free = {{ NAME = [low, high] }}"
         )
     asked = [one for one in recorded_questions(log, projections) if one.seq <= upto]

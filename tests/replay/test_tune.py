@@ -28,7 +28,15 @@ from recollect.replay.compare.recorded_questions import Asked
 from recollect.replay.tune.evidence import Judged, judged_questions, weight_of
 from recollect.replay.tune.resumed import begin, go_on, order_of
 from recollect.replay.tune.search import PULL, Estimate, grid, search
-from recollect.replay.tune.tuning import QUESTIONS_MIN, TooThin, estimate, halves, require_enough, utility
+from recollect.replay.tune.tuning import (
+    QUESTIONS_MIN,
+    TooThin,
+    estimate,
+    halves,
+    require_enough,
+    utility,
+    with_values,
+)
 
 SHOWN = tuple(f"m{n}" for n in range(1, 13))
 
@@ -48,9 +56,9 @@ def gains(*facts: AnyFact) -> dict[str, float]:
 # --- what counts how much --------------------------------------------------------------------------
 
 
-def test_a_use_counts_by_the_rank_it_was_seen_at_and_no_more_than_ten():
-    assert gains(Accessed(ids=("m1", "m4", "m12"), at=0, recall=5)) == {"m1": 1.0, "m4": 4.0, "m12": 10.0}
-    assert [weight_of(rank) for rank in (1, 2, 10, 11, None)] == [1.0, 2.0, 10.0, 10.0, 1.0]
+def test_a_use_counts_by_the_rank_it_was_seen_at_and_no_more_than_five():
+    assert gains(Accessed(ids=("m1", "m4", "m12"), at=0, recall=5)) == {"m1": 1.0, "m4": 4.0, "m12": 5.0}
+    assert [weight_of(rank) for rank in (1, 2, 5, 11, None)] == [1.0, 2.0, 5.0, 5.0, 1.0]
 
 
 def test_only_what_was_used_of_this_answer_counts():
@@ -75,7 +83,7 @@ def test_what_is_expected_was_not_found_by_looking_and_counts_once():
 
 def test_the_weights_undo_the_bias_of_a_reader_who_looks_at_rank_r_with_probability_1_over_r():
     draw = random.Random(3)
-    relevant = {1: 0.3, 2: 0.1, 5: 0.4, 9: 0.2}
+    relevant = {1: 0.3, 2: 0.1, 3: 0.2, 5: 0.4}
     rounds, found = 40_000, dict.fromkeys(relevant, 0.0)
     for _ in range(rounds):
         (rank,) = draw.choices(list(relevant), list(relevant.values()))
@@ -164,6 +172,14 @@ def test_without_marks_every_weight_is_free_up_to_twice_the_largest_of_its_stage
         (0.0, 2.0),
         (-0.4, 0.0),
     ]
+
+
+def test_a_channel_without_a_weight_weighs_1_and_may_be_chosen():
+    reverie = built_in("reverie")
+    free = every_weight(reverie.stages)
+    assert [(n.name, n.low, n.high) for n in free] == [("lexical", 0.0, 2.0), ("vector", 0.0, 2.0)]
+    fuse = with_values(reverie, free, (1.0, 0.5)).stages[free[0].stage]
+    assert fuse.weights == {"lexical": 1.0, "vector": 0.5}
 
 
 # --- how much is enough ----------------------------------------------------------------------------
