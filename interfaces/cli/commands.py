@@ -146,15 +146,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Rank every recorded recall again and compare bit for bit; exit 1 unless exact or attested.",
     ),
     "watch": ("watch", "Keep the store equal to folders of notes, until interrupted or --once."),
-    "why": ("explain", "Why a memory ranked where it did in a recorded recall, replayed."),
+    "why": ("explain", "Why a memory ranked where it did in a recorded recall, or was not in it; replayed."),
     "why-changed": (
         "time_travel",
         "Why a memory's rank and score for QUERY differ between two moments, cause by cause.",
     ),
-    "why-not": (
-        "explain",
-        "Why a memory was not in a recorded answer: where it was lost, what it had and what it needed.",
-    ),
+    "why-not": ("explain", "The same as `why`: where a memory was lost, what it had and what it needed."),
 }
 
 
