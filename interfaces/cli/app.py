@@ -36,6 +36,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Command = Callable[..., Any]
 NO_DAEMON = "recollect.no_daemon"
+ROWS_AS = "recollect.rows_as"
 ALL_PROJECTS = "*"
 
 
@@ -236,8 +237,38 @@ def progress_bar(label: str) -> Iterator[Progress]:
             raise KeyboardInterrupt(so_far, *stop.args) from None
 
 
+def row_options(function: Command) -> Command:
+    """--csv, --tsv and --nl, for a command that gives rows."""
+
+    def note(context: click.Context, option: click.Parameter, chosen: bool) -> None:
+        if chosen:
+            context.meta[ROWS_AS] = option.name
+
+    for name, says in (
+        ("nl", "Print one JSON object a line."),
+        ("tsv", "Print rows separated by tabs."),
+        ("csv", "Print rows as CSV."),
+    ):
+        option = click.option(f"--{name}", is_flag=True, expose_value=False, callback=note, help=says)
+        function = option(function)
+    return function
+
+
+def rows_wanted() -> bool:
+    """Whether the command was told to print rows."""
+    context = click.get_current_context(silent=True)
+    return context is not None and ROWS_AS in context.meta
+
+
 def show(value: object, as_json: bool, render: str) -> None:
-    """Print a result as JSON, or by a function of a module in `render/`, such as "compare.drilldown"."""
+    """Print a result as JSON, as rows, or by a function of a module in `render/`, such as "compare.drilldown"."""
+    context = click.get_current_context(silent=True)
+    form = context.meta.get(ROWS_AS) if context else None
+    if form is not None:
+        from recollect.interfaces.cli.rows import as_rows  # noqa: PLC0415 (imports wait until needed)
+
+        click.echo(as_rows(value, form), nl=False)
+        return
     if as_json:
         click.echo(to_json(value))
         return

@@ -15,6 +15,8 @@ from recollect.interfaces.cli.app import (
     options_without_embedder,
     progress_bar,
     reranker_option,
+    row_options,
+    rows_wanted,
     show,
 )
 from recollect.interfaces.cli.commands import completed_by, say
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 @click.option("--no-track", is_flag=True, help="The hits do not count as accessed.")
 @click.option("--no-record", is_flag=True, help="Write nothing.")
 @reranker_option
+@row_options
 @common_options
 def recall(
     query: str, when: str | None, no_track: bool, no_record: bool, reranker: str | None, store: str, embedder: str,
@@ -57,7 +60,13 @@ def recall(
         show(answer, as_json, "answer")
         if reranker is not None:
             _note_unused_reranker(memory, answer.formula)
-        if answer.hits and arguments.k and len(answer.hits) < arguments.k and not as_json:
+        if (
+            answer.hits
+            and arguments.k
+            and len(answer.hits) < arguments.k
+            and not as_json
+            and not rows_wanted()
+        ):
             click.echo(f"{len(answer.hits)} of the {arguments.k} asked for were found")
 
 
@@ -91,6 +100,7 @@ def get(memory_id: str, when: str | None, store: str, as_json: bool) -> None:
 @click.argument("memory_id", metavar="ID", shell_complete=completed_by("memory_ids"))
 @click.option("--ranks", "query", metavar=QUESTION, help="Its rank over time for this question instead.")
 @recall_options(between=True)
+@row_options
 @common_options
 def history(
     memory_id: str, query: str | None, store: str, embedder: str, as_json: bool, **given: Any

@@ -155,6 +155,20 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+FIRST = ("remember", "recall", "why", "memories", "verify", "status", "demo", "mcp")
+"""What a newcomer needs."""
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Tell": ("remember", "revise", "access", "rate", "link", "unlink", "supersede", "forget", "restore", "erase", "retain"),
+    "Ask": ("recall", "get", "memories", "show", "recalls", "history", "log", "sql"),
+    "Explain": ("why", "why-not", "why-changed", "bisect", "impact", "stale", "compare", "tune", "formulas"),
+    "Prove": ("verify", "checkpoint", "expect", "expectations", "check", "fixture", "fork"),
+    "Sleep": ("dream", "undream", "reembed"),
+    "Files": ("import", "export", "watch", "replicate", "sync", "doctor", "config"),
+    "Serve": ("serve", "mcp", "hook", "helper", "status", "demo", "completion"),
+}  # fmt: skip
+
+
 def say(note: str) -> None:
     """A line on stderr."""
     click.echo(f"recollect: {block(note)}", err=True)
@@ -207,9 +221,15 @@ class Commands(click.Group):
         return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The lines of the table; nothing is imported for them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, self._line(name)) for name in self.list_commands(ctx)])
+        """The lines of the table, what a newcomer needs first and then by subject; nothing is imported for them."""
+        there = self.list_commands(ctx)
+        grouped = {name for names in GROUPS.values() for name in names}
+        sections = {"First": FIRST, **GROUPS, "More": tuple(name for name in there if name not in grouped)}
+        for title, names in sections.items():
+            lines = [(name, self._line(name)) for name in names if name in there]
+            if lines:
+                with formatter.section(title):
+                    formatter.write_dl(lines)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

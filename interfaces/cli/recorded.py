@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from recollect.interfaces.cli import app
-from recollect.interfaces.cli.app import main, open_memory, options_without_embedder
+from recollect.interfaces.cli.app import main, open_memory, options_without_embedder, row_options
 from recollect.interfaces.cli.commands import completed_by
 
 _FILTERS = (
@@ -34,6 +34,7 @@ def _filtered(function: Any) -> Any:
 @_filtered
 @click.option("--limit", default=50, show_default=True, help="How many at most.")
 @click.option("--before", metavar="RECALL", help="Only older ones than this: the next page.")
+@row_options
 @options_without_embedder
 def recalls(limit: int, before: str | None, store: str, as_json: bool, **filters: Any) -> None:
     """Recorded recalls, newest first, found by what is known of them.

@@ -15,6 +15,7 @@ from recollect.interfaces.cli.app import (
     open_memory,
     options_without_embedder,
     progress_bar,
+    row_options,
     show,
 )
 from recollect.interfaces.cli.commands import AtOnce, Failure, completed_by
@@ -46,6 +47,7 @@ def _scoped(function: Any) -> Any:
 @_VALID_AT
 @_scoped
 @click.option("--limit", type=click.IntRange(min=1), help="Only the last so many.")
+@row_options
 @options_without_embedder
 def memories(
     when: str | None,
@@ -201,6 +203,7 @@ def bisect(
     show_default=True,
     help="End the query after so many seconds.",
 )
+@row_options
 @options_without_embedder
 def sql(query: str, params: tuple[str, ...], seconds: float, store: str, as_json: bool) -> None:
     """Ask the store in SQL (DuckDB, read only).
@@ -228,7 +231,7 @@ def sql(query: str, params: tuple[str, ...], seconds: float, store: str, as_json
     if as_json:
         click.echo(render_travel.to_jsonable(result))
     else:
-        render_travel.sql(result)
+        show(result, as_json, "time_travel.sql")
 
 
 def _parameter(text: str) -> tuple[str, Any]:

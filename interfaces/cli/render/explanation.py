@@ -34,9 +34,9 @@ def whole(result: Explanation) -> None:
 def _explain(result: Explanation, *, full: bool) -> None:
     out = console()
     out.print(Text(result.sentence, style="bold"))
-    out.print(Text(f"{shorten(result.query)!r}", style="italic"), end="  ")
     origin = f"{result.recall or 'not recorded'}  basis @{result.basis}  now {result.now}"
-    out.print(Text(f"{origin}  formula {result.formula}  embedder {result.embedder or 'none'}", style="dim"))
+    origin += f"  formula {result.formula}  embedder {result.embedder or 'none'}"
+    out.print(Text.assemble((f"{shorten(result.query)!r}", "italic"), (f"  {origin}", "dim")))
     if result.exact is False:
         out.print(Text("the replay differs from what was recorded; run `recollect verify`", style="red"))
     out.print(_tree(result, full=full))
