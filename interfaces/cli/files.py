@@ -16,7 +16,7 @@ from recollect.interfaces.cli.app import (
     progress_bar,
     show,
 )
-from recollect.interfaces.files.format_detection import LOG, format_of
+from recollect.interfaces.files.format_detection import FOLDER, LOG, format_of
 
 _EXPORTS = ("jsonl", "parquet", "markdown")
 _IMPORTING = {"log": "importing", "mem0": "importing rows"}
@@ -77,19 +77,21 @@ def import_(
 ) -> None:  # fmt: skip
     """Take memories from a file or folder of another program, or an exported log.
 
-    FORMAT is log (what `export` wrote), jsonl, csv, claude-code, claude, chatgpt, mem0, basic-memory or
-    recollect-markdown. Importing again writes only what is new or changed.
+    FORMAT is log (what `export` wrote), jsonl, csv, claude-code, claude, chatgpt, mem0, basic-memory,
+    recollect-markdown or folder: each file of it as what it is, and what was passed over is said. Importing again writes only what is new or changed.
 
     \b
     Example:
       recollect import backup.jsonl --store ./copy
       recollect import ~/.claude/projects
+      recollect import ~/Downloads/exports --dry-run
       recollect import conversations.zip --dry-run
       recollect import notes.csv --map content=body,at=written,id=number
     """
     kind = format_of(Path(path).expanduser(), format_)
     if format_ is None and kind != LOG and not as_json:
-        click.echo(f"{inline(path)} looks like {kind}", err=True)
+        said = "holds files of several programs, or tables" if kind == FOLDER else f"looks like {kind}"
+        click.echo(f"{inline(path)} {said}", err=True)
     if dry_run and not is_url(store) and not Path(store).expanduser().is_dir():
         store = ":memory:"
     used = "none" if kind == LOG or dry_run else embedder
@@ -98,7 +100,7 @@ def import_(
         progress_bar(_IMPORTING.get(kind, "importing bytes")) as progress,
     ):
         result = memory.import_(
-            path, format=kind, mapping=mapping, namespace=namespace, include=include, strict=strict,
+            path, format=format_, mapping=mapping, namespace=namespace, include=include, strict=strict,
             dry_run=dry_run, progress=progress,
         )  # fmt: skip
     show(result, as_json, "files.imported")

@@ -55,9 +55,8 @@ class Parts(NamedTuple):
 
 
 def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
-    del choices  # nothing about this format is a matter of choice
     root = path if path.is_dir() else path.parent
-    files, refused = files_under(path, *PATTERNS)
+    files, refused = files_under(path, *PATTERNS, chosen=choices.files)
     yield from refused
     index: dict[str, str] = {}
     for file in files:

@@ -18,8 +18,7 @@ _TEXT_TYPES = ("text", "multimodal_text")
 
 
 def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
-    del choices  # nothing about this format is a matter of choice
-    return conversations(path, progress, _conversation)
+    return conversations(path, choices, progress, _conversation)
 
 
 def _conversation(conversation: object, where: str) -> Iterator[Item]:

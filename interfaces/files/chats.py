@@ -16,18 +16,18 @@ from recollect.interfaces.files.input_streams import (
     elements,
     files_under,
 )
-from recollect.interfaces.files.records import ByteProgress, Item, Problem, Record
+from recollect.interfaces.files.records import ByteProgress, Choices, Item, Problem, Record
 
 SOURCE_CHARACTERS_MAX = 200
 
 
 def conversations(
-    path: Path, progress: ByteProgress, items: Callable[[object, str], Iterator[Item]]
+    path: Path, choices: Choices, progress: ByteProgress, items: Callable[[object, str], Iterator[Item]]
 ) -> Iterator[Item]:
     """The items of every conversation in a file, a folder or a zip archive; `items` gets one and where it stands."""
     if path.is_dir():
         yield from files_under(path, CONVERSATIONS, deep=False).refused
-    with conversation_streams(path, progress) as streams:
+    with conversation_streams(path, progress, follow=choices.follow) as streams:
         for name, stream in streams:
             for number, element in enumerate(elements(stream, name), 1):
                 yield from items(element, f"{name}, conversation {number}")

@@ -31,7 +31,7 @@ _OWN_WORDS = (
 
 
 def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
-    files, refused = files_under(path, "*.jsonl")
+    files, refused = files_under(path, "*.jsonl", chosen=choices.files)
     yield from refused
     total, before = sum(map(size_of, files)), 0
     for file in files:

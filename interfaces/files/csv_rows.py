@@ -20,7 +20,7 @@ _HOW_TO_CONVERT = "if the file is Latin-1, `iconv -f LATIN1 -t UTF-8 FILE > NEW`
 
 def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
     csv.field_size_limit(FIELD_CHARACTERS_MAX)
-    with reading(path) as file:
+    with reading(path, follow=choices.follow) as file:
         stream = counted(file, size_of(path), progress)
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
         table = csv.reader(_lines(text, path), delimiter=delimiter_of(path), strict=True)

@@ -1,10 +1,12 @@
-"""Which program wrote a file, from what it holds; a file that could be two things, or none, is refused with the choices."""
+"""Which program wrote a file, from what it holds; one that is none of the known formats is refused with the choices.
+
+A folder whose files are all of one program is of that format; one that holds several is `folder`, read file by file.
+"""
 
 from __future__ import annotations
 
 import csv
 import zipfile
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -33,10 +35,12 @@ from recollect.interfaces.files.input_streams import (
     no_progress,
     reading,
 )
-from recollect.interfaces.files.records import Reader
+from recollect.interfaces.files.records import Reader, Skipped
 from recollect.interfaces.files.rows import GUESSES
 
 LOG = "log"
+FOLDER = "folder"
+TABLES = ("jsonl", "csv")
 READERS: dict[str, Reader] = {
     "jsonl": plain_jsonl.read,
     "csv": csv_rows.read,
@@ -47,12 +51,32 @@ READERS: dict[str, Reader] = {
     "basic-memory": basic_memory.read,
     "recollect-markdown": recollect_markdown.read,
 }
-FORMATS = (LOG, *READERS)
+FORMATS = (LOG, *READERS, FOLDER)
+WHOLE_FOLDERS: dict[str, tuple[str, ...]] = {
+    "claude-code": ("*.jsonl",),
+    "claude": (CONVERSATIONS,),
+    "chatgpt": (CONVERSATIONS,),
+    "basic-memory": basic_memory.PATTERNS,
+    "recollect-markdown": recollect_markdown.PATTERNS,
+}  # what is read of a folder that one program wrote
+NO_FORMAT = "file of no known format"
+LOG_IN_FOLDER = "exported log, to be imported by itself"
 
 _LINES_LOOKED_AT = 50
-_FILES_LOOKED_AT = 20
 _LOG_LINE = {"seq", "chain", "type"}
 _MARKDOWN = (".md", ".markdown")
+_TABLE_ENDINGS = (".jsonl", ".ndjson", ".csv", ".tsv")
+_JOURNALS = ("-wal", "-shm", "-journal")
+
+
+class Contents(msgspec.Struct, frozen=True):
+    """The files of a folder by their formats, in order of their paths, and what is passed over."""
+
+    files: dict[Path, str]
+    passed_over: list[Skipped]
+
+    def of(self, format_: str) -> tuple[Path, ...]:
+        return tuple(file for file, found in self.files.items() if found == format_)
 
 
 def format_of(path: Path, given: str | None = None) -> str:
@@ -65,27 +89,72 @@ def format_of(path: Path, given: str | None = None) -> str:
     if given is not None:
         if given not in FORMATS:
             raise InvalidInput(f"{given!r} is not a format; there are {', '.join(FORMATS)}")
+        if given == FOLDER and not path.is_dir():
+            raise InvalidInput(f"{path} is no folder; leave --from out, or say what it is")
         is_log = given == "jsonl" and path.is_file() and _of_lines(path) == LOG
         return LOG if is_log else given
-    found = sorted(set(_of_folder(path))) if path.is_dir() else [f for f in [_of_file(path)] if f]
-    if len(found) == 1:
-        return found[0]
-    choices = ", ".join(FORMATS)
-    if found:
-        raise NotImportable(f"{path} holds {' and '.join(found)}; say which with --from ({choices})")
-    raise NotImportable(f"cannot tell what {path} is; say it with --from ({choices})")
+    found = _of_folder(path) if path.is_dir() else _of_file(path)
+    if found is None:
+        raise NotImportable(f"cannot tell what {path} is; say it with --from ({', '.join(FORMATS)})")
+    return found
 
 
-def _of_folder(path: Path) -> Iterator[str]:
-    """Everything that some of its files look like."""
-    if files_under(path, CONVERSATIONS, deep=False).files:
-        yield from filter(None, [_of_conversations(path)])
-        return
-    for file in files_under(path, "*.jsonl").files[:_FILES_LOOKED_AT]:
-        if (found := _of_lines(file)) == "claude-code":
-            yield found
-    for file in files_under(path, *basic_memory.PATTERNS).files[:_FILES_LOOKED_AT]:
-        yield _of_markdown(file)
+def contents(folder: Path) -> Contents:
+    """What every file of a folder is; an exported log is a store of its own and is not mixed into another."""
+    found, refused = files_under(folder, "*")
+    files: dict[Path, str] = {}
+    passed_over = list(refused)
+    for file in found:
+        format_, reason = _in_folder(file)
+        if format_ is not None:
+            files[file] = format_
+        elif not any(file.name.endswith(end) and _database_of(file, end) in files for end in _JOURNALS):
+            passed_over.append(Skipped(reason=reason, where=file.relative_to(folder).as_posix()))
+    return Contents(files, passed_over)
+
+
+def _database_of(journal: Path, ending: str) -> Path:
+    return journal.with_name(journal.name.removesuffix(ending))
+
+
+def _in_folder(file: Path) -> tuple[str | None, str]:
+    """The format of a file that was met in a folder, or why it is passed over; a table there is called one."""
+    try:
+        with reading(file, follow=False):
+            pass
+        found = _of_file(file)
+    except InvalidInput as error:
+        return None, f"file that cannot be read ({error})"
+    if found == LOG:
+        return None, LOG_IN_FOLDER
+    if found in TABLES and file.suffix.lower() not in _TABLE_ENDINGS:
+        return None, NO_FORMAT
+    return found, NO_FORMAT
+
+
+def unread(folder: Path, format_: str) -> list[Skipped]:
+    """The files of a folder that the reader of a format does not look at."""
+    patterns = WHOLE_FOLDERS.get(format_)
+    if patterns is None:
+        return []
+    read = set(files_under(folder, *patterns, deep=patterns != (CONVERSATIONS,)).files)
+    return [
+        Skipped(reason=f"not a file of {format_}", where=file.relative_to(folder).as_posix())
+        for file in files_under(folder, "*").files
+        if file not in read
+    ]
+
+
+def _of_folder(path: Path) -> str | None:
+    """The one format of all its files, if a program keeps them so; `folder` if they are of several."""
+    files = contents(path).files
+    formats = set(files.values())
+    if len(formats) != 1:
+        return FOLDER if formats else None
+    (only,) = formats
+    patterns = WHOLE_FOLDERS.get(only, ())
+    whole = files_under(path, *patterns, deep=patterns != (CONVERSATIONS,)).files if patterns else []
+    return only if files.keys() <= set(whole) else FOLDER
 
 
 def _of_file(path: Path) -> str | None:
@@ -109,7 +178,8 @@ def _of_file(path: Path) -> str | None:
 def _of_markdown(path: Path) -> str:
     with reading(path) as file:
         text = file.read(PAGE_BYTES_MAX).decode("utf-8", "replace")
-    return "basic-memory" if markdown_pages.read(text) is None else "recollect-markdown"
+    ours = markdown_pages.read(text) is not None or text.startswith(markdown_pages.BEGINNING)
+    return "recollect-markdown" if ours else "basic-memory"
 
 
 def _of_database(path: Path) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Self
@@ -15,16 +14,14 @@ from recollect.engine.transfer import import_log
 from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.files.claude_code import INCLUDABLE
-from recollect.interfaces.files.format_detection import LOG, READERS, format_of
+from recollect.interfaces.files.format_detection import FOLDER, LOG, READERS, TABLES, format_of, unread
+from recollect.interfaces.files.import_folder import import_folder, table_namespace
 from recollect.interfaces.files.import_plan import ACTOR
 from recollect.interfaces.files.import_writer import Importer
 from recollect.interfaces.files.input_streams import no_progress
-from recollect.interfaces.files.records import Choices
+from recollect.interfaces.files.records import Choices, Skipped
 from recollect.interfaces.files.report import ImportReport, Tally
 from recollect.interfaces.files.rows import GUESSES, parse_mapping
-
-_TABLES = ("jsonl", "csv")
-_NOT_A_WORD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,12 +60,9 @@ def import_file(
     _refuse_what_means_nothing(wishes, kind)
     if kind == LOG:
         return _import_log(store, path, dry_run=wishes.dry_run, progress=progress)
-    importer = Importer(
-        writer, actor=f"{ACTOR}{kind}",
-        namespace=wishes.namespace or _namespace(path, kind), dry_run=wishes.dry_run, strict=wishes.strict,
-    )  # fmt: skip
+    importer = Importer(writer, dry_run=wishes.dry_run, strict=wishes.strict)
     try:
-        importer.run(READERS[kind](path, wishes.choices, progress or no_progress))
+        passed_over = _read(importer, path, kind, wishes, progress or no_progress)
     except KeyboardInterrupt as stop:
         raise KeyboardInterrupt(importer.tally.sentence(), *stop.args) from None
     except RecursionError:
@@ -77,20 +71,36 @@ def import_file(
         if not importer.tally.read:
             raise
         raise InvalidInput(f"{error} ({importer.tally.sentence()})") from None
+    for skipped in passed_over:
+        if store.folder is None or not (path / skipped.where).resolve().is_relative_to(
+            store.folder.resolve()
+        ):
+            importer.tally.skip(skipped)
     store.sealer.start()
     return _report(importer.tally, store, path, kind, dry_run=wishes.dry_run)
 
 
+def _read(
+    importer: Importer, path: Path, kind: str, wishes: ImportOptions, progress: Progress
+) -> list[Skipped]:
+    """Import the path as its format; what was passed over of a folder, unless the user said what to read of it."""
+    if kind == FOLDER:
+        return import_folder(importer, path, wishes.choices, progress)
+    namespace = wishes.namespace or (table_namespace(path, path.parent) if kind in TABLES else kind)
+    items = READERS[kind](path, wishes.choices, progress)
+    importer.run(items, actor=f"{ACTOR}{kind}", namespace=namespace)
+    return unread(path, kind) if wishes.format_ is None and path.is_dir() else []
+
+
 def _refuse_what_means_nothing(wishes: ImportOptions, kind: str) -> None:
-    if wishes.choices.mapping and kind not in _TABLES:
-        raise InvalidInput(f"a mapping is for {' and '.join(_TABLES)}; {kind} has fields of its own")
+    if kind == FOLDER:
+        if wishes.namespace is not None:
+            raise InvalidInput("a namespace is for one format; import the files of this folder one by one")
+        return
+    if wishes.choices.mapping and kind not in TABLES:
+        raise InvalidInput(f"a mapping is for {' and '.join(TABLES)}; {kind} has fields of its own")
     if wishes.choices.include and kind != "claude-code":
         raise InvalidInput(f"include is for claude-code; this is {kind}")
-
-
-def _namespace(path: Path, kind: str) -> str:
-    """The format's name; ids of a table are only unique in it, so theirs is the file's name."""
-    return _NOT_A_WORD.sub("-", path.stem).strip("-") or kind if kind in _TABLES else kind
 
 
 def _import_log(store: Store, path: Path, *, dry_run: bool, progress: Progress | None) -> ImportReport:

@@ -29,21 +29,19 @@ _ROLES = {"human": "user"}
 
 
 class Importer:
-    """One import under way; `tally` counts."""
+    """One import under way, of one file or of several one after the other; `tally` counts."""
 
-    def __init__(
-        self, writer: Writer, *, actor: str, namespace: str, dry_run: bool, strict: bool
-    ) -> None:  # fmt: skip
+    def __init__(self, writer: Writer, *, dry_run: bool, strict: bool) -> None:
         self.tally = Tally()
         self._writer = writer
         self._store = writer.store
-        self._actor = actor
-        self._namespace = namespace
+        self._actor = self._namespace = ""
         self._dry_run = dry_run
         self._strict = strict
         self._seen: set[str] = set()
 
-    def run(self, items: Iterable[Item]) -> None:
+    def run(self, items: Iterable[Item], *, actor: str, namespace: str) -> None:
+        self._actor, self._namespace = actor, namespace
         batch: list[Planned] = []
         links: dict[Link, None] = {}
         for item in items:
@@ -97,8 +95,10 @@ class Importer:
     def _write(self, batch: list[Planned]) -> None:
         """Plan and append, again if others wrote in between; what is embedded is embedded once."""
         vectors: dict[str, bytes | None] = {}
+        plan: Plan | None = None
 
         def attempt() -> Plan:
+            nonlocal plan
             plan = Plan(self._store)
             for planned in batch:
                 plan.add(planned)
@@ -107,9 +107,27 @@ class Importer:
                 self._writer.append(facts, actor=self._actor, expect=plan.view.seq)
             return plan
 
-        if batch:
-            plan = attempt() if self._dry_run else self._store.decide(attempt)
-            plan.count(self.tally)
+        if not batch:
+            return
+        try:
+            done = attempt() if self._dry_run else self._store.decide(attempt)
+        except KeyboardInterrupt:
+            if plan is not None and self._is_in_log(plan):
+                plan.count(self.tally)
+            raise
+        done.count(self.tally)
+
+    def _is_in_log(self, plan: Plan) -> bool:
+        """Whether a plan's events were appended before the interruption came; they follow the head it was made at."""
+        if not plan.facts:
+            return False
+        first = plan.view.seq + 1
+        last = first + len(plan.facts)  # an adoption may have come first
+        events = (self._store.event(seq) for seq in range(first, min(last, self._store.log.head) + 1))
+        wanted = getattr(plan.facts[-1], "id", None)
+        return any(
+            event.actor == self._actor and getattr(event.fact, "id", None) == wanted for event in events
+        )
 
     # --- links -------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ import lzma
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
@@ -74,8 +74,13 @@ class Found(NamedTuple):
     refused: list[Skipped]
 
 
-def files_under(path: Path, *patterns: str, deep: bool = True) -> Found:
-    """The file itself, or the matching files of a folder, however deep, in order of their paths; no hidden ones."""
+def files_under(path: Path, *patterns: str, deep: bool = True, chosen: Sequence[Path] | None = None) -> Found:
+    """The file itself, or the matching files of a folder, however deep, in order of their paths; no hidden ones.
+
+    Those that were `chosen` of the folder already are not looked for again.
+    """
+    if chosen is not None:
+        return Found(list(chosen), [])
     if not path.is_dir():
         return Found([path], [])
     found = Found([], [])
@@ -138,12 +143,14 @@ def page_text(file: Path, *, follow: bool) -> str:
 
 
 @contextmanager
-def conversation_streams(path: Path, progress: ByteProgress) -> Iterator[Iterator[tuple[str, IO[bytes]]]]:
+def conversation_streams(
+    path: Path, progress: ByteProgress, *, follow: bool = True
+) -> Iterator[Iterator[tuple[str, IO[bytes]]]]:
     """The files of conversations in a file, a folder or a zip archive, with their names."""
     if path.is_dir():
         yield _files(path, progress)
         return
-    with reading(path) as file:
+    with reading(path, follow=follow) as file:
         if not zipfile.is_zipfile(file):
             file.seek(0)
             yield iter([(path.name, counted(file, size_of(path), progress))])

@@ -31,6 +31,7 @@ import msgspec
 from recollect.interfaces.common import front_matter
 from recollect.interfaces.files.records import digest
 
+BEGINNING = "---\nrecollect: 1\n"
 LINKS = "\n\n<!-- recollect: links -->\n"
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _NOT_PLAIN = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.files.foreign_times import moment
+from recollect.interfaces.files.input_streams import reading
 from recollect.interfaces.files.records import ByteProgress, Choices, Item, Problem, Record, Skipped, Step
 
 MAGIC = b"SQLite format 3\x00"
@@ -36,7 +37,8 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
 
 
 def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
-    del choices  # nothing about this format is a matter of choice
+    with reading(path, follow=choices.follow):
+        pass  # SQLite would follow a link
     with opened(path) as database:
         query = _query(path, database)
         total = database.execute("SELECT count(*) FROM history").fetchone()[0]

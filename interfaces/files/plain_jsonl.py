@@ -16,9 +16,9 @@ _SAMPLE_LINES = 200
 
 
 def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
-    mapping, notes = complete(choices.mapping, _columns(path))
+    mapping, notes = complete(choices.mapping, _columns(path, choices))
     yield from notes
-    for number, line in lines(path, progress):
+    for number, line in lines(path, progress, follow=choices.follow):
         row = _object(line)
         where = f"line {number}"
         if isinstance(row, str):
@@ -27,10 +27,10 @@ def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]
             yield record_of(row, mapping, where=where)
 
 
-def _columns(path: Path) -> list[str]:
+def _columns(path: Path, choices: Choices) -> list[str]:
     """The names in the first lines, in order of appearance."""
     names: dict[str, None] = {}
-    for _, line in islice(lines(path, no_progress), _SAMPLE_LINES):
+    for _, line in islice(lines(path, no_progress, follow=choices.follow), _SAMPLE_LINES):
         row = _object(line)
         if not isinstance(row, str):
             names.update(dict.fromkeys(row))

@@ -16,13 +16,13 @@ from recollect.interfaces.files.foreign_times import moment
 from recollect.interfaces.files.input_streams import files_under, page_text, size_of
 from recollect.interfaces.files.records import ByteProgress, Choices, Item, Link, Problem, Record, Skipped
 
+PATTERNS = ("*.md",)
 _TEXTS = ("importance_tag", "key")
 _TIMES = ("valid_from", "valid_to", "expires_at")
 
 
 def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
-    del choices  # nothing about this format is a matter of choice
-    files, refused = files_under(path, "*.md")
+    files, refused = files_under(path, *PATTERNS, chosen=choices.files)
     yield from refused
     files.sort(key=lambda file: _when(file, path))
     total, done = sum(map(size_of, files)), 0

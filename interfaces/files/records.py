@@ -84,10 +84,15 @@ Item = Record | Link | Skipped | Problem | Notice
 
 
 class Choices(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user may say about a file."""
+    """What the user may say about a file; `files` are those to read of a folder that holds other programs' too.
+
+    `follow` is whether the path may be a link: one that the user named may, one that was met in a folder may not.
+    """
 
     mapping: dict[str, str] = {}
     include: frozenset[str] = frozenset()
+    files: tuple[Path, ...] | None = None
+    follow: bool = True
 
 
 Reader = Callable[[Path, Choices, ByteProgress], Iterator[Item]]

@@ -12,12 +12,21 @@ PROBLEMS_SHOWN = 20
 UNREADABLE = "cannot be read"
 
 
+class PartRead(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read of a folder as one format: a file by its path, or all files of a program that belong together."""
+
+    path: str
+    format: str
+    files: int
+    read: int
+
+
 class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
     """Counts of one import. `skipped` says why and how often; `problems` are the first of those, with their places
     (`problems_left_out` are more): entries that cannot be read, and links and special files that were left out.
 
     `events` were written (with `dry_run`: would be, without the store's own); `head` and `chain` are where the log
-    stands afterwards.
+    stands afterwards. `parts` are what a folder of several programs was read as.
     """
 
     path: str
@@ -36,6 +45,7 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
     head: int
     chain: str
     problems_left_out: int = 0
+    parts: tuple[PartRead, ...] = ()
 
     @property
     def nothing_could_be_read(self) -> bool:
@@ -58,6 +68,7 @@ class Tally:
         self.problems: list[Problem] = []
         self.problems_left_out = 0
         self.notes: list[str] = []
+        self.parts: list[PartRead] = []
 
     def problem(self, problem: Problem) -> None:
         self.skipped[UNREADABLE] += 1
@@ -80,6 +91,7 @@ class Tally:
             revised=self.revised, forgotten=self.forgotten, linked=self.linked, unchanged=self.unchanged,
             skipped=dict(sorted(self.skipped.items())), problems=tuple(self.problems), notes=tuple(self.notes),
             events=self.events, head=head, chain=chain, problems_left_out=self.problems_left_out,
+            parts=tuple(self.parts),
         )  # fmt: skip
 
     def sentence(self) -> str:

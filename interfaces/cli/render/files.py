@@ -92,6 +92,9 @@ def imported(result: ImportReport) -> None:
     out.print(
         f"[green]{verb}[/] {escaped(str(result.path))} ({escaped(result.format)}): {result.read:,} read  [dim]{_extent(result)}[/]"
     )
+    for part in result.parts:
+        what = part.path if part.path != "." else f"{part.files:,} file{'s' if part.files > 1 else ''}"
+        out.print(Text(f"  {what} ({part.format}): {part.read:,} read"))
     counts = {name: getattr(result, name) for name in _COUNTS}
     out.print("  ".join(f"{name} {count:,}" for name, count in counts.items() if count) or "nothing to write")
     if result.skipped:

@@ -11,12 +11,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.engine.store import system_clock
+from recollect.engine.store import Store, system_clock
 from recollect.events.errors import HeadMoved
 from recollect.interfaces.files import import_writer
 from recollect.interfaces.python.memory import Memory
@@ -233,6 +234,39 @@ def test_ctrl_c_says_what_was_done_and_running_again_completes(open_memory: Open
     assert (done.unchanged, done.remembered) == (have, 700 - have)
     clean.import_(path)
     assert {m.id: m.content for m in memory.memories()} == {m.id: m.content for m in clean.memories()}
+
+
+@pytest.mark.parametrize("moment", ["before the append", "after it", "while it is taken in"])
+def test_ctrl_c_at_an_append_counts_the_batch_exactly_if_it_was_kept(
+    open_memory: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+):
+    memory, append, appended = open_memory(), Store.append, 0
+
+    def interrupted(store: Store, *arguments: Any, **named: Any) -> list[int]:
+        nonlocal appended
+        appended += 1
+        if appended == 2 and moment == "before the append":
+            raise KeyboardInterrupt
+        seqs = append(store, *arguments, **named)
+        if appended == 2 and moment == "after it":
+            raise KeyboardInterrupt
+        return seqs
+
+    catch_up = Store.catch_up
+
+    def torn(store: Store, *arguments: Any, **named: Any) -> int:
+        if appended == 2 and moment == "while it is taken in":
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+        return catch_up(store, *arguments, **named)
+
+    monkeypatch.setattr(Store, "append", interrupted)
+    monkeypatch.setattr(Store, "catch_up", torn)
+    kept = import_writer.BATCH * (1 if moment == "before the append" else 2)
+    with pytest.raises(KeyboardInterrupt, match=rf"^{kept:,} remembered and 0 revised so far"):
+        memory.import_(rows(tmp_path / "rows.jsonl", 3 * import_writer.BATCH))
+    monkeypatch.undo()
+    assert len(memory.memories()) == kept
 
 
 def test_killed_in_the_middle_and_run_again_is_one_clean_run(open_memory: Open, tmp_path: Path):

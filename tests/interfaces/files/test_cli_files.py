@@ -55,7 +55,8 @@ def test_a_dry_run_makes_no_store(run: Run, tmp_path: Path):
     ("arguments", "line"),
     [
         (["nowhere.json"], "there is no file or folder nowhere.json"),
-        ([SAMPLES], "say which with --from (log, jsonl, csv"),
+        ([SAMPLES / "tables" / "tea.csv", "--from", "folder"], "is no folder"),
+        ([SAMPLES, "--namespace", "x"], "a namespace is for one format"),
         ([SAMPLES / "claude", "--from", "msn"], "'msn' is not a format"),
         ([SAMPLES / "claude", "--map", "content=x"], "a mapping is for jsonl and csv"),
         ([SAMPLES / "claude", "--include", "tools"], "include is for claude-code; this is claude"),

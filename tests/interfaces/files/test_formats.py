@@ -357,13 +357,11 @@ def test_a_log_shows_as_a_log_even_if_jsonl_is_asked_for(open_memory: Open, tmp_
     assert copy.status().head == 2
 
 
-def test_what_could_be_two_things_or_nothing_is_refused_with_the_choices(memory: Memory, tmp_path: Path):
-    shutil.copytree(SAMPLES / "claude-code", tmp_path / "both")
-    shutil.copy(SAMPLES / "basic-memory" / "mochi.md", tmp_path / "both")
-    with pytest.raises(
-        NotImportable, match=r"holds basic-memory and claude-code; say which with --from \(log, jsonl"
-    ):
-        memory.import_(tmp_path / "both")
+def test_what_is_of_no_format_is_refused_with_the_choices(memory: Memory, tmp_path: Path):
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none" / "words.txt").write_text("some words\n", "utf-8")
+    with pytest.raises(NotImportable, match=r"cannot tell what .*none is; say it with --from \(log, jsonl"):
+        memory.import_(tmp_path / "none")
     for name, data in (
         ("a.json", b"[1, 2]"),
         ("b.txt", b"some words\n"),
