@@ -55,9 +55,9 @@ def shorten(text: str, characters: int | None = _TEXT_MAX) -> str:
     return line if characters is None or len(line) <= characters else line[: characters - 1] + "…"
 
 
-def happening_of(recorded: Recorded) -> Happening:
-    """An event as people read it; a recall begins with its id."""
-    summary = summarize(recorded.fact)
+def happening_of(recorded: Recorded, *, full: bool = False) -> Happening:
+    """An event as people read it; a recall begins with its id. `full` cuts no text."""
+    summary = summarize(recorded.fact, None if full else _TEXT_MAX)
     if isinstance(recorded.fact, Recalled):
         summary = f"r{recorded.seq} {summary}"
     return Happening(
@@ -69,11 +69,13 @@ def happening_of(recorded: Recorded) -> Happening:
     )
 
 
-def summarize(fact: AnyFact | Unknown | Redacted) -> str:  # noqa: PLR0911, PLR0912 (one line per kind of event)
-    """What happened, in one line."""
+def summarize(  # noqa: PLR0911, PLR0912 (one line per kind of event)
+    fact: AnyFact | Unknown | Redacted, characters: int | None = _TEXT_MAX
+) -> str:
+    """What happened, in one line; of a text the first `characters`, or all of them."""
     match fact:
         case Ingested(id=id_, content=content):
-            return f"remembered {id_}: {shorten(content)}"
+            return f"remembered {id_}: {shorten(content, characters)}"
         case Revised(id=id_):
             return f"revised {id_}: {', '.join(changed_fields(fact))}"
         case Reembedded(embedder=embedder, vectors=vectors):
@@ -91,12 +93,12 @@ def summarize(fact: AnyFact | Unknown | Redacted) -> str:  # noqa: PLR0911, PLR0
         case Recalled(question=question, ids=ids, basis=basis):
             asked = {"session": question.session, **spelled_filters(question.filters)}
             said = "".join(f", {name} {value}" for name, value in asked.items() if value)
-            return f"asked {shorten(question.text)!r} at @{basis}: {len(ids)} hits{said}"
+            return f"asked {shorten(question.text, characters)!r} at @{basis}: {len(ids)} hits{said}"
         case Rated(id=id_, verdict=verdict):
             return f"rated {id_} {verdict}"
         case Expected(recall=recall):
             return f"expected of r{recall}: {expected_words(fact)}" + (
-                f" ({shorten(fact.note)})" if fact.note else ""
+                f" ({shorten(fact.note, characters)})" if fact.note else ""
             )
         case ExpectationWithdrawn(expected=expected, reason=reason):
             return f"withdrew e{expected}" + (f": {reason}" if reason else "")

@@ -330,7 +330,7 @@ def _blamed(world: _World, inquiry: _Again, outcome: Outcome, fact: Expected, re
     since = max(0, min([*births, until]) - 1)
     seq = None if inquiry.pinned else last_break(inquiry.projections, ids, at, since=since, until=until)
     if seq is not None:
-        event = summarize(world.store.event(seq).fact)
+        event = summarize(world.store.event(seq).fact, None)
         return msgspec.structs.replace(
             outcome, broken_by=seq, event=event, sentence=f"{outcome.sentence}; broken by @{seq}: {event}"
         )

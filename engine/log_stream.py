@@ -96,32 +96,32 @@ def select(
 
 def read_log(
     store: Store, *, memory: str | None, session: str | None, type_: str | None, since: When | None, until: When | None,
-    limit: int | None, follow: bool,
+    limit: int | None, follow: bool, full: bool,
 ) -> Iterator[Happening]:  # fmt: skip
-    """The log in words, oldest first; `limit` shows the last so many, `follow` waits for more."""
+    """The log in words, oldest first; `limit` shows the last so many, `follow` waits for more, `full` cuts no text."""
     if limit is not None:
         whole(limit, "limit", low=1, high=10**9)
     selection = select(
         store, memory=memory, session=session, type_=type_, since=since, until=until, follow=follow
     )
-    return stream(store, selection, limit=limit, follow=follow)
+    return stream(store, selection, limit=limit, follow=follow, full=full)
 
 
 def stream(
-    store: Store, selection: Selection, *, limit: int | None = None, follow: bool = False
+    store: Store, selection: Selection, *, limit: int | None = None, follow: bool = False, full: bool = False
 ) -> Iterator[Happening]:
     """The selected events, oldest first; with `limit` only the last so many, with `follow` also what comes."""
     now, head = store.clock(), _readable_head(store)
     after, upto = selection.span(store.log, head)
     found = filter(selection.matches, store.log.read(after, upto))
     for recorded in found if limit is None else deque(found, maxlen=limit):
-        yield happening_of(recorded)
+        yield happening_of(recorded, full=full)
     while follow and not selection.is_over(store.log, head, now):
         time.sleep(POLL_S)
         now, head = store.clock(), _readable_head(store)
         shown, (after, upto) = upto, selection.span(store.log, head)
         for recorded in filter(selection.matches, store.log.read(max(shown, after), upto)):
-            yield happening_of(recorded)
+            yield happening_of(recorded, full=full)
 
 
 def _readable_head(store: Store) -> int:

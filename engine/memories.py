@@ -81,8 +81,8 @@ def memos(
     return [_memo(store, view, int(documents.memory_of[row]), int(row)) for row in rows]
 
 
-def happenings(store: Store, view: View, memory_id: str) -> list[Happening]:
+def happenings(store: Store, view: View, memory_id: str, *, full: bool = False) -> list[Happening]:
     """Every event that touched a memory, oldest first."""
     memory, _ = born(store, view, memory_id)
     seqs = {*view.lifecycle.history(memory), *view.graph.history(memory)}
-    return [happening_of(store.event(seq)) for seq in sorted(seqs) if seq <= view.seq]
+    return [happening_of(store.event(seq), full=full) for seq in sorted(seqs) if seq <= view.seq]

@@ -91,7 +91,7 @@ def _event(store: Store, name: str, head: int) -> ShownEvent:
         event_id=recorded.id.hex(),
         session=session_of(fact),
         memories=memories_of(fact),
-        summary=summarize(fact),
+        summary=summarize(fact, None),
         fact=None if isinstance(fact, Redacted) else spelled_out(readable(fact)),
     )
 

@@ -147,7 +147,9 @@ def _told(fact: AnyFact | Unknown | Redacted) -> Iterator[Change]:
     """What a dream tells beside the changes of its phases: summaries, links, clusters, what an undoing brings back."""
     match fact:
         case Ingested(id=id_, content=content, kind=kind):
-            yield Change(id=id_, what="memory", before=None, after=kind, why=f"made: {shorten(content)}")
+            yield Change(
+                id=id_, what="memory", before=None, after=kind, why=f"made: {shorten(content, None)}"
+            )
         case Superseded(old=old, new=new, reason=reason):
             yield Change(
                 id=old, what="visibility", before="visible", after=f"superseded by {new}", why=reason

@@ -61,7 +61,7 @@ def bisect(
     )  # fmt: skip
     if found.seq is None:
         return found
-    return msgspec.structs.replace(found, event=summarize(store.event(found.seq).fact))
+    return msgspec.structs.replace(found, event=summarize(store.event(found.seq).fact, None))
 
 
 @locked

@@ -254,16 +254,22 @@ def row_options(function: Command) -> Command:
     return function
 
 
-def rows_wanted() -> bool:
-    """Whether the command was told to print rows."""
+def rows_wanted() -> str | None:
+    """The form of rows that the command was told to print, if it was: csv, tsv or nl."""
     context = click.get_current_context(silent=True)
-    return context is not None and ROWS_AS in context.meta
+    return context.meta.get(ROWS_AS) if context else None
+
+
+def whole_texts(as_json: bool) -> bool:
+    """Whether programs read what is printed, or a pipe: then no text is cut."""
+    from recollect.interfaces.cli.render.common import draws  # noqa: PLC0415 (imports wait until needed)
+
+    return as_json or rows_wanted() is not None or not draws()
 
 
 def show(value: object, as_json: bool, render: str) -> None:
     """Print a result as JSON, as rows, or by a function of a module in `render/`, such as "compare.drilldown"."""
-    context = click.get_current_context(silent=True)
-    form = context.meta.get(ROWS_AS) if context else None
+    form = rows_wanted()
     if form is not None:
         from recollect.interfaces.cli.rows import as_rows  # noqa: PLC0415 (imports wait until needed)
 

@@ -18,6 +18,7 @@ from recollect.interfaces.cli.app import (
     row_options,
     rows_wanted,
     show,
+    whole_texts,
 )
 from recollect.interfaces.cli.commands import completed_by, say
 from recollect.interfaces.cli.recall_options import QUESTION, arguments_of, recall_options
@@ -115,7 +116,7 @@ def history(
     """
     with open_memory(store, "none" if query is None else embedder) as memory:
         if query is None:
-            show(memory.history(memory_id), as_json, "happenings")
+            show(memory.history(memory_id, full=whole_texts(as_json)), as_json, "happenings")
         else:
             found = memory.ranks(memory_id, query, **arguments_of(given, store=store, query=query).options())
             show(found, as_json, "time_travel.ranks")

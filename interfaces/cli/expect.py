@@ -10,6 +10,7 @@ from recollect.interfaces.cli.app import (
     open_memory,
     options_without_embedder,
     progress_bar,
+    row_options,
     show,
 )
 from recollect.interfaces.cli.commands import completed_by
@@ -45,6 +46,7 @@ def expect(
 @main.command()
 @click.option("--withdraw", metavar="NAME", help="Take this one (e41) back first.")
 @click.option("--reason", default="", help="Why it is withdrawn.")
+@row_options
 @options_without_embedder
 def expectations(withdraw: str | None, reason: str, store: str, as_json: bool) -> None:
     """The expectations that stand; --withdraw takes one back.

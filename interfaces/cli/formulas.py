@@ -13,6 +13,7 @@ from recollect.engine.safe_text import block, inline, visible
 from recollect.events.packs.urls import is_url
 from recollect.events.regular_files import read_whole
 from recollect.events.toml_file import TOML_BYTES_MAX
+from recollect.interfaces.cli import app
 from recollect.interfaces.cli.app import (
     clear_errors,
     json_option,
@@ -45,12 +46,7 @@ def formulas(context: click.Context, as_json: bool) -> None:
 
 
 def _list(as_json: bool) -> None:
-    found = [_summary(built_in(name)) for name in names()]
-    if as_json:
-        click.echo(to_json(found))
-        return
-    for summary in found:
-        click.echo(f"{summary['name']:<16} {summary['description']}\n{'':<16} from {summary['source']}")
+    app.show([_summary(built_in(name)) for name in names()], as_json, "formulas")
 
 
 def _summary(formula: Formula) -> dict[str, object]:

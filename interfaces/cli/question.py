@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import click
 
-from recollect.interfaces.cli.app import main, open_memory, options_without_embedder, progress_bar, show
+from recollect.interfaces.cli.app import (
+    main,
+    open_memory,
+    options_without_embedder,
+    progress_bar,
+    row_options,
+    show,
+)
 from recollect.interfaces.cli.commands import completed_by
 
 
 @main.command()
 @click.argument("memory_id", metavar="ID", shell_complete=completed_by("memory_ids"))
+@row_options
 @options_without_embedder
 def impact(memory_id: str, store: str, as_json: bool) -> None:
     """Which recorded answers held a memory, and what each would have been had it never been told.
@@ -26,6 +34,7 @@ def impact(memory_id: str, store: str, as_json: bool) -> None:
 
 
 @main.command()
+@row_options
 @options_without_embedder
 def stale(store: str, as_json: bool) -> None:
     """Answers given from a memory that had been superseded, contradicted or was no longer valid; who was told.

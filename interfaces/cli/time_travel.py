@@ -16,7 +16,9 @@ from recollect.interfaces.cli.app import (
     options_without_embedder,
     progress_bar,
     row_options,
+    rows_wanted,
     show,
+    whole_texts,
 )
 from recollect.interfaces.cli.commands import AtOnce, Failure, completed_by
 from recollect.interfaces.cli.recall_options import QUESTION, arguments_of, recall_options
@@ -77,6 +79,7 @@ def memories(
 @click.option("--until", help="Up to this seq or time.")
 @click.option("--limit", type=int, help="Only the last so many.")
 @click.option("--follow", is_flag=True, help="Wait for more, until Ctrl-C.")
+@row_options
 @options_without_embedder
 def log(
     memory_id: str | None, session: str | None, type_: str | None, since: str | None, until: str | None,
@@ -90,6 +93,8 @@ def log(
       recollect log --type dream --limit 20
       recollect log --follow
     """
+    if follow and rows_wanted() not in (None, "nl"):
+        raise Failure("--follow has no end; --nl prints what comes, one JSON object a line")
     with open_memory(store) as memory:
         events = memory.log(
             memory=memory_id,
@@ -99,16 +104,24 @@ def log(
             until=until,
             limit=limit,
             follow=follow,
+            full=whole_texts(as_json),
         )
         try:
-            _print_json(events, lines=follow) if as_json else _print_lines(events)
+            _print_log(events, as_json=as_json, follow=follow)
         except KeyboardInterrupt:
             if not follow:
                 raise
             click.echo("", err=True)
 
 
-def _print_lines(events: Iterable[Happening]) -> None:
+def _print_log(events: Iterable[Happening], *, as_json: bool, follow: bool) -> None:
+    if rows_wanted():
+        for rows in ([event] for event in events) if follow else (list(events),):
+            show(rows, as_json, "time_travel.echo_line")
+        return
+    if as_json:
+        _print_json(events, lines=follow)
+        return
     from recollect.interfaces.cli.render.time_travel import echo_line  # noqa: PLC0415
 
     for event in events:

@@ -221,8 +221,9 @@ class AsyncMemory:
     async def log(
         self, *, memory: str | None = None, session: str | None = None, type: str | None = None,  # noqa: A002
         since: When | None = None, until: When | None = None, limit: int | None = None, follow: bool = False,
+        full: bool = False,
     ) -> AsyncIterator[Happening]:  # fmt: skip
-        """The log in words, oldest first; `limit` shows the last so many, `follow` waits for more."""
+        """The log in words, oldest first; `limit` shows the last so many, `follow` waits for more, `full` cuts no text."""
         if limit is not None:
             validate.whole(limit, "limit", low=1, high=10**9)
         select = partial(
@@ -234,15 +235,17 @@ class AsyncMemory:
             head = await self.run(lambda _: self.store.catch_up(), lane="reads")
             upto = head if selection.upto is None else min(head, selection.upto)
             part = msgspec.structs.replace(selection, after=max(shown, selection.after), upto=upto)
-            async for happening in self._stream(part, limit):
+            async for happening in self._stream(part, limit, full=full):
                 yield happening
             shown, limit = head, None
             if not follow or (selection.upto is not None and head >= selection.upto):
                 return
             await asyncio.sleep(streaming.POLL_S)
 
-    async def _stream(self, selection: streaming.Selection, limit: int | None) -> AsyncIterator[Happening]:
-        events: Iterator[Happening] = streaming.stream(self.store, selection, limit=limit)
+    async def _stream(
+        self, selection: streaming.Selection, limit: int | None, *, full: bool
+    ) -> AsyncIterator[Happening]:
+        events: Iterator[Happening] = streaming.stream(self.store, selection, limit=limit, full=full)
         while chunk := await self.run(lambda _: list(islice(events, _CHUNK)), lane="reads"):
             for happening in chunk:
                 yield happening

@@ -376,9 +376,9 @@ class Memory:
         view = self._store.view() if at is None else self._store.view(self._store.resolve(at)[0])
         return reading.memo(self._store, view, memory_named(self._store, id))
 
-    def history(self, id: str) -> list[Happening]:  # noqa: A002
-        """Every event that touched a memory, oldest first."""
-        return reading.happenings(self._store, self._store.view(), memory_named(self._store, id))
+    def history(self, id: str, *, full: bool = False) -> list[Happening]:  # noqa: A002
+        """Every event that touched a memory, oldest first; `full` cuts no text."""
+        return reading.happenings(self._store, self._store.view(), memory_named(self._store, id), full=full)
 
     def recalls(
         self, *, limit: int = 50, before: int | str | None = None, **filters: Unpack[RecallFilters]
@@ -413,10 +413,12 @@ class Memory:
     def log(
         self, *, memory: str | None = None, session: str | None = None, type: str | None = None,  # noqa: A002
         since: When | None = None, until: When | None = None, limit: int | None = None, follow: bool = False,
+        full: bool = False,
     ) -> Iterator[Happening]:  # fmt: skip
-        """The log in words, oldest first; `limit` shows the last so many, `follow` waits for more."""
+        """The log in words, oldest first; `limit` shows the last so many, `follow` waits for more, `full` cuts no text."""
         return log_stream.read_log(
-            self._store, memory=memory, session=session, type_=type, since=since, until=until, limit=limit, follow=follow
+            self._store, memory=memory, session=session, type_=type, since=since, until=until, limit=limit, follow=follow,
+            full=full,
         )  # fmt: skip
 
     def sql(self, query: str, /, *, timeout: Value = None, **params: Value) -> SqlTable:

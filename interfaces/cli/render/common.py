@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from recollect.events.checkpoint_note import LogCheckpoint
     from recollect.interfaces.cli.render.grid import Grid
     from recollect.replay.verify import Difference, VerifyReport
+
+Thing = TypeVar("Thing")
 
 _DIFFERENCES_SHOWN = 10
 _PIPED_WIDTH = 1_000_000
@@ -51,8 +53,8 @@ def remembered(result: Mapping[str, Any]) -> None:
     _done("remembered", str(result["id"]), f"head @{result['head']}{without}")
     for one in result["similar"]:
         by = ", by words" if one.by == "words" else ""
-        click.echo(
-            f"resembles {one.id} (cosine {one.cosine:.2f}{by}, {one.when[:10]}): {shorten(one.content)}"
+        echo_wrapped(
+            f"resembles {one.id} (cosine {one.cosine:.2f}{by}, {one.when[:10]}): {excerpt(one.content)}"
         )
     if result["similar"]:
         click.echo(
@@ -135,6 +137,21 @@ def table_of(*names: str) -> Grid:
     return Grid(*names)
 
 
+def echo_wrapped(text: str) -> None:
+    """Print a text: wrapped between words on a terminal, as it is in a pipe."""
+    if not draws():
+        click.echo(text)
+        return
+    from rich.text import Text  # noqa: PLC0415 (a result as JSON draws nothing)
+
+    console().print(Text(text))
+
+
+def first_of(things: Sequence[Thing], count: int) -> Sequence[Thing]:
+    """The first so many on a terminal, all of them in a pipe."""
+    return things[:count] if draws() else things
+
+
 def excerpt(text: str) -> str:
     """A text on one line: its beginning on a terminal, all of it in a pipe."""
     return shorten(text, _EXCERPT_CHARACTERS if draws() else None)
@@ -149,7 +166,7 @@ def escaped(text: str) -> str:
 
 @drawing
 def memo(result: Memo) -> None:
-    click.echo(block(result.content))
+    echo_wrapped(block(result.content))
     pairs: dict[str, object] = {
         "id": result.id,
         "as of": f"@{result.at}",
@@ -179,6 +196,15 @@ def happenings(results: Sequence[Happening]) -> None:
     console().print(table)
 
 
+@drawing
+def formulas(results: Sequence[Mapping[str, object]]) -> None:
+    table = table_of("formula", "~what")
+    for result in results:
+        told = f"{escaped(str(result['description']))}\nfrom {escaped(str(result['source']))}"
+        table.add_row(escaped(str(result["name"])), told)
+    console().print(table)
+
+
 def log_checkpoint(result: LogCheckpoint) -> None:
     """The note as it is, so that it can be kept as it is printed."""
     click.echo(result.note, nl=False)
@@ -193,16 +219,16 @@ def verification(report: VerifyReport) -> None:
     out.print(f"[{_VERDICT_STYLES[report.verdict]}]{report.verdict}[/]  {escaped(report.sentence)}")
     for contradiction in report.contradictions:
         out.print(f"  {escaped(contradiction.witness)}: {escaped(contradiction.problem)}")
-    for finding in report.damage[:_DIFFERENCES_SHOWN]:
+    for finding in first_of(report.damage, _DIFFERENCES_SHOWN):
         out.print(
             f"  the log is damaged at @{finding.seq}: {escaped(finding.problem)} "
             f"({escaped(finding.path)}, byte {finding.offset})"
         )
-    for difference in report.differences[:_DIFFERENCES_SHOWN]:
+    for difference in first_of(report.differences, _DIFFERENCES_SHOWN):
         out.print(f"  different  {escaped(_difference(difference))}")
-    for redacted in report.redactions[:_DIFFERENCES_SHOWN]:
+    for redacted in first_of(report.redactions, _DIFFERENCES_SHOWN):
         out.print(f"  redacted  {escaped(redacted.recall)}: {escaped(redacted.reason)}")
-    for missing in report.missing[:_DIFFERENCES_SHOWN]:
+    for missing in first_of(report.missing, _DIFFERENCES_SHOWN):
         shard = f"shard {missing.shard[:12]}, " if missing.shard else ""
         out.print(f"  not here  {escaped(missing.recall)}: {shard}{escaped(missing.reason)}")
     if report.attested_at is not None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table
 from rich.text import Text
 
 from recollect.dream.phase import Change, Value
 from recollect.dream.report import DreamReport
 from recollect.engine.safe_text import drawing
-from recollect.interfaces.cli.render.common import console, escaped
+from recollect.interfaces.cli.render.common import console, escaped, first_of, table_of
 
 _CHANGES_SHOWN = 20
 
@@ -47,17 +46,16 @@ def _verdict(report: DreamReport) -> str:
 def _changes(changes: Sequence[Change]) -> None:
     if not changes:
         return
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for _ in range(4):
-        table.add_column(overflow="fold")
-    for change in changes[:_CHANGES_SHOWN]:
+    table = table_of("memory", "what", "~change", "~why")
+    shown = first_of(changes, _CHANGES_SHOWN)
+    for change in shown:
         who = "every memory" if change.id == "*" else change.id
         values = f"{_value(change.before)} → {_value(change.after)}"
         table.add_row(Text(who), Text(change.what), Text(values), Text(change.why, style="dim"))
     out = console()
     out.print(table)
-    if len(changes) > _CHANGES_SHOWN:
-        out.print(f"[dim]… and {len(changes) - _CHANGES_SHOWN} more (--json shows all)[/]")
+    if len(changes) > len(shown):
+        out.print(f"[dim]… and {len(changes) - len(shown)} more (--json shows all)[/]")
 
 
 def _value(value: Value) -> str:

@@ -14,7 +14,7 @@ from recollect.engine.erase import ErasureReport
 from recollect.engine.receipt import ErasureReceipt
 from recollect.engine.retain import Retention
 from recollect.engine.safe_text import drawing
-from recollect.interfaces.cli.render.common import console, escaped
+from recollect.interfaces.cli.render.common import console, escaped, first_of
 
 _SHOWN = 10
 
@@ -29,7 +29,8 @@ def erasure(report: ErasureReport) -> None:
     out.print(f"{what}  {_some(report.ids)}")
     if report.derived:
         out.print(f"  derived from them: {_some(report.derived)}")
-    where = ", ".join(f"@{seq}" for seq in report.seqs[:_SHOWN]) + (" …" if len(report.seqs) > _SHOWN else "")
+    seqs = first_of(report.seqs, _SHOWN)
+    where = ", ".join(f"@{seq}" for seq in seqs) + (" …" if len(report.seqs) > len(seqs) else "")
     verb = "holding" if report.dry_run else "overwritten:"
     out.print(f"  {_count(report.seqs, 'event')} {verb} {report.bytes:,} bytes ({where})")
     if report.purged:
@@ -47,7 +48,8 @@ def erasure(report: ErasureReport) -> None:
 def _receipt(out: Console, receipt: ErasureReceipt) -> None:
     """The note itself; of a long list of events the beginning."""
     out.print(f"receipt, {'signed' if receipt.signed_by else 'not signed'}:")
-    left_out = set(range(4 + _SHOWN, 4 + len(receipt.erased)))  # after origin, size, root and what was before
+    kept = len(first_of(receipt.erased, _SHOWN))
+    left_out = set(range(4 + kept, 4 + len(receipt.erased)))  # after origin, size, root and what was before
     for place, line in enumerate(receipt.text.rstrip().splitlines()):
         if place not in left_out:
             out.print(Text(f"  {line}", "dim"), soft_wrap=True)
@@ -77,7 +79,7 @@ def retention(report: Retention) -> None:
     if report.attested:
         out.print(f"  {_number(report.attested)} verified and attested before")
     if report.different:
-        out.print(Text(f"  not as recorded: {', '.join(report.different[:_SHOWN])}", "red"))
+        out.print(Text(f"  not as recorded: {', '.join(first_of(report.different, _SHOWN))}", "red"))
     if report.unattested:
         out.print(
             Text(f"  {_number(report.unattested)} could not be verified any more, not attested", "yellow")
@@ -91,7 +93,7 @@ def _attested(out: Console, report: ErasureReport) -> None:
         what = f"  {_number(report.attested)} that can no longer be verified afterwards: {verb}"
         out.print(what + (f", {_count(report.different, 'recall')} different" if report.different else ""))
     if report.different:
-        out.print(Text(f"  not as recorded: {', '.join(report.different[:_SHOWN])}", "red"))
+        out.print(Text(f"  not as recorded: {', '.join(first_of(report.different, _SHOWN))}", "red"))
     if report.unattested:
         out.print(Text(f"  {_number(report.unattested)} can no longer be verified, not attested", "yellow"))
 
@@ -133,9 +135,9 @@ def _problem(problem: Problem) -> None:
 
 
 def _some(names: Sequence[str]) -> str:
-    return escaped(", ".join(names[:_SHOWN])) + (
-        f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    )
+    shown = first_of(names, _SHOWN)
+    more = len(names) - len(shown)
+    return escaped(", ".join(shown)) + (f" and {more} more" if more else "")
 
 
 def _number(recalls: int) -> str:

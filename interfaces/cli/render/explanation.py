@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from rich.text import Text
 from rich.tree import Tree
 
-from recollect.engine.event_summaries import shorten
 from recollect.engine.safe_text import drawing
-from recollect.interfaces.cli.render.common import console
+from recollect.interfaces.cli.render.common import console, excerpt, first_of
 from recollect.projections.lexical.index import TermDetail
 from recollect.query.explanation import ChannelPart, Counterfactual, Explanation, Neighbour, Reason, StagePart
 
@@ -36,7 +35,7 @@ def _explain(result: Explanation, *, full: bool) -> None:
     out.print(Text(result.sentence, style="bold"))
     origin = f"{result.recall or 'not recorded'}  basis @{result.basis}  now {result.now}"
     origin += f"  formula {result.formula}  embedder {result.embedder or 'none'}"
-    out.print(Text.assemble((f"{shorten(result.query)!r}", "italic"), (f"  {origin}", "dim")))
+    out.print(Text.assemble((f"{excerpt(result.query)!r}", "italic"), (f"  {origin}", "dim")))
     if result.exact is False:
         out.print(Text("the replay differs from what was recorded; run `recollect verify`", style="red"))
     out.print(_tree(result, full=full))
@@ -105,10 +104,11 @@ def _add_channel(tree: Tree, part: ChannelPart) -> None:
     words = part.words or tuple(term.term for term in part.terms)
     matched = [(word, term) for word, term in zip(words, part.terms, strict=True) if term.contribution]
     full = max((abs(term.contribution) for _, term in matched), default=0.0)
-    for word, term in matched[:_TERMS_SHOWN]:
+    shown = first_of(matched, _TERMS_SHOWN)
+    for word, term in shown:
         branch.add(_term(word, term, full))
-    if len(matched) > _TERMS_SHOWN:
-        branch.add(Text(f"and {len(matched) - _TERMS_SHOWN} more", style="dim"))
+    if len(matched) > len(shown):
+        branch.add(Text(f"and {len(matched) - len(shown)} more", style="dim"))
 
 
 def _source(source: str) -> str:

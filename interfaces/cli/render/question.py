@@ -2,70 +2,68 @@
 
 from __future__ import annotations
 
-import click
-
-from recollect.engine.event_summaries import shorten
 from recollect.engine.impact import Impact, ImpactedAnswer
 from recollect.engine.safe_text import drawing
 from recollect.engine.stale import Stale, StaleAnswer
+from recollect.interfaces.cli.render.common import echo_wrapped, excerpt
 
 
 @drawing
 def impact(result: Impact) -> None:
-    click.echo(f"{result.id}  {shorten(result.content)}")
+    echo_wrapped(f"{result.id}  {excerpt(result.content)}")
     if not result.answers:
-        click.echo("no recorded answer held it")
+        echo_wrapped("no recorded answer held it")
     else:
         told = ", ".join(f"{name} ({count})" for name, count in result.sessions.items())
-        click.echo(
+        echo_wrapped(
             f"in {_count(result.answers, 'recorded answer')}{f', in the sessions {told}' if told else ''}; "
             f"used after {result.used}"
         )
         lost = f"; {result.unknown} cannot be ranked again" if result.unknown else ""
-        click.echo(
+        echo_wrapped(
             f"without it {result.changed} would have been different, {result.first_changed} with another first hit{lost}"
         )
     for one in result.derived:
-        click.echo(f"derived from it: {one.id}{'' if one.visible else ' (hidden)'}  {shorten(one.content)}")
+        echo_wrapped(f"derived from it: {one.id}{'' if one.visible else ' (hidden)'}  {excerpt(one.content)}")
     for answer in result.answers:
         _impacted(answer)
 
 
 def _impacted(answer: ImpactedAnswer) -> None:
     session = f"  session {answer.session}" if answer.session else ""
-    click.echo(f"{answer.recall}  {answer.at}{session}{_by(answer.actor)}  {shorten(answer.query)}")
-    click.echo(f"  with it at {answer.rank}: {', '.join(answer.ids)}")
+    echo_wrapped(f"{answer.recall}  {answer.at}{session}{_by(answer.actor)}  {excerpt(answer.query)}")
+    echo_wrapped(f"  with it at {answer.rank}: {', '.join(answer.ids)}")
     if answer.without is None:
-        click.echo(f"  without it: not known, {answer.problem}")
+        echo_wrapped(f"  without it: not known, {answer.problem}")
         return
     new = f"  (new: {', '.join(answer.entered)})" if answer.entered else ""
-    click.echo(f"  without it: {', '.join(answer.without) or 'nothing'}{new}")
+    echo_wrapped(f"  without it: {', '.join(answer.without) or 'nothing'}{new}")
     if not answer.replayed:
-        click.echo("  comparing every vector gives another answer than was recorded, also with it")
+        echo_wrapped("  comparing every vector gives another answer than was recorded, also with it")
 
 
 @drawing
 def stale(result: Stale) -> None:
     if not result.answers:
-        click.echo(f"none of {result.checked} recorded answers was stale")
+        echo_wrapped(f"none of {result.checked} recorded answers was stale")
         return
     told = f", told to {', '.join(result.sessions)}" if result.sessions else ""
-    click.echo(f"{_count(result.answers, 'stale answer')} in {result.checked} recorded recalls{told}")
-    click.echo(f"still answering: {', '.join(result.answering) or 'none of these memories'}")
+    echo_wrapped(f"{_count(result.answers, 'stale answer')} in {result.checked} recorded recalls{told}")
+    echo_wrapped(f"still answering: {', '.join(result.answering) or 'none of these memories'}")
     for answer in result.answers:
         _stale(answer)
 
 
 def _stale(answer: StaleAnswer) -> None:
     session = f"  session {answer.session}" if answer.session else ""
-    click.echo(f"{answer.recall}  {answer.at}{session}{_by(answer.actor)}  {shorten(answer.query)}")
+    echo_wrapped(f"{answer.recall}  {answer.at}{session}{_by(answer.actor)}  {excerpt(answer.query)}")
     still = "still answers" if answer.answering else "answers no more"
-    click.echo(f"  {answer.id} at {answer.rank}, {still}: {shorten(answer.content)}")
+    echo_wrapped(f"  {answer.id} at {answer.rank}, {still}: {excerpt(answer.content)}")
     for cause in answer.causes:
         by = f" by {cause.by}" if cause.by else ""
         late = "" if cause.known else ", which the store learned later"
         kind = "no longer valid" if cause.kind == "not valid" else cause.kind
-        click.echo(f"  {kind}{by} since {cause.since}{late}")
+        echo_wrapped(f"  {kind}{by} since {cause.since}{late}")
 
 
 def _by(actor: str) -> str:

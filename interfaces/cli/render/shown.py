@@ -16,7 +16,7 @@ from recollect.engine.show import Shown, ShownEvent, ShownFormula
 from recollect.engine.show_dream import ShownDream
 from recollect.engine.show_memory import ShownMemory, Version
 from recollect.engine.show_recall import ShownRecall
-from recollect.interfaces.cli.render.common import console, memo, print_pairs, table_of
+from recollect.interfaces.cli.render.common import console, echo_wrapped, memo, print_pairs, table_of
 from recollect.interfaces.cli.render.recorded import SECONDS
 
 _STYLES = {"same": "", "added": "green", "removed": "red strike"}
@@ -29,7 +29,7 @@ def shown(result: Shown) -> None:
 
 
 def _recall(result: ShownRecall) -> None:
-    click.echo(block(result.query))
+    echo_wrapped(block(result.query))
     asked = {
         "recall": result.id,
         "asked": f"{result.at}{f' by {result.actor}' if result.actor else ''}",
@@ -47,7 +47,7 @@ def _recall(result: ShownRecall) -> None:
     )
     _hits(result)
     for one in result.afterwards:
-        click.echo(f"@{one.seq}  {one.at}  {one.what}: {', '.join(one.ids)}")
+        echo_wrapped(f"@{one.seq}  {one.at}  {one.what}: {', '.join(one.ids)}")
 
 
 def _spelled(given: dict[str, str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
 import msgspec
 from rich.text import Text
 
@@ -12,7 +11,7 @@ from recollect.engine.answers import Happening, Memo
 from recollect.engine.event_summaries import shorten
 from recollect.engine.moments import iso
 from recollect.engine.safe_text import drawing
-from recollect.interfaces.cli.render.common import console, escaped, excerpt, table_of
+from recollect.interfaces.cli.render.common import console, draws, echo_wrapped, escaped, excerpt, table_of
 from recollect.interfaces.cli.render.grid import Grid
 from recollect.replay.changes.bisect import Bisection
 from recollect.replay.changes.inquiry import Standing
@@ -73,8 +72,9 @@ def _redacted(says: str) -> None:
 
 
 def _events(part: Part) -> str:
-    shown = " ".join(f"@{seq}" for seq in part.events[-_EVENTS_SHOWN:])
-    return f"… {shown}" if part.event_count > _EVENTS_SHOWN else shown
+    seqs = part.events[-_EVENTS_SHOWN:] if draws() else part.events
+    shown = " ".join(f"@{seq}" for seq in seqs)
+    return f"… {shown}" if part.event_count > len(seqs) else shown
 
 
 @drawing
@@ -142,4 +142,4 @@ def to_jsonable(result: SqlTable) -> str:
 
 @drawing
 def echo_line(happening: Happening) -> None:
-    click.echo(line(happening))
+    echo_wrapped(line(happening))

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from click.testing import CliRunner
@@ -36,9 +37,35 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+class Lived(NamedTuple):
+    """A store in which much happened, and the names of what is asked about."""
+
+    path: Path
+    recall: str
+    memory: str
+    dream: str
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Lived:
+    path = tmp_path_factory.mktemp("lived") / "store"
+    with Memory.open(path, embedder="hash") as memory:
+        old, *_, other = [memory.remember(f"{LONG}, part {n}", project="the-shop") for n in range(12)]
+        memory.link(other, old, "contradicts")
+        recall = memory.recall(f"{QUESTION} {LONG}?", k=12, session="monday").id
+        assert recall is not None
+        memory.revise(old, f"{LONG}, and so on")
+        memory.rate(old, "helpful", recall=recall)
+        memory.expect(recall, old, first=True, note=f"{LONG}, said the one who answered")
+        memory.remember(f"{LONG}, but no longer", supersedes=old)
+        dream = memory.dream(now="2027-01-01").id
+    return Lived(path, recall, old, dream)
+
+
 def run(store: Path, *arguments: str, columns: int | None = 80) -> str:
     env = {"COLUMNS": str(columns), "FORCE_COLOR": "1"} if columns else {"FORCE_COLOR": None}
-    result = CliRunner().invoke(main, [*arguments, "--store", str(store)], env=env)
+    where = () if arguments[0] == "formulas" else ("--store", str(store))
+    result = CliRunner().invoke(main, [*arguments, *where], env=env)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.output
     return _COLOUR.sub("", result.stdout)
 
@@ -70,6 +97,62 @@ def commands(store: Path) -> dict[str, tuple[list[str], list[str]]]:
             ["why-changed", QUESTION, ids[0], "--since", "@6", "--embedder", "hash"], ["together"],
         ),
     }  # fmt: skip
+
+
+def more_commands(lived: Lived) -> dict[str, tuple[list[str], list[str]]]:
+    """Every command that draws lines about recalls, memories and events, and what must be in them."""
+    store, recall, memory, dream = lived
+    asked, about = (json.loads(run(store, "show", name, "--json")) for name in (recall, memory))
+    slept = json.loads(run(store, "show", dream, "--json"))
+    log = json.loads(run(store, "log", "--json"))
+    impact = json.loads(run(store, "impact", memory, "--json"))["answers"]
+    stale = json.loads(run(store, "stale", "--json"))["answers"]
+    expected = json.loads(run(store, "expectations", "--json"))[0]
+    preview = json.loads(run(store, "dream", "--dry-run", "--now", "2027-03-01", "--json"))
+    erasing = json.loads(run(store, "erase", memory, "--dry-run", "--json"))
+    return {
+        "show recall": (["show", recall], [recall, *(c for h in asked["hits"] for c in (h["id"], f"{h['score']:.12g}"))]),
+        "show memory": (
+            ["show", memory], [memory, *(c for r in about["recalls"] for c in (r["recall"], f"{r['score']:.12g}"))],
+        ),
+        "show dream": (["show", dream], [dream, *(change["id"] for change in slept["changes"])]),
+        "log": (["log"], [f"@{one['seq']}" for one in log] + [memory, recall]),
+        "impact": (["impact", memory], [memory, *(c for a in impact for c in (a["recall"], *a["ids"], *a["without"]))]),
+        "stale": (["stale"], [c for a in stale for c in (a["recall"], a["id"])]),
+        "expectations": (["expectations"], [expected["name"], expected["recall"], expected["id"]]),
+        "check": (["check", "--embedder", "hash"], [expected["name"], expected["recall"], expected["id"]]),
+        "dream": (
+            ["dream", "--dry-run", "--now", "2027-03-01"],
+            [c["id"] for phase in preview["phases"] for c in phase["changes"][:20] if c["id"] != "*"],
+        ),
+        "erase": (["erase", memory, "--dry-run"], [memory, *erasing["recalls"]]),
+        "formulas": (["formulas"], ["recollect", "reverie", "omega"]),
+        "doctor": (["doctor"], ["healthy", f"@{log[-1]['seq']}"]),
+        "status": (["status"], [f"@{log[-1]['seq']}", "recollect@"]),
+        "verify": (["verify"], ["exact"]),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["show recall", "show memory", "show dream", "log", "impact", "stale", "expectations", "check", "dream", "erase",
+     "formulas", "doctor", "status", "verify"],
+)  # fmt: skip
+def test_at_80_columns_lines_wrap_and_keep_every_score_and_id(lived: Lived, name: str):
+    arguments, needed = more_commands(lived)[name]
+    assert needed
+    for columns in (80, None):
+        shown = run(lived.path, *arguments, columns=columns)
+        assert [cell for cell in needed if cell not in shown] == []
+        assert columns is None or [line for line in shown.splitlines() if cell_len(line) > columns] == []
+        assert columns is not None or "…" not in shown
+
+
+def test_an_event_is_shown_in_full_at_any_width(lived: Lived):
+    """As JSON that can be copied: its lines are as long as its texts."""
+    told = json.loads(run(lived.path, "history", lived.memory, "--json"))[0]["seq"]
+    for columns in (80, None):
+        assert json.dumps(f"{LONG}, part 0") in run(lived.path, "show", f"@{told}", columns=columns)
 
 
 @pytest.mark.parametrize(
@@ -111,6 +194,24 @@ def test_rows_come_out_as_csv_as_tsv_and_as_lines_of_json(store: Path):
     rows = [json.loads(line) for line in run(store, "sql", "SELECT 1 AS a, 'x' AS b", "--nl").splitlines()]
     assert rows == [{"a": 1, "b": "x"}]
     assert "query" in run(store, "recalls", "--csv").splitlines()[0]
+
+
+@pytest.mark.parametrize(("name", "column"), [("log", "seq"), ("stale", "recall"), ("expectations", "name")])
+def test_what_is_recorded_comes_out_as_rows_with_whole_texts(lived: Lived, name: str, column: str):
+    store = lived.path
+    document = json.loads(run(store, name, "--json"))
+    wanted = [str(row[column]) for row in (document if isinstance(document, list) else document["answers"])]
+    assert wanted
+    assert [row[column] for row in csv.DictReader(run(store, name, "--csv").splitlines())] == wanted
+    assert [str(json.loads(line)[column]) for line in run(store, name, "--nl").splitlines()] == wanted
+    assert len(run(store, name, "--tsv").splitlines()) == 1 + len(wanted)
+    assert LONG in run(store, name, "--csv")
+
+
+def test_a_log_that_is_followed_has_no_table_to_end(store: Path):
+    refused = CliRunner().invoke(main, ["log", "--follow", "--csv", "--store", str(store)])
+    assert refused.exit_code == 2
+    assert "--nl" in refused.output
 
 
 def test_help_shows_first_what_a_newcomer_needs_and_then_every_command_in_its_group():
