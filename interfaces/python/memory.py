@@ -33,7 +33,7 @@ from recollect.engine.status import status_of
 from recollect.engine.store import Progress, Store, system_clock
 from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput, UnknownMemory
-from recollect.events.facts import Filters
+from recollect.events.facts import Filters, FormulaAdopted
 from recollect.events.log import Clock
 from recollect.events.packs.urls import is_url
 from recollect.interfaces.model_server.client import HelperUse, Tell, choose_embedder, embedder_of_store
@@ -358,6 +358,15 @@ class Memory:
         return reembedding.reembed(self._writer, chosen, progress)
 
     # --- ask -------------------------------------------------------------------------------------
+
+    def adopt(self, formula: str | Path | Formula) -> str:
+        """Put a formula in force, from the next question on; returns its name@digest."""
+        found = formula_named(self._store, formula, files=True)
+        self._writer.append(
+            [FormulaAdopted(name=found.name, digest=found.digest, text=found.text, in_force=True)]
+        )
+        self._formula = found
+        return found.label
 
     def recall(self, query: str, **options: Unpack[RecallOptions]) -> Answer:
         """Rank at the head, record the recall, return the answer; one that cannot be recorded is returned and says so.

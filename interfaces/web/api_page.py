@@ -87,6 +87,10 @@ class FormulaText(msgspec.Struct, frozen=True, kw_only=True):
     numbers: tuple[tuple[int, str, float], ...]
 
 
+class Adopted(msgspec.Struct, frozen=True, kw_only=True):
+    formula: str
+
+
 class Dreaming(msgspec.Struct, frozen=True, kw_only=True):
     phases: tuple[str, ...] = ()
 
@@ -215,6 +219,12 @@ def _numbers(formula: Formula) -> list[tuple[int, str, float]]:
     return found
 
 
+async def formula_adopted(memory: AsyncMemory, request: Request) -> Adopted:
+    given = await body(request, Tried)
+    label = await memory.run(lambda inner: inner.adopt(tried(given.text)))
+    return Adopted(formula=label)
+
+
 async def traffic(memory: AsyncMemory, request: Request) -> Comparison:
     given = await body(request, Tried)
 
@@ -280,6 +290,9 @@ TABLE = (
         traffic,
         "recorded answers beside those of a formula that is tried",
         takes=Tried,
+    ),
+    Endpoint(
+        "POST", "/api/formulas/adopt", formula_adopted, "put a formula in force", writes=True, takes=Tried
     ),
     Endpoint(
         "GET",

@@ -30,9 +30,9 @@ function past(event, body, app, run) {
 }
 
 function report(dream, app) {
-  const phases = dream.phases || [];
+  const phases = dream.phases || [{ phase: dream.undoes ? `taking back ${dream.undoes}` : "all phases", changes: dream.changes }];
   return h("div", { class: "card pad" },
-    h("p", {}, dream.refused || (dream.dry_run ? "Preview: nothing was changed." : `${dream.id} ${dream.committed === false ? "" : "is written"}`)),
+    h("p", {}, dream.refused || (dream.dry_run ? "Preview: nothing was changed." : `${dream.id}${dream.undone_at ? `, taken back at @${dream.undone_at}` : ""}`)),
     Object.keys(dream.metrics || {}).length ? h("p", { class: "small" }, `Recorded questions: ${Object.entries(dream.metrics).map(([name, value]) => `${name.replaceAll("_", " ")} ${number(value, 4)}`).join(" · ")}`) : null,
     phases.map((phase) => h("details", { open: phase.changes.length > 0 && phase.changes.length < 30 }, h("summary", {}, `${phase.phase}: ${phase.changes.length} changes`),
       h("table", {}, h("thead", {}, h("tr", {}, ["memory", "what", "before", "after", "why"].map((word) => h("th", { scope: "col" }, word)))),

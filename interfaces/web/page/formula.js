@@ -38,7 +38,8 @@ export async function renderFormula(place, app, asked, signal) {
   text.addEventListener("input", () => { timers.forEach(clearTimeout); later(LONG_MS / 2, async () => { await checked(text.value); draw(); again(true); }); });
   draw();
   show(place, h("p", { class: "small dim" }, `${formula.label}: ${formula.numbers.length} numbers`), problem,
-    h("div", { class: "beside" }, sliders, h("div", {}, text, h("p", {}, h("button", { type: "button", class: "mini", onclick: () => save(fields.name, text.value) }, "Save as a file")))),
+    h("div", { class: "beside" }, sliders, h("div", {}, text, h("p", {}, h("button", { type: "button", class: "mini", onclick: () => save(fields.name, text.value) }, "Save as a file"), " ",
+      app.status.read_only ? null : h("button", { type: "button", class: "mini", onclick: () => adopt(fields, app, problem) }, "Adopt")))),
     h("h3", {}, "The recorded traffic"), traffic, h("h3", {}, "This question"), live);
   again(false);
 }
@@ -65,6 +66,18 @@ function told(comparison) {
   const metrics = Object.entries(comparison.metrics || {}).slice(0, 8);
   return [comparison.sentence ? h("p", {}, comparison.sentence) : null,
     h("table", {}, h("tbody", {}, metrics.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "n" }, typeof value === "number" ? number(value, 4) : JSON.stringify(value))))))];
+}
+
+// In force from the next question on; an event of the log, so that the past keeps the formulas it had.
+async function adopt(fields, app, problem) {
+  if (!confirm(`Put ${fields.name} in force for all questions from now on?`)) return;
+  try {
+    const made = await post("formulas/adopt", { text: JSON.stringify(fields) });
+    app.status.formula = made.formula;
+    problem.textContent = `${made.formula} is in force`;
+  } catch (error) {
+    problem.textContent = error.message;
+  }
 }
 
 function save(name, text) {

@@ -2,7 +2,6 @@
 
 import { get, post } from "./api.js";
 import { question } from "./centre.js";
-import { diff } from "./diff.js";
 import { age, day, h, link, number, plural, said, show } from "./dom.js";
 
 const VERSIONS = 12, RECALLS = 40;
@@ -12,13 +11,16 @@ export async function renderDetail(place, app, signal) {
   place.hidden = !id;
   if (!id) return show(place);
   const path = `memories/${encodeURIComponent(id)}`;
-  const parts = ["why", "memo", "versions", "answered"].map((name) => h("section", { class: `card pad ${name}` }));
+  const parts = ["why", "memo", "versions", "links", "changes", "answered"].map((name) => h("section", { class: `card pad ${name}` }));
+  const shown = get(`show/${encodeURIComponent(id)}`, {}, signal);
   show(place, h("div", { class: "bartop" }, h("h2", {}, h("code", {}, id)), link(app.href({ memory: "" }), { class: "mini button" }, "Close")), parts);
   await Promise.all([
     filled(parts[0], () => why(app, id, signal)),
     filled(parts[1], () => memo(app, id, path, signal)),
-    filled(parts[2], () => versions(path, signal)),
-    filled(parts[3], () => recalls(app, id, signal)),
+    filled(parts[2], async () => versions(await shown)),
+    filled(parts[3], async () => links(await shown, app)),
+    filled(parts[4], () => dreams(path, signal)),
+    filled(parts[5], async () => answered(await shown, app)),
   ]);
 }
 
@@ -96,26 +98,26 @@ async function impactOf(place, app, id) {
   }
 }
 
-// Every version with the words that came and went, newest first; events of dreams and of others between them.
-async function versions(path, signal) {
+// Every version with the words that came and went, newest first.
+function versions(shown) {
+  const tags = { added: "ins", removed: "del", same: "span" };
+  return [h("h3", {}, plural(shown.versions.length, "version")), h("ol", { class: "plain versions" }, shown.versions.slice(-VERSIONS).reverse().map((one) => h("li", {},
+    h("div", { class: "dim small" }, `${one.revision} · @${one.seq} ${day(one.at)} ${one.actor}${one.changed.length ? ` · ${one.changed.join(", ")}` : ""}`),
+    h("div", { class: "said", dir: "auto" }, one.words.length ? one.words.map((part) => h(tags[part.how], {}, part.text)) : one.content))))];
+}
+
+function links(shown, app) {
+  if (!shown.links.length) return null;
+  return [h("h3", {}, "Links"), h("ul", { class: "plain small" }, shown.links.map((one) => h("li", {}, link(app.href({ memory: one.a }), {}, one.a), ` ${one.kind} `, link(app.href({ memory: one.b }), {}, one.b), h("span", { class: "dim" }, ` @${one.seq}`))))];
+}
+
+async function dreams(path, signal) {
   const history = await get(`${path}/history`, {}, signal);
-  const texts = history.filter((event) => ["memory.ingested", "memory.revised"].includes(event.type)).slice(-VERSIONS);
-  const found = await Promise.all(texts.map((event) => get(path, { at: `@${event.seq}` }, signal)));
-  const blame = texts.map((event, place) => h("li", {}, h("div", { class: "dim small" }, `@${event.seq} ${day(event.at)} ${event.actor}`), version(place ? found[place - 1].content : null, found[place].content)));
-  const other = history.filter((event) => !texts.includes(event) && event.type !== "memory.accessed").slice(-30);
-  return [h("h3", {}, `${texts.length} version${texts.length === 1 ? "" : "s"}`), h("ol", { class: "plain versions" }, blame.reverse()),
-    other.length ? h("details", {}, h("summary", { class: "small" }, `${other.length} other events`), h("ul", { class: "plain small" }, other.reverse().map((event) => h("li", {}, `@${event.seq} ${day(event.at)} ${event.summary}`)))) : null];
+  const other = history.filter((event) => !["memory.ingested", "memory.revised", "memory.accessed"].includes(event.type)).slice(-30).reverse();
+  return other.length ? [h("h3", {}, "What else changed it"), h("ul", { class: "plain small" }, other.map((event) => h("li", {}, `@${event.seq} ${day(event.at)} ${event.summary}`)))] : null;
 }
 
-function version(before, after) {
-  const parts = before === null ? [{ kind: "kept", text: after }] : diff(before, after);
-  const tags = { came: "ins", went: "del", kept: "span" };
-  return h("div", { class: "said", dir: "auto" }, parts.map((part) => h(tags[part.kind], {}, part.text)));
-}
-
-async function recalls(app, id, signal) {
-  const page = await get("recalls", { held: id, limit: RECALLS }, signal);
-  return [h("h3", {}, page.recalls.length ? "Answered in" : "Never answered"),
-    h("ul", { class: "plain small" }, page.recalls.map((one) => h("li", {}, link(app.href({ recall: one.id, ask: "", view: "", formula: "", b: "" }), {}, one.id), one.rank ? ` rank ${one.rank} ` : " ", said(one.query), h("span", { class: "dim" }, ` ${age(one.at)}`)))),
-    page.before ? h("p", { class: "small dim" }, "and earlier ones") : null];
+function answered(shown, app) {
+  return [h("h3", {}, shown.recalls.length ? `In ${plural(shown.recalls.length, "answer")}` : "In no recorded answer"),
+    h("ul", { class: "plain small" }, shown.recalls.slice(0, RECALLS).map((one) => h("li", {}, link(app.href({ recall: one.recall, ask: "", view: "", formula: "", b: "" }), {}, one.recall), ` rank ${one.rank} `, said(one.query), h("span", { class: "dim" }, ` ${age(one.at)}`))))];
 }

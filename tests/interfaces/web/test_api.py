@@ -470,3 +470,21 @@ def test_expectations_are_stated_listed_checked_and_withdrawn(server):
     assert server.get("/api/check", at=f"@{broken - 1}")["failed"] == []
     server.send("POST", f"/api/expectations/{stated['id']}/withdraw", {})
     assert server.get("/api/expectations") == []
+
+
+def test_a_formula_that_is_tried_is_kept_nowhere_and_one_that_is_adopted_is_in_force(start):
+    server = start()
+    head = server.get("/api/status")["head"]
+    text = server.get("/api/formulas/reverie")["text"]
+    tried = server.send("POST", "/api/bars", {"q": QUESTION, "text": text, "now": "2026-11-30"})
+    named = server.get("/api/bars", q=QUESTION, formula="reverie", now="2026-11-30")
+    assert [(bar["id"], bar["score"]) for bar in tried["hits"]] == [
+        (bar["id"], bar["score"]) for bar in named["hits"]
+    ]
+    assert server.send("POST", "/api/formulas/compare", {"text": text})["questions"] >= 1
+    refused = server.send("POST", "/api/bars", {"q": QUESTION, "text": "/etc/passwd"}, expect=400)
+    assert "passwd" not in refused["error"] or "TOML" in refused["error"]
+    assert server.get("/api/status")["head"] == head
+    adopted = server.send("POST", "/api/formulas/adopt", {"text": text})["formula"]
+    assert adopted == server.get("/api/status")["formula"] == server.get("/api/formulas")["in_force"]
+    assert server.get("/api/verify")["verdict"] == "exact"
