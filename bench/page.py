@@ -1,0 +1,117 @@
+"""The page over 100,000 memories in a real Chromium: the first paint of an answer, and the river while it is dragged.
+
+    python bench/page.py [--memories 100000]
+
+Prints one line each: how long from opening the address of a recorded recall until its bars are painted, and how many
+milliseconds lie between the frames while a handle of the river is dragged (the browser's own clock).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.wait import WebDriverWait
+
+from recollect import Memory
+
+WORDS = [
+    "auth",
+    "session",
+    "store",
+    "redis",
+    "deploy",
+    "cookie",
+    "token",
+    "kettle",
+    "green",
+    "log",
+    "rank",
+    "formula",
+    "index",
+    "vector",
+    "user",
+    "plan",
+    "budget",
+    "train",
+]
+FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1500,1100")
+DRAG = """
+const done = arguments[0], handle = document.querySelector('.handle-b'), box = document.querySelector('.river').getBoundingClientRect();
+const at = (share) => ({ pointerId: 1, bubbles: true, clientX: box.left + share * box.width, clientY: box.top + 5 });
+handle.setPointerCapture = () => {};
+handle.dispatchEvent(new PointerEvent('pointerdown', at(1)));
+const gaps = []; let last = performance.now(), step = 0;
+(function frame() {
+  const now = performance.now(); gaps.push(now - last); last = now;
+  handle.dispatchEvent(new PointerEvent('pointermove', at(1 - step / 120)));
+  if (++step < 90) requestAnimationFrame(frame); else done(gaps.slice(1).sort((a, b) => a - b));
+})();
+"""
+
+
+def fill(store: Path, memories: int) -> str:
+    chance = random.Random(3)
+    with Memory.open(store, embedder="hash") as memory:
+        for first in range(0, memories, 5_000):
+            texts = [" ".join(chance.choices(WORDS, k=9)) for _ in range(min(5_000, memories - first))]
+            memory.remember_many(texts)
+            answer = memory.recall(" ".join(chance.choices(WORDS, k=3)), k=10)
+        assert answer.id is not None
+        return answer.id
+
+
+def measure(url: str, recall: str, profile: str) -> tuple[float, list[float]]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or ""
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    service = Service(shutil.which("chromedriver") or "")
+    with webdriver.Chrome(options=options, service=service) as browser:
+        browser.get(url)
+        wait = WebDriverWait(browser, 120, poll_frequency=0.02)
+        wait.until(lambda driver: driver.execute_script("return document.querySelector('.river .lane')"))
+        began = browser.execute_script(
+            "window.painted = null; const began = performance.now();"
+            "new MutationObserver((_, me) => { if (document.querySelector('#centre .bar')) { me.disconnect();"
+            " requestAnimationFrame(() => { window.painted = performance.now() - began; }); } })"
+            ".observe(document.getElementById('centre'), { childList: true, subtree: true });"
+            "location.hash = arguments[0]; return true", f"#/recall/{recall}",
+        )  # fmt: skip
+        assert began
+        painted = wait.until(lambda driver: driver.execute_script("return window.painted"))
+        return float(painted) / 1000, browser.execute_async_script(DRAG)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--memories", type=int, default=100_000)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        recall = fill(Path(folder) / "store", given.memories)
+        serving = subprocess.Popen(
+            [sys.executable, "-m", "recollect", "serve", "--store", f"{folder}/store", "--embedder", "hash", "--port", "0", "--read-only", "--json"],
+            stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        try:
+            assert serving.stdout is not None
+            address = json.loads(serving.stdout.readline())
+            painted, gaps = measure(address["page"], recall, f"{folder}/profile")
+        finally:
+            serving.send_signal(signal.SIGINT)
+            serving.wait()
+    print(f"{given.memories:,} memories: a recorded answer painted after {painted:.2f} s")
+    print(f"dragging: {gaps[len(gaps) // 2]:.1f} ms between frames, {gaps[-1]:.1f} ms at worst")
+
+
+if __name__ == "__main__":
+    main()
