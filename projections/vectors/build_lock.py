@@ -3,7 +3,7 @@
     <block's key>.lock    locked (flock) by the process that builds, deleted when it is done
 
 The system unlocks the file of a process that dies. Where no file can be made or locked, as in a store that is
-read-only, everyone builds for himself.
+read-only, or where a builder was stopped and holds the lock on and on, everyone builds for himself.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ from recollect.events.private_files import make_private
 from recollect.projections.vectors import background
 
 _POLL_SECONDS = 0.1
+_PATIENCE_SECONDS = 120.0
 
 
 @contextmanager
@@ -38,15 +40,25 @@ def build_lock(
         yield True
     finally:
         if path is not None and descriptor is not None:
-            with suppress(OSError):
-                path.unlink()  # before it is unlocked: who waits for it sees that it is gone, and makes another
-            os.close(descriptor)
+            _unlock(path, descriptor)
+
+
+def _unlock(path: Path, descriptor: int) -> None:
+    """Also where an interruption comes in between: a descriptor that is left open keeps everyone waiting."""
+    try:
+        with suppress(OSError):
+            path.unlink()  # before it is unlocked: who waits for it sees that it is gone, and makes another
+    finally:
+        os.close(descriptor)
 
 
 def _locked(path: Path, *, wait: bool, stop: threading.Event | None) -> int:
-    """A descriptor of the file, locked; BlockingIOError if another has it and this call does not wait (any more)."""
-    pause = stop or threading.Event()
+    """A descriptor of the file, locked; BlockingIOError if another has it and this call does not wait (any more).
+
+    TimeoutError (an OSError) if another has it for longer than any build takes: it was stopped, or it is lost.
+    """
     make_private(path.parent)
+    began_s = time.monotonic()
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -54,10 +66,21 @@ def _locked(path: Path, *, wait: bool, stop: threading.Event | None) -> int:
             if path.exists() and path.stat().st_ino == os.fstat(descriptor).st_ino:
                 return descriptor
         except BlockingIOError:
-            if not wait or pause.wait(_POLL_SECONDS) or background.ending.is_set():
-                os.close(descriptor)
+            os.close(descriptor)
+            if not wait or _stopped(stop) or background.ending.is_set():
                 raise
-        except OSError:
+            if time.monotonic() - began_s > _PATIENCE_SECONDS:
+                raise TimeoutError(f"{path} was locked for {_PATIENCE_SECONDS:g} s") from None
+        except BaseException:
             os.close(descriptor)
             raise
-        os.close(descriptor)
+        else:
+            os.close(descriptor)
+
+
+def _stopped(stop: threading.Event | None) -> bool:
+    """Wait a little; True if this was told to stop."""
+    if stop is not None:
+        return stop.wait(_POLL_SECONDS)
+    time.sleep(_POLL_SECONDS)
+    return False

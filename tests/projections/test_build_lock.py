@@ -86,3 +86,24 @@ def test_where_no_lock_file_can_be_made_everyone_builds(tmp_path: Path):
     for _ in range(2):
         with build_lock(tmp_path / "file", "block", wait=True) as alone:
             assert alone
+
+
+def test_a_lock_is_free_again_after_an_interruption_while_it_is_given_back(tmp_path: Path, monkeypatch):
+    def interrupted(_: Path) -> None:
+        raise KeyboardInterrupt
+
+    with (
+        pytest.raises(KeyboardInterrupt),
+        monkeypatch.context() as patched,
+        build_lock(tmp_path, "block", wait=True),
+    ):
+        patched.setattr(Path, "unlink", interrupted)
+    with build_lock(tmp_path, "block", wait=False) as alone:
+        assert alone
+
+
+def test_who_waited_longer_than_any_build_takes_builds_for_himself(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("recollect.projections.vectors.build_lock._PATIENCE_SECONDS", 0.05)
+    with build_lock(tmp_path, "block", wait=True), build_lock(tmp_path, "block", wait=True) as alone:
+        assert alone
+    assert list(tmp_path.iterdir()) == []
