@@ -13,10 +13,11 @@ from typing import NamedTuple
 from recollect.dream.cluster import cluster
 from recollect.dream.consolidate import consolidate
 from recollect.dream.downscale import downscale
-from recollect.dream.measure import Asked, measured
+from recollect.dream.measure import Asked, answers_changed, measured
 from recollect.dream.phase import Outcome, PhaseInput
 from recollect.dream.place import place
 from recollect.dream.promote import promote
+from recollect.dream.propose import propose
 from recollect.dream.prune import prune
 from recollect.dream.report import DreamReport, PhaseReport
 from recollect.dream.scan import scan
@@ -25,7 +26,7 @@ from recollect.dream.stabilize import stabilize
 from recollect.dream.summarise import Compose, summarise
 from recollect.dream.what_if import WhatIf
 from recollect.events.errors import InvalidInput
-from recollect.events.facts import AnyFact, DreamBegan, DreamEnded, Micros
+from recollect.events.facts import AnyFact, DreamBegan, DreamEnded, MemoryId, Micros
 
 PHASES: dict[str, Callable[[PhaseInput], Outcome]] = {
     "scan": scan,
@@ -36,6 +37,7 @@ PHASES: dict[str, Callable[[PhaseInput], Outcome]] = {
     "place": place,
     "promote": promote,
     "cluster": cluster,
+    "propose": propose,
 }
 SUMMARISE = "summarise"
 PRUNE = "prune"
@@ -77,6 +79,7 @@ def dream(
     phases: Sequence[str],
     asked: Sequence[Asked] = (),
     compose: Compose | None = None,
+    proposed: frozenset[tuple[MemoryId, MemoryId]] = frozenset(),
 ) -> Dreamt:
     """Dream on from the hypothetical future's present, which is the basis."""
     before = what_if.view()
@@ -84,7 +87,10 @@ def dream(
     facts: list[AnyFact] = [DreamBegan(dream=id_, basis=before.seq, now=now, settings=settings.text)]
     what_if.apply(facts)
     steps = _steps(phases, compose)
-    given = PhaseInput(what_if.view(), settings, now, id_, before.adoptions.last_dream(before.seq))
+    given = PhaseInput(
+        what_if.view(), settings, now, id_, before.adoptions.last_dream(before.seq), proposed=proposed,
+        answers_changed_by=lambda fact: answers_changed(asked, what_if, fact),
+    )  # fmt: skip
     reports = []
     for name, phase in steps:
         outcome = phase(given)

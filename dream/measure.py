@@ -11,7 +11,8 @@ from math import fsum
 from typing import NamedTuple
 
 from recollect.dream.settings import MeasureSettings
-from recollect.events.facts import MemoryId, Question
+from recollect.dream.what_if import WhatIf
+from recollect.events.facts import AnyFact, MemoryId, Question
 from recollect.projections.view import View
 from recollect.query.formula import Formula
 from recollect.query.ranking import rank_around
@@ -50,6 +51,14 @@ def measured(
             "mrr_change": became - was,
         }
     return metrics
+
+
+def answers_changed(asked: Sequence[Asked], what_if: WhatIf, fact: AnyFact) -> int:
+    """How many of these questions would have other hits, or another order, after one more fact."""
+    before, other = what_if.view(), what_if.copy()
+    other.apply([fact])
+    after = other.view()
+    return sum(_ids(one, before) != _ids(one, after) for one in asked)
 
 
 def churn_name(settings: MeasureSettings) -> str:

@@ -7,6 +7,7 @@ change the value before, the value after and why.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -31,7 +32,11 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PhaseInput(NamedTuple):
-    """`dream` is the dream's id, `since` the seq at which the last one ended; `picked` is what scan chose."""
+    """`dream` is the dream's id, `since` the seq at which the last one ended; `picked` is what scan chose.
+
+    `proposed` are the pairs (new, old) that earlier dreams proposed; `answers_changed_by` counts the recorded answers
+    that a fact would change.
+    """
 
     view: View
     settings: Settings
@@ -39,6 +44,8 @@ class PhaseInput(NamedTuple):
     dream: str
     since: int
     picked: tuple[int, ...] = ()
+    proposed: frozenset[tuple[MemoryId, MemoryId]] = frozenset()
+    answers_changed_by: Callable[[AnyFact], int] = lambda _: 0
 
 
 class Outcome(NamedTuple):

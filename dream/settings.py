@@ -105,6 +105,14 @@ class SummariseSettings(_Table, frozen=True, kw_only=True):
     kind: str
 
 
+class ProposeSettings(_Table, frozen=True, kw_only=True):
+    pairs_max: Count
+    looked_at_max: Count
+    nearness_min: Share
+    duplicate_cosine: Share
+    values_max: Count
+
+
 class MeasureSettings(_Table, frozen=True, kw_only=True):
     questions: Count
     k: Annotated[int, Meta(ge=1)]
@@ -134,6 +142,7 @@ class Settings(_Table, frozen=True, kw_only=True):
     promote: PromoteSettings
     cluster: ClusterSettings
     summarise: SummariseSettings
+    propose: ProposeSettings
     measure: MeasureSettings
     kinds: dict[str, KindSettings]
     functions: Literal["portable/1"] = "portable/1"  # exp and log; records without it used the C library's

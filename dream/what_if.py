@@ -32,6 +32,10 @@ class WhatIf:
         self._fork.load(own, position=projections.position)
         self._fork.vectors.shards = projections.vectors.shards
 
+    def copy(self) -> WhatIf:
+        """A future that goes on from here by itself."""
+        return WhatIf(self._fork, self._now)
+
     def apply(self, facts: Iterable[AnyFact]) -> None:
         """Fold facts as if they had been appended now."""
         for fact in facts:

@@ -31,6 +31,7 @@ from recollect.engine.dream_schedule import DreamOvertaken
 from recollect.engine.embedding.embedder import EmbedderAway
 from recollect.engine.embedding.model_endpoint import ServerAway
 from recollect.engine.moments import parse_time
+from recollect.engine.proposals import proposed_pairs
 from recollect.engine.retain import retain_as_set
 from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
@@ -70,7 +71,9 @@ def dream(writer: Writer, options: DreamOptions) -> DreamReport:
 
     def sleep(phases: Sequence[str]) -> Dreamt:
         what_if, asked = _asleep(store, numbers, moment, options.due)
-        return run_phases(what_if, settings=numbers, now=moment, phases=phases, asked=asked, compose=composer)
+        return run_phases(
+            what_if, settings=numbers, now=moment, phases=phases, asked=asked, compose=composer, proposed=proposed_pairs(store),
+        )  # fmt: skip
 
     def attempt() -> DreamReport:
         dreamt = sleep(steps)

@@ -9,7 +9,7 @@ import msgspec
 from recollect.events.fact import Fact, MemoryId, Micros
 
 Status = Literal["staged", "consolidated", "archived"]
-PairDecision = Literal["keep_apart", "merge_candidate", "link"]
+PairDecision = Literal["keep_apart", "merge_candidate", "link", "duplicate", "contradiction"]
 
 
 class DreamBegan(Fact, frozen=True, kw_only=True, tag="dream.began"):
@@ -29,12 +29,17 @@ class StrengthChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pairing(msgspec.Struct, frozen=True, kw_only=True):
-    """A new memory next to one of its closest old ones, and what was decided."""
+    """A new memory next to one of its closest old ones, and what was decided.
+
+    A duplicate or a contradiction is proposed, and nothing else follows from it; accepting it would change so many of
+    the last recorded `answers`.
+    """
 
     new: MemoryId
     old: MemoryId
     similarity: float
     decision: PairDecision
+    answers: int = 0
 
 
 class Consolidated(Fact, frozen=True, kw_only=True, tag="dream.consolidated"):

@@ -107,6 +107,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "log": ("time_travel", "The log in words, oldest first."),
     "mcp": ("mcp", "Serve the store to agents over the Model Context Protocol."),
     "memories": ("time_travel", "All memories that would answer, now or as of a moment."),
+    "proposals": (
+        "question",
+        "Duplicates and contradictions that dreams found, to be accepted; until then they change nothing.",
+    ),
     "rate": ("relate", "Judge a memory."),
     "recall": ("ask", "Rank the memories for QUERY, now or as of a moment."),
     "recalls": ("recorded", "Recorded recalls, newest first, found by what is known of them."),

@@ -1,4 +1,4 @@
-"""The commands that question what was recorded: impact, stale."""
+"""The commands that question what was recorded: impact, stale, proposals."""
 
 from __future__ import annotations
 
@@ -48,3 +48,23 @@ def stale(store: str, as_json: bool) -> None:
     with open_memory(store) as memory, progress_bar("looking") as progress:
         found = memory.stale(progress=progress)
     show(found, as_json, "question.stale")
+
+
+@main.command()
+@click.option("--accept", multiple=True, metavar="ID", help="Accept this proposal; may be repeated.")
+@click.option(
+    "--supersede",
+    is_flag=True,
+    help="What is accepted supersedes the older memory, also if it contradicts it.",
+)
+@options_without_embedder
+def proposals(accept: tuple[str, ...], supersede: bool, store: str, as_json: bool) -> None:
+    """Duplicates and contradictions that dreams found, to be accepted; until then they change nothing.
+
+    \b
+    Example:
+      recollect proposals
+      recollect proposals --accept p120-1
+    """
+    with open_memory(store) as memory:
+        show(memory.proposals(accept=accept, supersede=supersede), as_json, "question.proposals")

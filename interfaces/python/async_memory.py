@@ -165,6 +165,7 @@ class AsyncMemory:
     reembed = _twin("writes", Memory.reembed)
     dream = _twin("long", Memory.dream)
     undream = _twin("long", Memory.undream)
+    proposals = _twin("writes", Memory.proposals)
 
     async def revise(
         self,

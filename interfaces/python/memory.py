@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from recollect.engine import fork as forking
     from recollect.engine import impact as impacting
     from recollect.engine import log_stream, time_travel, witnesses
+    from recollect.engine import proposals as proposing
     from recollect.engine import recalls as recorded_recalls
     from recollect.engine import reembed as reembedding
     from recollect.engine import retain as retaining
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from recollect.engine.expectations import CheckReport, Expectation
     from recollect.engine.fixture import FixtureReport
     from recollect.engine.impact import Impact
+    from recollect.engine.proposals import Proposal
     from recollect.engine.recalls import RecallFilters, Recalls
     from recollect.engine.reembed import ReembedReport
     from recollect.engine.retain import Retention
@@ -109,7 +111,7 @@ else:  # all of these together take as long to import as everything that a recal
         for name in ("common.compare_html", "common.junit_report", "common.tune_html", "python.files", "python.watching")
     )  # fmt: skip
     impacting, staleness = (LazyModule(f"recollect.engine.{name}") for name in ("impact", "stale"))
-    resembling = LazyModule("recollect.engine.similar")
+    proposing, resembling = (LazyModule(f"recollect.engine.{name}") for name in ("proposals", "similar"))
 
 Time = str | datetime | float
 
@@ -341,6 +343,15 @@ class Memory:
             dry_run=dry_run, phases=phases, now=now, settings=settings, max_churn=max_churn, summariser=summariser, due=due
         )  # fmt: skip
         return dreaming.dream(self._writer, options)
+
+    def proposals(self, *, accept: Iterable[str] = (), supersede: bool = False) -> list[Proposal]:
+        """The duplicates and contradictions that dreams proposed and that are open, after accepting some by their ids.
+
+        A duplicate that is accepted is superseded by the newer memory, and a contradiction gets an edge `contradicts`;
+        with `supersede` the newer one takes the place of the older in both cases.
+        """
+        proposing.accept(self._writer, accept, supersede_it=supersede)
+        return proposing.proposals(self._store)
 
     def undream(self, dream_id: str) -> DreamReport:
         """Take a dream back: its values return, what has changed since is named in `left` and stays."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recollect.engine.impact import Impact, ImpactedAnswer
+from recollect.engine.proposals import Proposal
 from recollect.engine.safe_text import drawing
 from recollect.engine.stale import Stale, StaleAnswer
 from recollect.interfaces.cli.render.common import echo_wrapped, excerpt
@@ -64,6 +65,18 @@ def _stale(answer: StaleAnswer) -> None:
         late = "" if cause.known else ", which the store learned later"
         kind = "no longer valid" if cause.kind == "not valid" else cause.kind
         echo_wrapped(f"  {kind}{by} since {cause.since}{late}")
+
+
+@drawing
+def proposals(results: list[Proposal]) -> None:
+    for one in results:
+        click.echo(
+            f"{one.id}  {one.kind}, cosine {one.cosine:.2f}; accepting it changes {one.answers} recorded answers"
+        )
+        click.echo(f"  new  {one.new}  {shorten(one.new_content)}")
+        click.echo(f"  old  {one.old}  {shorten(one.old_content)}")
+    if not results:
+        click.echo("no open proposals")
 
 
 def _by(actor: str) -> str:
