@@ -49,7 +49,7 @@ def started(store: Path, embedder: str) -> None:
 
 
 @pytest.mark.slow
-def test_an_agent_beside_a_hung_helper_is_answered_by_words_and_its_memory_is_kept(connect, hung, tmp_path):
+def test_an_agent_beside_a_hung_helper_is_answered_by_words_and_its_memory_is_kept(hung, connect, tmp_path):
     with Memory.open(tmp_path / "store", embedder=None) as memory:
         memory.remember("auth sessions live in Postgres", id="auth")
     agent = connect(tmp_path / "store", embedder="minilm")
