@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recollect.engine.event_summaries import spelled_filters
 from recollect.engine.recalls import Recalls, RecordedRecall
-from recollect.engine.safe_text import telling
+from recollect.engine.safe_text import INDENT, block, telling
 from recollect.engine.show import Shown, ShownEvent, ShownFormula
 from recollect.engine.show_dream import ShownDream
 from recollect.engine.show_memory import ShownMemory
@@ -69,20 +69,23 @@ def shown(result: Shown) -> str:
             lines = [f"{one.id} {one.what}: {one.before} → {one.after} ({one.why})" for one in result.changes]
             return "\n".join([f"dream {result.id}, {result.at}", *(lines or ["it changed nothing"])])
         case ShownFormula():
-            return result.text
+            return f"formula {result.name}\n{INDENT}{block(result.text)}"
 
 
 def _memory(result: ShownMemory) -> str:
     state = "visible" if result.visible else f"hidden: {result.hidden_because}"
-    versions = [f"version {one.revision} @{one.seq} {one.at}: {one.content}" for one in result.versions]
+    versions = [
+        f"version {one.revision} @{one.seq} {one.at}: {block(one.content)}" for one in result.versions
+    ]
     links = [f"{one.a} -{one.kind}-> {one.b} ({one.weight:g})" for one in result.links]
     recalls = [f"{one.recall} {one.at} rank {one.rank}: {one.query!r}" for one in result.recalls]
-    return "\n".join([f"{result.id} ({state}): {result.content}", *versions, *links, *recalls])
+    return "\n".join([f"{result.id} ({state}): {block(result.content)}", *versions, *links, *recalls])
 
 
 def _recall(result: ShownRecall) -> str:
     hits = [
-        f"{hit.rank}. {hit.id} {hit.score:.12g} {hit.at} {hit.kind}: {hit.content}" for hit in result.hits
+        f"{hit.rank}. {hit.id} {hit.score:.12g} {hit.at} {hit.kind}: {block(hit.content)}"
+        for hit in result.hits
     ]
     later = [f"@{one.seq} {one.what}: {', '.join(one.ids)}" for one in result.afterwards]
     lines = [f"{result.id} {result.at} {result.query!r} with {result.formula} at @{result.basis}"]

@@ -156,6 +156,7 @@ class AsyncMemory:
     forget = _twin("writes", Memory.forget)
     restore = _twin("writes", Memory.restore)
     rate = _twin("writes", Memory.rate)
+    adopt = _twin("writes", Memory.adopt)
     link = _twin("writes", Memory.link)
     unlink = _twin("writes", Memory.unlink)
     supersede = _twin("writes", Memory.supersede)

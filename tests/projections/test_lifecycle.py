@@ -109,7 +109,15 @@ def test_every_trait_of_an_ingest_is_kept():
     )  # fmt: skip
     state = Folded(log_of(full)).states(1)["x"]
     assert (state.tags, state.entities) == (("a", "b"), ("E",))
-    for name in set(Ingested.__struct_fields__) - {"id", "content", "at", "vector", "tags", "entities"}:
+    for name in set(Ingested.__struct_fields__) - {
+        "id",
+        "content",
+        "at",
+        "vector",
+        "tags",
+        "entities",
+        "said_by",
+    }:
         assert getattr(state, name) == getattr(full, name)
 
 

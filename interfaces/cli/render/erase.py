@@ -13,7 +13,7 @@ from recollect.engine.doctor_caches import Problem
 from recollect.engine.erase import ErasureReport
 from recollect.engine.receipt import ErasureReceipt
 from recollect.engine.retain import Retention
-from recollect.engine.safe_text import drawing
+from recollect.engine.safe_text import drawing, inline
 from recollect.interfaces.cli.render.common import console, escaped, first_of
 
 _SHOWN = 10
@@ -52,10 +52,10 @@ def _receipt(out: Console, receipt: ErasureReceipt) -> None:
     left_out = set(range(4 + kept, 4 + len(receipt.erased)))  # after origin, size, root and what was before
     for place, line in enumerate(receipt.text.rstrip().splitlines()):
         if place not in left_out:
-            out.print(Text(f"  {line}", "dim"), soft_wrap=True)
+            out.print(Text(f"    {inline(line)}", "dim"), soft_wrap=True)
         elif place == min(left_out):
             out.print(
-                Text(f"  … {len(left_out)} more events; --receipt FILE and --json have them all", "yellow")
+                Text(f"    … {len(left_out)} more events; --receipt FILE and --json have them all", "yellow")
             )
 
 
