@@ -39,6 +39,7 @@ PHASES: dict[str, Callable[[PhaseInput], Outcome]] = {
     "cluster": cluster,
     "propose": propose,
 }
+PROPOSE = "propose"
 SUMMARISE = "summarise"
 PRUNE = "prune"
 _BEFORE_SUMMARISE = ("scan", "consolidate", "downscale", "stabilize")
@@ -57,9 +58,12 @@ def dream_id(basis: int) -> str:
 
 
 def chosen_phases(names: Iterable[str] | None) -> tuple[str, ...]:
-    """The phases to run, in their own order. Consolidate works on what scan picks, so it brings scan along."""
+    """The phases to run, in their own order. Consolidate works on what scan picks, so it brings scan along.
+
+    Propose ranks recorded questions again for every pair, so it runs only where it is named.
+    """
     if names is None:
-        return tuple(PHASES)
+        return tuple(name for name in PHASES if name != PROPOSE)
     wanted = set(names)
     unknown = sorted(wanted - PHASES.keys())
     if unknown:

@@ -127,7 +127,7 @@ def test_new_memories_are_set_beside_their_three_closest_old_ones(memory, clock)
     memory.remember(f"{TOPIC} in region 2", id="same")
     memory.remember("quokkas eat leaves", id="other")
     clock.pass_hours(2)
-    report = memory.dream()
+    report = memory.dream(phases=["scan", "consolidate"])
     (fact,) = facts(memory, report, Consolidated)
     decisions = {(pair.new, pair.old): pair.decision for pair in fact.pairs}
     assert [pair.new for pair in fact.pairs].count("same") == 3
