@@ -70,13 +70,13 @@ def _stale(answer: StaleAnswer) -> None:
 @drawing
 def proposals(results: list[Proposal]) -> None:
     for one in results:
-        click.echo(
+        echo_wrapped(
             f"{one.id}  {one.kind}, cosine {one.cosine:.2f}; accepting it changes {one.answers} recorded answers"
         )
-        click.echo(f"  new  {one.new}  {shorten(one.new_content)}")
-        click.echo(f"  old  {one.old}  {shorten(one.old_content)}")
+        echo_wrapped(f"  new  {one.new}  {excerpt(one.new_content)}")
+        echo_wrapped(f"  old  {one.old}  {excerpt(one.old_content)}")
     if not results:
-        click.echo("no open proposals")
+        echo_wrapped("no open proposals")
 
 
 def _by(actor: str) -> str:
