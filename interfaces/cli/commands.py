@@ -167,7 +167,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Ask": ("recall", "get", "memories", "show", "recalls", "history", "log", "sql"),
     "Explain": ("why", "why-not", "why-changed", "bisect", "impact", "stale", "compare", "tune", "formulas"),
     "Prove": ("verify", "checkpoint", "expect", "expectations", "check", "fixture", "fork"),
-    "Sleep": ("dream", "undream", "reembed"),
+    "Sleep": ("dream", "undream", "proposals", "reembed"),
     "Files": ("import", "export", "watch", "replicate", "sync", "doctor", "config"),
     "Serve": ("serve", "mcp", "hook", "helper", "status", "demo", "completion"),
 }  # fmt: skip
