@@ -28,7 +28,7 @@ class StrengthChange(msgspec.Struct, frozen=True, kw_only=True):
     after: float
 
 
-class Pairing(msgspec.Struct, frozen=True, kw_only=True):
+class Pairing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A new memory next to one of its closest old ones, and what was decided.
 
     A duplicate or a contradiction is proposed, and nothing else follows from it; accepting it would change so many of
