@@ -22,7 +22,7 @@ from recollect.projections.vectors import sealing
 from . import judge, seams
 from .machine import Incarnation, Machine
 from .process import Process
-from .scheduler import Scheduler
+from .scheduler import PATIENCE_S, Scheduler
 from .world import BUILDER, POLICY, REEMBED_BATCH, SEGMENT_BYTES, Acknowledged, World
 
 _ROOT = next((path for path in ("/dev/shm",) if Path(path).is_dir()), None)
@@ -145,7 +145,7 @@ def run(seed: int) -> Outcome:
             stack.enter_context(patch.object(sealing, "Builder", lambda: BUILDER))
             stack.enter_context(patch.object(reembedding, "_BATCH", REEMBED_BATCH, create=True))
             defaults = SegmentLog.open.__func__.__kwdefaults__  # type: ignore[attr-defined]
-            stack.enter_context(patch.dict(defaults, segment_bytes=SEGMENT_BYTES, lock_timeout_s=1e6))
+            stack.enter_context(patch.dict(defaults, segment_bytes=SEGMENT_BYTES, lock_timeout_s=PATIENCE_S))
             stack.enter_context(seams.installed(one.machine, one.incarnation, one.acknowledge))
             one.live()
             steps = list(one.scheduler.recent)
