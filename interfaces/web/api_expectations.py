@@ -9,13 +9,13 @@ from msgspec import Meta
 from starlette.requests import Request
 
 from recollect.engine.expectations import CheckReport, Expectation
-from recollect.engine.formula_lookup import formula_named
-from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
-from recollect.web.api import Endpoint
+from recollect.web.api import formula_of
 from recollect.web.api_tell import Because, Written
+from recollect.web.endpoint import Endpoints
 from recollect.web.forms import Nothing
-from recollect.web.requests import body, parameters
+
+ENDPOINTS = Endpoints()
 
 
 class Expect(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,58 +33,29 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     at: str | None = None
 
 
-async def expect(memory: AsyncMemory, request: Request) -> Written:
-    given = await body(request, Expect)
+@ENDPOINTS.add("GET", "/api/expectations", "the expectations that stand")
+def expectations(memory: Memory, _: Nothing, __: Request) -> list[Expectation]:
+    return memory.expectations()
 
-    def work(inner: Memory) -> str:
-        return inner.expect(
-            given.recall, given.id, top=given.top, first=given.first, absent=given.absent, above=given.above,
-            note=given.note,
-        )  # fmt: skip
 
-    name = await memory.run(work)
+@ENDPOINTS.add(
+    "POST", "/api/expectations", "state one about a recorded recall", lane="writes", writes=True, status=201
+)
+def expect(memory: Memory, given: Expect, _: Request) -> Written:
+    name = memory.expect(
+        given.recall, given.id, top=given.top, first=given.first, absent=given.absent, above=given.above, note=given.note
+    )  # fmt: skip
     return Written(id=name, seq=int(name[1:]))
 
 
-async def withdraw(memory: AsyncMemory, request: Request) -> Written:
-    name, because = request.path_params["name"], await body(request, Because)
-    return Written(id=name, seq=await memory.run(lambda inner: inner.withdraw(name, because.reason)))
+@ENDPOINTS.add("POST", "/api/expectations/{name}/withdraw", "take one back", lane="writes", writes=True)
+def withdraw(memory: Memory, because: Because, request: Request) -> Written:
+    name = request.path_params["name"]
+    return Written(id=name, seq=memory.withdraw(name, because.reason))
 
 
-async def expectations(memory: AsyncMemory, request: Request) -> list[Expectation]:
-    parameters(request, Nothing)
-    return await memory.run(lambda inner: inner.expectations(), lane="reads")
-
-
-async def check(memory: AsyncMemory, request: Request) -> CheckReport:
-    given = parameters(request, Check)
-
-    def work(inner: Memory) -> CheckReport:
-        formula = formula_named(inner.store, given.formula, files=False) if given.formula else None
-        return inner.check(formula=formula, at=given.at)
-
-    return await memory.run(work, lane="long")
-
-
-TABLE = (
-    Endpoint("GET", "/api/expectations", expectations, "the expectations that stand", takes=Nothing),
-    Endpoint(
-        "POST",
-        "/api/expectations",
-        expect,
-        "state one about a recorded recall",
-        writes=True,
-        status=201,
-        takes=Expect,
-    ),
-    Endpoint(
-        "POST", "/api/expectations/{name}/withdraw", withdraw, "take one back", writes=True, takes=Because
-    ),
-    Endpoint(
-        "GET",
-        "/api/check",
-        check,
-        "ask them all again, now or as of `at`, and name what broke those that fail",
-        takes=Check,
-    ),
-)
+@ENDPOINTS.add(
+    "GET", "/api/check", "ask them all again, now or as of `at`, and name what broke those that fail", lane="long"
+)  # fmt: skip
+def check(memory: Memory, given: Check, _: Request) -> CheckReport:
+    return memory.check(formula=formula_of(memory, given.formula), at=given.at)

@@ -19,18 +19,19 @@ from recollect.engine.formula_lookup import formula_named
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.river import BUCKETS_MAX, LogTimes, River, river
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
 from recollect.query import formula as formulas
 from recollect.query.flat_formula import flat_toml
 from recollect.query.formula import Formula, InvalidFormula
 from recollect.replay.changes.bisect import Bisection
 from recollect.replay.compare.comparison import Comparison
-from recollect.web.api import Endpoint
+from recollect.web.api import formula_of
+from recollect.web.endpoint import Endpoints
 from recollect.web.forms import Ask, Nothing
-from recollect.web.requests import body, parameters
 
 TEXT_MAX = 100_000
+
+ENDPOINTS = Endpoints()
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,15 +109,9 @@ def tried(text: str) -> Formula:
     return formula
 
 
-def _formula(memory: Memory, name: str | None, text: str | None) -> Formula | None:
-    if text is not None:
-        return tried(text)
-    return formula_named(memory.store, name, files=False) if name else None
-
-
 def _question(memory: Memory, ask: AskBars | AskLines | AskWhen) -> tuple[str, RecallOptions]:
     """The question with its options; a recorded recall brings its own, but for a formula that is given beside it."""
-    given: RecallOptions = ask.options() | {"formula": _formula(memory, ask.formula, None)}
+    given: RecallOptions = ask.options() | {"formula": formula_of(memory, ask.formula)}
     if ask.recall is None:
         if not ask.q:
             raise InvalidInput("give a question (q) or the id of a recorded recall (recall)")
@@ -127,31 +122,18 @@ def _question(memory: Memory, ask: AskBars | AskLines | AskWhen) -> tuple[str, R
 # --- the log over time -----------------------------------------------------------------------------
 
 
-async def over_time(memory: AsyncMemory, request: Request) -> River:
-    span = parameters(request, Span)
+@ENDPOINTS.add("GET", "/api/river", "the log over time: events of each lane in equal spans")
+def over_time(memory: Memory, span: Span, request: Request) -> River:
     times: LogTimes = request.app.state.times
-
-    def work(inner: Memory) -> River:
-        return river(inner.store, times, since=span.since, until=span.until, buckets=span.buckets)
-
-    return await memory.run(work, lane="reads")
+    return river(memory.store, times, since=span.since, until=span.until, buckets=span.buckets)
 
 
 # --- rankings --------------------------------------------------------------------------------------
 
 
-async def bars(memory: AsyncMemory, request: Request) -> RankedBars:
-    ask = parameters(request, AskBars)
-    return await memory.run(lambda inner: _bars(inner, ask), lane="reads")
-
-
-async def bars_tried(memory: AsyncMemory, request: Request) -> RankedBars:
-    ask = await body(request, AskBars)
-    return await memory.run(lambda inner: _bars(inner, ask), lane="reads")
-
-
-def _bars(memory: Memory, ask: AskBars) -> RankedBars:
-    formula = _formula(memory, ask.formula, ask.text)
+@ENDPOINTS.add("GET", "/api/bars", "a ranking as bars: what each score is made of, and the next that lost")
+def bars(memory: Memory, ask: AskBars, _: Request) -> RankedBars:
+    formula = formula_of(memory, ask.formula) if ask.text is None else tried(ask.text)
     if ask.recall is not None:
         return recorded_bars(memory.store, ask.recall, formula=formula, at=ask.at, losers=ask.losers)
     query, options = _question(memory, ask)
@@ -159,40 +141,50 @@ def _bars(memory: Memory, ask: AskBars) -> RankedBars:
     return source.bars(query, losers=ask.losers, **options | {"formula": formula, "wait": False})
 
 
-async def lines(memory: AsyncMemory, request: Request) -> Bump:
-    ask = parameters(request, AskLines)
-
-    def work(inner: Memory) -> Bump:
-        query, options = _question(inner, ask)
-        head = inner.store.catch_up()
-        until = head if ask.to is None else min(ask.to, head)
-        return inner.bump(query, ask.ids, ask.from_, until, ask.points, **options)
-
-    return await memory.run(work, lane="reads")
+@ENDPOINTS.add("POST", "/api/bars", "the same under a formula that is tried (`text`); records nothing")
+def bars_tried(memory: Memory, ask: AskBars, request: Request) -> RankedBars:
+    return bars(memory, ask, request)
 
 
-async def bisect(memory: AsyncMemory, request: Request) -> Bisection:
-    ask = parameters(request, AskWhen)
+@ENDPOINTS.add("GET", "/api/ranks", "how memories changed places between two events")
+def lines(memory: Memory, ask: AskLines, _: Request) -> Bump:
+    query, options = _question(memory, ask)
+    head = memory.store.catch_up()
+    until = head if ask.to is None else min(ask.to, head)
+    return memory.bump(query, ask.ids, ask.from_, until, ask.points, **options)
 
-    def work(inner: Memory) -> Bisection:
-        query, options = _question(inner, ask)
-        return inner.bisect(query, ask.id, ask.from_, ask.to, until_rank=ask.top, **options)
 
-    return await memory.run(work, lane="long")
+@ENDPOINTS.add(
+    "GET", "/api/bisect", "the event that moved a memory out of the first places, or into them", lane="long"
+)
+def bisect(memory: Memory, ask: AskWhen, _: Request) -> Bisection:
+    query, options = _question(memory, ask)
+    return memory.bisect(query, ask.id, ask.from_, ask.to, until_rank=ask.top, **options)
 
 
 # --- formulas --------------------------------------------------------------------------------------
 
 
-async def formula_text(memory: AsyncMemory, request: Request) -> FormulaText:
-    parameters(request, Nothing)
-    name = request.path_params["name"]
-    return await memory.run(lambda inner: _shown(formula_named(inner.store, name, files=False)), lane="reads")
+@ENDPOINTS.add("GET", "/api/formulas/{name}", "a formula's text and the numbers in it")
+def formula_text(memory: Memory, _: Nothing, request: Request) -> FormulaText:
+    return _shown(formula_named(memory.store, request.path_params["name"], files=False))
 
 
-async def formula_checked(memory: AsyncMemory, request: Request) -> FormulaText:
-    given = await body(request, Tried)
-    return await memory.run(lambda _: _shown(tried(given.text)), lane="reads")
+@ENDPOINTS.add("POST", "/api/formulas/check", "check a formula's text; keeps nothing")
+def formula_checked(_: Memory, given: Tried, __: Request) -> FormulaText:
+    return _shown(tried(given.text))
+
+
+@ENDPOINTS.add(
+    "POST", "/api/formulas/compare", "recorded answers beside those of a formula that is tried", lane="long"
+)
+def traffic(memory: Memory, given: Tried, _: Request) -> Comparison:
+    return memory.compare("recorded", tried(given.text), k=given.k, last=given.last)
+
+
+@ENDPOINTS.add("POST", "/api/formulas/adopt", "put a formula in force", lane="writes", writes=True)
+def formula_adopted(memory: Memory, given: Tried, _: Request) -> Adopted:
+    return Adopted(formula=memory.adopt(tried(given.text)))
 
 
 def _shown(formula: Formula) -> FormulaText:
@@ -219,88 +211,19 @@ def _numbers(formula: Formula) -> list[tuple[int, str, float]]:
     return found
 
 
-async def formula_adopted(memory: AsyncMemory, request: Request) -> Adopted:
-    given = await body(request, Tried)
-    label = await memory.run(lambda inner: inner.adopt(tried(given.text)))
-    return Adopted(formula=label)
-
-
-async def traffic(memory: AsyncMemory, request: Request) -> Comparison:
-    given = await body(request, Tried)
-
-    def work(inner: Memory) -> Comparison:
-        return inner.compare("recorded", tried(given.text), k=given.k, last=given.last)
-
-    return await memory.run(work, lane="long")
-
-
 # --- dreams ----------------------------------------------------------------------------------------
 
 
-async def dream_preview(memory: AsyncMemory, request: Request) -> DreamReport:
-    parameters(request, Nothing)
-    return await memory.run(lambda inner: inner.dream(dry_run=True), lane="long")
+@ENDPOINTS.add("GET", "/api/dreams/preview", "what a dream would change now; changes nothing", lane="long")
+def dream_preview(memory: Memory, _: Nothing, __: Request) -> DreamReport:
+    return memory.dream(dry_run=True)
 
 
-async def dream_now(memory: AsyncMemory, request: Request) -> DreamReport:
-    given = await body(request, Dreaming)
-    return await memory.run(lambda inner: inner.dream(phases=given.phases or None), lane="long")
+@ENDPOINTS.add("POST", "/api/dreams", "dream", lane="long", writes=True)
+def dream_now(memory: Memory, given: Dreaming, _: Request) -> DreamReport:
+    return memory.dream(phases=given.phases or None)
 
 
-async def dream_undone(memory: AsyncMemory, request: Request) -> DreamReport:
-    name = request.path_params["dream"]
-    return await memory.run(lambda inner: inner.undream(name), lane="long")
-
-
-TABLE = (
-    Endpoint(
-        "GET", "/api/river", over_time, "the log over time: events of each lane in equal spans", takes=Span
-    ),
-    Endpoint(
-        "GET",
-        "/api/bars",
-        bars,
-        "a ranking as bars: what each score is made of, and the next that lost",
-        takes=AskBars,
-    ),
-    Endpoint(
-        "POST",
-        "/api/bars",
-        bars_tried,
-        "the same under a formula that is tried (`text`); records nothing",
-        takes=AskBars,
-    ),
-    Endpoint("GET", "/api/ranks", lines, "how memories changed places between two events", takes=AskLines),
-    Endpoint(
-        "GET",
-        "/api/bisect",
-        bisect,
-        "the event that moved a memory out of the first places, or into them",
-        takes=AskWhen,
-    ),
-    Endpoint(
-        "GET", "/api/formulas/{name}", formula_text, "a formula's text and the numbers in it", takes=Nothing
-    ),
-    Endpoint(
-        "POST", "/api/formulas/check", formula_checked, "check a formula's text; keeps nothing", takes=Tried
-    ),
-    Endpoint(
-        "POST",
-        "/api/formulas/compare",
-        traffic,
-        "recorded answers beside those of a formula that is tried",
-        takes=Tried,
-    ),
-    Endpoint(
-        "POST", "/api/formulas/adopt", formula_adopted, "put a formula in force", writes=True, takes=Tried
-    ),
-    Endpoint(
-        "GET",
-        "/api/dreams/preview",
-        dream_preview,
-        "what a dream would change now; changes nothing",
-        takes=Nothing,
-    ),
-    Endpoint("POST", "/api/dreams", dream_now, "dream", writes=True, takes=Dreaming),
-    Endpoint("POST", "/api/dreams/{dream}/undo", dream_undone, "take a dream back", writes=True),
-)
+@ENDPOINTS.add("POST", "/api/dreams/{dream}/undo", "take a dream back", lane="long", writes=True)
+def dream_undone(memory: Memory, _: Nothing, request: Request) -> DreamReport:
+    return memory.undream(request.path_params["dream"])

@@ -1,15 +1,18 @@
-"""The JSON API: what can be told. A server that is read-only has none of it."""
+"""The JSON API: what can be written. A read-only server refuses all of it."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import msgspec
 from starlette.requests import Request
 
 from recollect.engine.similar import Similar, nearness_min
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.python.async_memory import AsyncMemory
-from recollect.web.api import Endpoint
-from recollect.web.requests import body, json_object
+from recollect.interfaces.python.memory import Memory
+from recollect.web.endpoint import Endpoints
+
+ENDPOINTS = Endpoints()
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,47 +39,37 @@ class Because(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-async def remember(memory: AsyncMemory, request: Request) -> Remembered:
-    item = await json_object(request)
+@ENDPOINTS.add("POST", "/api/remember", "keep one text", lane="writes", writes=True, status=201)
+def remember(memory: Memory, item: dict[str, object], _: Request) -> Remembered:
     nearness_min()  # a setting that is wrong is refused before anything is written
-    (memory_id,) = await memory.remember_many([item])
-    similar = await memory.similar(memory_id)
-    degraded = await memory.run(lambda inner: inner.missing_vector(memory_id))
+    (memory_id,) = memory.remember_many([item])
     return Remembered(
-        id=memory_id, head=memory.store.projections.position, similar=similar, degraded=degraded
+        id=memory_id,
+        head=memory.store.projections.position,
+        similar=memory.similar(memory_id),
+        degraded=memory.missing_vector(memory_id),
     )
 
 
-async def revise(memory: AsyncMemory, request: Request) -> Revised:
-    memory_id, changes = request.path_params["id"], await json_object(request)
+@ENDPOINTS.add("PATCH", "/api/memories/{id:path}", "a new version of a memory", lane="writes", writes=True)
+def revise(memory: Memory, changes: dict[str, Any], request: Request) -> Revised:
+    memory_id = request.path_params["id"]
     for taken in ("id", "self"):
         if taken in changes:
             raise InvalidInput(f"revise has no argument {taken!r}; the memory is named in the address")
-    count = await memory.run(lambda inner: inner.revise(memory_id, **changes))  # type: ignore[arg-type]  # checked there
-    degraded = await memory.run(lambda inner: inner.missing_vector(memory_id))
-    return Revised(id=memory_id, revision_count=count, degraded=degraded)
+    count = memory.revise(memory_id, **changes)
+    return Revised(id=memory_id, revision_count=count, degraded=memory.missing_vector(memory_id))
 
 
-async def forget(memory: AsyncMemory, request: Request) -> Written:
-    memory_id, because = request.path_params["id"], await body(request, Because)
-    return Written(id=memory_id, seq=await memory.forget(memory_id, because.reason))
-
-
-async def restore(memory: AsyncMemory, request: Request) -> Written:
-    memory_id, because = request.path_params["id"], await body(request, Because)
-    return Written(id=memory_id, seq=await memory.restore(memory_id, because.reason))
-
-
-TABLE = (
-    Endpoint("POST", "/api/remember", remember, "keep one text", writes=True, status=201),
-    Endpoint("PATCH", "/api/memories/{id:path}", revise, "a new version of a memory", writes=True),
-    Endpoint(
-        "POST",
-        "/api/memories/{id:path}/forget",
-        forget,
-        "soft delete, with a reason",
-        writes=True,
-        takes=Because,
-    ),
-    Endpoint("POST", "/api/memories/{id:path}/restore", restore, "undo it", writes=True, takes=Because),
+@ENDPOINTS.add(
+    "POST", "/api/memories/{id:path}/forget", "soft delete, with a reason", lane="writes", writes=True
 )
+def forget(memory: Memory, because: Because, request: Request) -> Written:
+    memory_id = request.path_params["id"]
+    return Written(id=memory_id, seq=memory.forget(memory_id, because.reason))
+
+
+@ENDPOINTS.add("POST", "/api/memories/{id:path}/restore", "undo it", lane="writes", writes=True)
+def restore(memory: Memory, because: Because, request: Request) -> Written:
+    memory_id = request.path_params["id"]
+    return Written(id=memory_id, seq=memory.restore(memory_id, because.reason))

@@ -1,4 +1,4 @@
-"""The application: the page at /, the JSON API under /api, and whatever else is mounted beside them.
+"""The application: the page at /, the JSON API under /api, and what else is mounted beside them.
 
 Errors are JSON with the message that the command line would print. It stands behind `recollect.interfaces.common.http.guard`; without
 that, nothing here checks who asks.
@@ -20,12 +20,12 @@ from recollect.engine.river import LogTimes
 from recollect.events.errors import RecollectError
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.web import api, api_expectations, api_page, api_tell, assets, openapi, streams
-from recollect.web.api import Endpoint
+from recollect.web.endpoint import Endpoint
 from recollect.web.forms import Serving
 from recollect.web.requests import NotAllowed, Problem, error_of, json_response, status_of
 from recollect.web.streams import Stream
 
-ENDPOINTS = (*api_page.TABLE, *api.TABLE, *api_expectations.TABLE, *api_tell.TABLE)
+ENDPOINTS = (*api_page.ENDPOINTS, *api.ENDPOINTS, *api_expectations.ENDPOINTS, *api_tell.ENDPOINTS)
 
 
 def application(
@@ -89,7 +89,7 @@ def _handler(memory: AsyncMemory, endpoint: Endpoint) -> Callable[[Request], Awa
         try:
             if endpoint.writes and serving.read_only:
                 raise NotAllowed(serving.read_only_because)
-            value = await endpoint.handler(memory, request)
+            value = await endpoint.answer(memory, request)
         except RecollectError as error:
             return _answer(error_of(error), status_of(error))
         return _answer(value, endpoint.status)

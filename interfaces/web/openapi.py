@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
-from typing import Any, get_type_hints
+from typing import Any
 
 import msgspec
 
-from recollect.web.api import Endpoint
+from recollect.web.endpoint import Endpoint
 from recollect.web.requests import Problem
 
 _REF = "#/components/schemas/{name}"
@@ -17,9 +16,7 @@ _REF = "#/components/schemas/{name}"
 
 def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
     """An OpenAPI 3.1 document of these endpoints."""
-    kinds = [
-        kind for endpoint in endpoints for kind in (endpoint.takes, given_by(endpoint)) if kind is not None
-    ]
+    kinds = [kind for endpoint in endpoints for kind in (endpoint.takes, endpoint.gives) if kind is not None]
     schemas, components = msgspec.json.schema_components([*dict.fromkeys(kinds), Problem], ref_template=_REF)
     named = dict(zip([*map(repr, dict.fromkeys(kinds)), repr(Problem)], schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
@@ -38,12 +35,6 @@ def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@cache
-def given_by(endpoint: Endpoint) -> Any:
-    """The type of an endpoint's answer, as its handler says it."""
-    return get_type_hints(endpoint.handler)["return"]
-
-
 def _operation(endpoint: Endpoint, named: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
     takes = endpoint.takes
     operation: dict[str, Any] = {
@@ -59,7 +50,7 @@ def _operation(endpoint: Endpoint, named: dict[str, Any], components: dict[str, 
             for name, kind in re.findall(r"\{(\w+)(?::(\w+))?\}", endpoint.path)
         ],
         "responses": {
-            str(endpoint.status): _content("the answer", named[repr(given_by(endpoint))]),
+            str(endpoint.status): _content("the answer", named[repr(endpoint.gives)]),
             "default": _content("what was wrong", named[repr(Problem)]),
         },
     }
