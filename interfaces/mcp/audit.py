@@ -15,7 +15,6 @@ from recollect.engine.show import Shown
 from recollect.interfaces.mcp import audit_arguments
 from recollect.interfaces.mcp import audit_text as text
 from recollect.interfaces.mcp.audit_arguments import (
-    CauseResult,
     ChannelResult,
     CompareResult,
     DreamResult,
@@ -23,17 +22,16 @@ from recollect.interfaces.mcp.audit_arguments import (
     EventResult,
     HistoryResult,
     MoverResult,
-    StageResult,
     VerifyResult,
     WhyChangedResult,
     WhyResult,
 )
-from recollect.interfaces.mcp.results import WriteResult
+from recollect.interfaces.mcp.results import WriteResult, short_form
 from recollect.interfaces.mcp.tool import AnyTool, Call, Tool
 
 if TYPE_CHECKING:
     from recollect.interfaces.python.memory import Memory
-    from recollect.query.explanation import Explanation
+    from recollect.query.explanation import ChannelPart, Explanation
 
 _MOVERS_MAX = 10
 _DIFFERENCES_MAX = 20
@@ -49,47 +47,24 @@ def why_not(memory: Memory, given: audit_arguments.Why, _: Call) -> WhyResult:
 
 def explained(found: Explanation) -> WhyResult:
     drop = found.dropped_at
-    return WhyResult(
-        sentence=found.sentence, recall=found.recall, id=found.id, rank=found.rank, score=found.score,
-        candidates=found.candidates, basis=found.basis, now=found.now, formula=found.formula, exact=found.exact,
-        dropped_at=None if drop is None else DropResult(stage=drop.title, reason=drop.reason, had=drop.had, needed=drop.needed),
-        channels=tuple(
-            ChannelResult(
-                name=part.name, rank=part.rank, value=part.value,
-                terms=tuple(
-                    word for word, term in zip(part.words, part.terms, strict=True) if term.contribution
-                ),
-            )
-            for part in found.channels
-        ),
-        stages=tuple(
-            StageResult(
-                number=part.number, title=part.title, state=part.state, before=part.before, after=part.after
-            )
-            for part in found.stages
-        ),
-        provenance=found.provenance,
-    )  # fmt: skip
+    return short_form(
+        WhyResult,
+        found,
+        dropped_at=None if drop is None else short_form(DropResult, drop, stage=drop.title),
+        channels=[short_form(ChannelResult, part, terms=_matched(part)) for part in found.channels],
+    )
+
+
+def _matched(channel: ChannelPart) -> list[str]:
+    """The words of the question that the memory has."""
+    return [word for word, term in zip(channel.words, channel.terms, strict=True) if term.contribution]
 
 
 def why_changed(memory: Memory, given: audit_arguments.WhyChanged, call: Call) -> WhyChangedResult:
     options = given.options() | {"formula": call.scope.formula(memory, given.formula)}
     found = memory.why_changed(given.query, given.id, given.since, given.until, **options)
-    return WhyChangedResult(
-        sentence=found.sentence,
-        id=found.id,
-        cause=found.cause,
-        rank_since=found.since.rank,
-        rank_until=found.until.rank,
-        score_change=found.score_change,
-        causes=tuple(
-            CauseResult(cause=part.cause, score=part.score, rank=part.rank, says=part.says)
-            for part in found.parts
-        ),
-        passed_by=found.passed_by,
-        passed=found.passed,
-        redacted=found.redacted,
-    )
+    ranks = {"rank_since": found.since.rank, "rank_until": found.until.rank}
+    return short_form(WhyChangedResult, found, causes=found.parts, **ranks)
 
 
 def recalls(memory: Memory, given: audit_arguments.FindRecalls, _: Call) -> Recalls:
@@ -105,9 +80,7 @@ def history(memory: Memory, given: audit_arguments.History, _: Call) -> HistoryR
     shown = events[-given.last :]
     return HistoryResult(
         id=given.id,
-        events=tuple(
-            EventResult(seq=event.seq, at=event.at, type=event.type, summary=event.summary) for event in shown
-        ),
+        events=tuple(short_form(EventResult, event) for event in shown),
         earlier=len(events) - len(shown),
     )
 
@@ -118,54 +91,29 @@ def compare(memory: Memory, given: audit_arguments.Compare, call: Call) -> Compa
         for side in (given.against, given.formula)
     )
     found = memory.compare(before, after, last=given.last, k=given.k, progress=call.progress)
-    movers = (
+    movers = [
         MoverResult(question=mover.text, id=mover.id, before=mover.rank_a, after=mover.rank_b)
         for mover in found.movers[:_MOVERS_MAX]
-    )
-    return CompareResult(
-        sentence=found.sentence,
-        before=found.a,
-        after=found.b,
-        questions=found.questions,
-        metrics=found.metrics,
-        movers=tuple(movers),
-        caveat=found.caveat,
-    )
+    ]
+    return short_form(CompareResult, found, before=found.a, after=found.b, movers=movers)
 
 
 def verify(memory: Memory, given: audit_arguments.Verify, call: Call) -> VerifyResult:
     found = memory.verify(independent=given.independent, progress=call.progress)
-    return VerifyResult(
-        verdict=found.verdict,
-        sentence=found.sentence,
-        exact=found.exact,
-        checked=found.checked,
-        exact_count=found.exact_count,
-        attested=found.attested,
-        redacted=found.redacted,
-        not_here=found.not_here,
-        different=found.different,
-        differences=tuple(
+    return short_form(
+        VerifyResult,
+        found,
+        differences=[
             f"{one.recall}{f' at rank {one.rank}' if one.rank else ''}: {one.reason}"
             for one in found.differences[:_DIFFERENCES_MAX]
-        ),
-        damage=tuple(f"@{one.seq} in {one.path}: {one.problem}" for one in found.damage[:_DIFFERENCES_MAX]),
-        contradictions=tuple(f"{one.witness}: {one.problem}" for one in found.contradictions),
-        unreadable=found.unreadable,
-        notes=found.notes,
+        ],
+        damage=[f"@{one.seq} in {one.path}: {one.problem}" for one in found.damage[:_DIFFERENCES_MAX]],
+        contradictions=[f"{one.witness}: {one.problem}" for one in found.contradictions],
     )
 
 
 def dream(memory: Memory, given: audit_arguments.Dream, _: Call) -> DreamResult:
-    found = memory.dream(dry_run=given.dry_run, max_churn=given.max_churn)
-    return DreamResult(
-        id=found.id,
-        committed=found.committed,
-        refused=found.refused,
-        counts=found.counts,
-        metrics=found.metrics,
-        degraded=found.degraded,
-    )
+    return short_form(DreamResult, memory.dream(dry_run=given.dry_run, max_churn=given.max_churn))
 
 
 def rate(memory: Memory, given: audit_arguments.Rate, call: Call) -> WriteResult:

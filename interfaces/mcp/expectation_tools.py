@@ -9,11 +9,11 @@ from msgspec import Meta
 
 from recollect.engine.safe_text import telling
 from recollect.interfaces.mcp.audit_arguments import RecallId
+from recollect.interfaces.mcp.results import short_form
 from recollect.interfaces.mcp.tool import AnyTool, Call, Tool
 from recollect.interfaces.mcp.tool_arguments import Formula, Id, Moment
 
 if TYPE_CHECKING:
-    from recollect.engine.expectations import Expectation
     from recollect.interfaces.python.memory import Memory
 
 
@@ -84,27 +84,19 @@ def expect(memory: Memory, given: Expect, _: Call) -> ExpectResult:
 def expectations(memory: Memory, given: Expectations, _: Call) -> ExpectationsResult:
     if given.withdraw:
         memory.withdraw(given.withdraw, given.reason)
-    return ExpectationsResult(expectations=tuple(_listed(one) for one in memory.expectations()))
-
-
-def _listed(one: Expectation) -> ExpectationResult:
-    return ExpectationResult(
-        name=one.name, recall=one.recall, query=one.query, expects=one.expects, note=one.note
-    )
+    stands = tuple(short_form(ExpectationResult, one) for one in memory.expectations())
+    return ExpectationsResult(expectations=stands)
 
 
 def check(memory: Memory, given: Check, call: Call) -> CheckResult:
     found = memory.check(
         formula=call.scope.formula(memory, given.formula), at=given.at, progress=call.progress
     )
-    failed = tuple(
-        FailedResult(
-            name=one.expectation.name, recall=one.expectation.recall, query=one.expectation.query,
-            sentence=one.sentence, note=one.expectation.note, broken_by=one.broken_by,
-        )
+    failed = [
+        short_form(FailedResult, one.expectation, sentence=one.sentence, broken_by=one.broken_by)
         for one in found.failed
-    )  # fmt: skip
-    return CheckResult(sentence=found.sentence, passed=len(found.passed), failed=failed, basis=found.basis)
+    ]
+    return short_form(CheckResult, found, passed=len(found.passed), failed=failed)
 
 
 @telling

@@ -5,8 +5,22 @@ Nothing here imports the engine, so that tools can be listed while it is still b
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import msgspec
 from msgspec import UNSET, UnsetType
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+
+def short_form(kind: type[R], report: object, **own: object) -> R:
+    """A result made of the fields that the engine's report has by the same names; `own` are those that differ."""
+    same = {
+        name: getattr(report, name)
+        for name in kind.__struct_fields__
+        if name not in own and hasattr(report, name)
+    }
+    return msgspec.convert({**same, **own}, kind, from_attributes=True)
 
 
 class RecalledHit(msgspec.Struct, frozen=True, kw_only=True):

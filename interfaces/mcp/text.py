@@ -20,6 +20,7 @@ from recollect.interfaces.mcp.results import (
     ReviseResult,
     StatusResult,
     WriteResult,
+    short_form,
 )
 
 if TYPE_CHECKING:
@@ -100,39 +101,19 @@ def forgotten(result: ForgetResult) -> str:
 def memory_result(memo: Memo) -> MemoryResult:
     """A memo as the tools give it: times as ISO 8601, and without the numbers that only a formula needs."""
     state = memo.state
-    return MemoryResult(
-        id=memo.id,
-        at=memo.at,
-        content=memo.content,
-        visible=memo.visible,
-        hidden_because=memo.hidden_because,
-        kind=state.kind,
-        importance=state.importance,
-        tags=tuple(state.tags),
-        entities=tuple(state.entities),
-        project=state.project,
-        session=state.session,
-        source=state.source,
-        created_at=_moment(state.created_at) or "",
-        updated_at=_moment(state.updated_at) or "",
-        valid_from=_moment(state.valid_from),
-        valid_to=_moment(state.valid_to),
-        expires_at=_moment(state.expires_at),
-        revisions=state.revision_count,
-        accesses=state.access_count,
-        used=state.used_count,
-        feedback=state.feedback,
-        strength=state.strength,
-        status=state.consolidation_status,
-        superseded_by=state.superseded_by,
-    )
+    times = ("created_at", "updated_at", "valid_from", "valid_to", "expires_at")
+    return short_form(
+        MemoryResult, state, id=memo.id, at=memo.at, content=memo.content, visible=memo.visible,
+        hidden_because=memo.hidden_because, revisions=state.revision_count, accesses=state.access_count,
+        used=state.used_count, status=state.consolidation_status,
+        **{name: _moment(getattr(state, name)) for name in times},
+    )  # fmt: skip
 
 
 def recent_memory(memo: Memo) -> RecentMemory:
     state = memo.state
-    return RecentMemory(
-        id=memo.id, content=memo.content, kind=state.kind, at=_moment(state.created_at) or "", project=state.project,
-        session=state.session, source=state.source, tags=tuple(state.tags), revision=state.revision_count,
+    return short_form(
+        RecentMemory, state, id=memo.id, content=memo.content, at=_moment(state.created_at), revision=state.revision_count
     )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ from recollect.interfaces.mcp.results import (
     SimilarResult,
     StatusResult,
     WriteResult,
+    short_form,
 )
 from recollect.interfaces.mcp.tool import ALL_PROJECTS, AnyTool, Call, Scope, Tool
 
@@ -67,9 +68,7 @@ def remember(memory: Memory, given: tool_arguments.Remember, call: Call) -> Reme
                 degraded=tuple(memory.missing_vector(memory_id)),
                 id=memory_id,
                 revision=memory.get(memory_id).state.revision_count,
-                similar=tuple(
-                    SimilarResult(**msgspec.structs.asdict(one)) for one in memory.similar(memory_id)
-                ),
+                similar=tuple(short_form(SimilarResult, one) for one in memory.similar(memory_id)),
             )
     raise RecollectError(f"others write so much that {given.id!r} could not be kept; try again")
 
@@ -155,11 +154,8 @@ def text_and_json(result: RecallResult) -> tuple[str, ...]:
 
 
 def recalled_hit(hit: Hit, *, factors: bool) -> RecalledHit:
-    return RecalledHit(
-        rank=hit.rank, id=hit.id, score=hit.score, content=hit.content, kind=hit.kind, at=hit.at, project=hit.project,
-        session=hit.session, source=hit.source, tags=hit.tags, revision=hit.revision,
-        factors=compact(hit.factors) if factors else UNSET,
-    )  # fmt: skip
+    short = short_form(RecalledHit, hit, factors={})
+    return msgspec.structs.replace(short, factors=compact(hit.factors) if factors else UNSET)
 
 
 def compact(factors: dict[str, float]) -> dict[str, float]:
@@ -216,11 +212,9 @@ def used(memory: Memory, given: tool_arguments.Used, call: Call) -> WriteResult:
 
 def status(memory: Memory, _: tool_arguments.Status, call: Call) -> StatusResult:
     now, scope = memory.status(), call.scope
-    return StatusResult(
-        store=now.store, head=now.head, memories=now.memories, visible=now.visible, recalls=now.recalls,
-        formula=now.formula, embedder=now.embedder.name, model=now.embedder.state,
-        last_dream=now.last_dream or None, new_since_dream=now.new_since_dream, degraded=now.degraded, profile=scope.profile,
-        project=scope.project, session=scope.session,
+    return short_form(
+        StatusResult, now, embedder=now.embedder.name, model=now.embedder.state, last_dream=now.last_dream or None,
+        profile=scope.profile, project=scope.project, session=scope.session,
     )  # fmt: skip
 
 

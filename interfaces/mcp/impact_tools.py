@@ -8,10 +8,12 @@ import msgspec
 from msgspec import Meta
 
 from recollect.engine.safe_text import telling
+from recollect.interfaces.mcp.results import short_form
 from recollect.interfaces.mcp.tool import AnyTool, Call, Tool
 from recollect.interfaces.mcp.tool_arguments import Id
 
 if TYPE_CHECKING:
+    from recollect.engine.stale import StaleCause
     from recollect.interfaces.python.memory import Memory
 
 Last = Annotated[int, Meta(description="Only the newest so many answers.", ge=1, le=1_000)]
@@ -77,34 +79,23 @@ class StaleResult(msgspec.Struct, frozen=True, kw_only=True):
 
 def impact(memory: Memory, given: Impact, call: Call) -> ImpactResult:
     found = memory.impact(given.id, progress=call.progress)
-    return ImpactResult(
-        id=found.id, total=len(found.answers), changed=found.changed, first_changed=found.first_changed,
-        unknown=found.unknown, sessions=found.sessions, derived=tuple(one.id for one in found.derived),
-        answers=tuple(
-            ImpactedResult(
-                recall=one.recall, at=one.at, query=one.query, session=one.session, rank=one.rank, ids=one.ids,
-                without=one.without, changed=one.changed, used=one.used,
-            )
-            for one in found.answers[: given.last]
-        ),
-    )  # fmt: skip
+    derived = [one.id for one in found.derived]
+    return short_form(
+        ImpactResult, found, total=len(found.answers), derived=derived, answers=found.answers[: given.last]
+    )
 
 
 def stale(memory: Memory, given: Stale, call: Call) -> StaleResult:
     found = memory.stale(progress=call.progress)
-    return StaleResult(
-        total=len(found.answers), checked=found.checked, answering=found.answering, sessions=found.sessions,
-        answers=tuple(
-            StaleAnswerResult(
-                recall=one.recall, at=one.at, query=one.query, session=one.session, actor=one.actor, id=one.id, rank=one.rank,
-                causes=tuple(
-                    f"{cause.kind}{f' by {cause.by}' if cause.by else ''} since {cause.since}" for cause in one.causes
-                ),
-                answering=one.answering,
-            )
-            for one in found.answers[: given.last]
-        ),
-    )  # fmt: skip
+    answers = [
+        short_form(StaleAnswerResult, one, causes=[_cause(cause) for cause in one.causes])
+        for one in found.answers[: given.last]
+    ]
+    return short_form(StaleResult, found, total=len(found.answers), answers=answers)
+
+
+def _cause(cause: StaleCause) -> str:
+    return f"{cause.kind}{f' by {cause.by}' if cause.by else ''} since {cause.since}"
 
 
 @telling
