@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from recollect.engine.moments import micros
 from recollect.events.errors import InvalidInput, UnknownMemory
@@ -34,6 +35,23 @@ def test_an_impact_lists_the_answers_that_held_it_newest_first_with_what_they_wo
     assert impact.sessions == {"tuesday": 1, "monday": 1}
     assert [one.entered for one in impact.answers] == [("deploys",), ("cookie",)]
     assert told.impact("deploys").answers[0].query == "when do deploys happen?"
+
+
+def test_a_memory_that_was_only_shown_was_not_used(told):
+    shown = told.recall(QUERY, k=1, track=False)
+    told.access(["redis"], how="returned", recall=shown.id)
+    assert told.impact("redis").used == 0
+    told.access(["redis"], how="injected", recall=shown.id)
+    assert told.impact("redis").used == 1
+
+
+def test_an_answer_that_no_replay_gives_is_compared_by_its_replays_and_says_so(told):
+    real = told.recall("when do deploys happen?", k=1)
+    fact = told.store.event(int(real.id[1:])).fact
+    told.store.append([replace(fact, ids=("redis",))])
+    (answer,) = told.impact("redis").answers
+    assert (answer.ids, answer.without) == (("redis",), ("deploys",))
+    assert (answer.changed, answer.replayed) == (False, False)
 
 
 def test_what_was_derived_from_a_memory_is_named_also_by_way_of_another(told):

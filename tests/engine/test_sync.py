@@ -249,6 +249,29 @@ def test_sync_twice_after_more_offline_work_keeps_both_branches(place: Place) ->
         assert here.verify().exact_count == 2
 
 
+def test_a_recall_that_went_to_one_remote_keeps_the_branch_it_saw_when_it_goes_to_another(
+    place: Place, tmp_path: Path
+) -> None:
+    elsewhere = f"file://{tmp_path}/elsewhere?mirror={tmp_path}/elsewhere-mirror"
+    sync(place.laptop, elsewhere)
+    with place.here() as here:
+        here.recall("auth")
+    with place.colleague() as there:
+        there.remember("deploys moved to Wednesdays", id="moved")
+    first = place.sync()
+    with Memory.open(elsewhere, embedder="hash") as there:
+        there.remember("the office has a new door", id="door")
+    second = sync(place.laptop, elsewhere)
+    assert (first.recalls, second.recalls) == (1, 1)
+    with place.here() as here:
+        (recall,) = here.recalls().recalls
+        saw = here.store.event(int(recall.id[1:])).fact.branch  # type: ignore[union-attr]
+        assert saw is not None
+        assert (here.verify().verdict, here.verify().exact_count) == ("exact", 1)
+    with Memory.open(str(first.branch), embedder="hash") as branch:
+        assert branch.store.log.chain_at(saw.seq).hex() == saw.chain
+
+
 def test_two_stores_that_never_had_an_event_in_common_are_refused(place: Place, tmp_path: Path) -> None:
     with Memory.open(tmp_path / "other", embedder="hash") as other:
         other.remember("something else")

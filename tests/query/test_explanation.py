@@ -33,6 +33,8 @@ from recollect.projections.portable_math import round12
 from recollect.projections.vectors.index import Vectors
 from recollect.projections.vectors.nearest import Search
 from recollect.query.catalogue import range_of
+from recollect.query.explain.case import Case
+from recollect.query.explain.contributions import contributions
 from recollect.query.explain.counterfactual import with_weight
 from recollect.query.explain.explaining import explain
 from recollect.query.explanation import Explanation, reproduce
@@ -77,6 +79,33 @@ def test_the_stages_applied_to_what_they_read_give_the_score_bit_for_bit(world: 
 @given(worlds)
 def test_every_built_in_formula_is_reproduced_bit_for_bit(name: str, world: World):
     check_reproduced(world, built_in(name))
+
+
+def check_parts(world: World, formula: Formula) -> None:
+    """Every candidate's parts sum to its score; rounding errors are measured against the largest part."""
+    case = Case(world.question, world.view, formula, world.view.documents.ids.values[0])
+    for place in case.ranking.order:
+        steps = case.steps(place)
+        amounts = [part.amount for part in contributions(formula.stages, steps)]
+        if not steps or not math.isfinite(steps[-1].after):
+            continue
+        sizes = [abs(value) for step in steps for value in (step.before, step.after) if math.isfinite(value)]
+        assert abs(math.fsum(amounts) - steps[-1].after) <= 1e-9 * max(1.0, *sizes)
+
+
+@LAWS
+@given(worlds, formulas())
+def test_the_parts_of_a_score_sum_to_it(world: World, formula: Formula):
+    if world.view.documents.ids.values:
+        check_parts(world, formula)
+
+
+@pytest.mark.parametrize("name", names())
+@settings(LAWS, max_examples=15)
+@given(worlds)
+def test_the_parts_of_a_score_of_every_built_in_formula_sum_to_it(name: str, world: World):
+    if world.view.documents.ids.values:
+        check_parts(world, built_in(name))
 
 
 @settings(LAWS, max_examples=30)
