@@ -10,8 +10,8 @@ The first three lines are the text that is signed (https://c2sp.org/tlog-checkpo
 chain value after the first event and so stays the same in every copy of a log; the number of events; and the chain value
 after the last of them, in base64, where a transparency log would have the root of its tree. It commits to every event
 before it. The signatures (https://c2sp.org/signed-note) are base64 of four bytes that name the key and 64 of Ed25519; a
-note may have none. Lines may follow the root and are signed with it: the receipt of an erasure (`engine.receipt`) is a
-checkpoint that says in such lines what went.
+note may be unsigned. Lines may follow the root and are signed with it: the receipt of an erasure (`engine.receipt`) is a
+checkpoint that says in such lines what was erased.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Signature(NamedTuple):
 
 
 class LogCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """How a log was at one moment; `note` is the text to keep, `signed_by` names the keys that it says signed it.
+    """The state of a log at one moment; `note` is the text to keep, `signed_by` names the keys that signed it.
 
-    `lines` are what the note says beside origin, size and root.
+    `lines` are the note's lines after origin, size and root.
     """
 
     origin: str
@@ -68,7 +68,7 @@ class LogCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
-    """Something kept outside of the log that the log does not agree with, and at which seq."""
+    """Where the log disagrees with something that was kept outside of it."""
 
     witness: str
     seq: int
@@ -76,7 +76,7 @@ class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def checkpoint_of(log: Log, size: int, lines: Sequence[str] = ()) -> LogCheckpoint:
-    """The log as it was after so many events, unsigned; `lines` are added to the note."""
+    """The unsigned checkpoint of a log after so many events; `lines` are added to the note."""
     assert all(line and "\n" not in line for line in lines)
     origin = PREFIX + (log.chain_at(1).hex()[:16] if size else EMPTY)
     root = log.chain_at(size)
@@ -97,7 +97,7 @@ def signed(checkpoint: LogCheckpoint, public_key: bytes, value: bytes) -> LogChe
 
 
 def key_id(name: str, public_key: bytes) -> bytes:
-    """Which key a signature is by: the first bytes of a hash of its name, its kind and itself."""
+    """The id of a key: the first bytes of a hash over its name, its kind and the key itself."""
     return sha256(name.encode() + b"\n" + _ED25519 + public_key).digest()[:_KEY_ID_BYTES]
 
 
@@ -110,7 +110,7 @@ def encoded(root: bytes) -> str:
 
 
 def parse_checkpoint(note: str, *, where: str) -> LogCheckpoint:
-    """A checkpoint from its note; InvalidInput if it is none."""
+    """A checkpoint from its note; InvalidInput if the text is not a note."""
     text, blank, signatures = note.partition("\n\n")
     lines = text.split("\n")
     try:

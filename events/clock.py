@@ -1,7 +1,7 @@
 """Recorded time: what a clock may stamp, and what the stamps mean where a clock ran ahead.
 
-A batch is stamped with the writer's clock, and never earlier than the batch before it. A clock that stood in 2036 for
-one write would so stamp every later event with 2036. Therefore an append is refused (`ClockAhead`) while the last
+A batch is stamped with the writer's clock, and never earlier than the batch before it. So after one write by a clock
+that showed 2036, every later event would be stamped 2036. Therefore an append is refused (`ClockAhead`) while the last
 recorded time is further ahead of the writer's clock than a bound.
 
 The way on is a `ClockCorrected` event: it is stamped with the clock as it is, and what follows goes on from there.
@@ -10,8 +10,8 @@ indexes tell where (`Correction`). An event happened at the latest when a later 
 
     effective time = the least of its recorded time and those of all corrections after it
 
-which never decreases again. Moments are turned into positions by effective times. While the log is ahead of the
-clock and no correction is written yet, times are read as if it had just been written.
+which never decreases. Moments are turned into positions by effective times. While the log is ahead of the clock and
+no correction is written yet, times are read as if a correction had just been written.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class Correction(NamedTuple):
 
 
 def clock_ahead(*, seq: int, at: int, now: int, ahead_max: int) -> ClockAhead | None:
-    """The refusal that an append meets now, if the last event stands at `seq` and was recorded at `at`."""
+    """The error for an append now, if the last event is at `seq` and was recorded at `at`; None if it may be written."""
     return ClockAhead(seq=seq, at=at, now=now) if at - now > ahead_max else None
 
 
 def stamp(types: Iterable[str], *, seq: int, at: int, now: int, ahead_max: int) -> int:
     """The recorded time of a batch of these types behind the event at `seq`, which was recorded at `at`.
 
-    A recovery is noted whatever the clock says: without it the log does not open.
+    A recovery is recorded whatever the clock says: without it the log does not open.
     """
     kinds = set(types)
     if CLOCK_CORRECTED in kinds:
@@ -77,7 +77,7 @@ def with_missing(corrections: list[Correction], ahead: ClockAhead | None) -> lis
 
 
 def effective(recorded: int, seq: int, corrections: Sequence[Correction]) -> int:
-    """When an event happened at the latest."""
+    """The latest time at which an event can have happened."""
     return min([recorded, *(one.at for one in corrections if one.seq > seq)])
 
 
@@ -105,7 +105,7 @@ def in_calendar(moment: float) -> bool:
 
 
 def iso(moment: int) -> str:
-    """A moment in µs as ISO 8601 in UTC; one that no calendar has stays a number."""
+    """A moment in µs as ISO 8601 in UTC; one outside the years 1 to 9999 stays a number."""
     if not in_calendar(moment):
         return f"{moment} µs after 1970"
     return to_datetime(moment).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -36,7 +36,7 @@ class Disk(Protocol):
     def open(self, path: Path, *, write: bool = True, create: bool = False) -> int: ...
 
     def create(self, path: Path) -> int:
-        """A new empty file; FileExistsError if there is one."""
+        """Create an empty file; FileExistsError if the path exists."""
         ...
 
     def open_directory(self, path: Path) -> int:
@@ -46,11 +46,11 @@ class Disk(Protocol):
     def close(self, descriptor: int) -> None: ...
 
     def read(self, descriptor: int, size: int, offset: int) -> bytes:
-        """`size` bytes from `offset`; fewer only at the end of the file."""
+        """Read `size` bytes from `offset`; fewer only at the end of the file."""
         ...
 
     def write(self, descriptor: int, data: bytes, offset: int) -> None:
-        """All of `data`, or an OSError with any part of it written."""
+        """Write all of `data`; after an OSError any part of it may have been written."""
         ...
 
     def size(self, descriptor: int) -> int: ...
@@ -66,19 +66,19 @@ class Disk(Protocol):
     def remove(self, path: Path) -> None: ...
 
     def names(self, path: Path) -> list[str]:
-        """Names in a directory, sorted; none if it does not exist."""
+        """Names in a directory, sorted; an empty list if it does not exist."""
         ...
 
     def make_directories(self, path: Path) -> None:
-        """The directory and its missing parents, durably."""
+        """Make the directory and its missing parents, durably."""
         ...
 
     def boot(self) -> int:
-        """Which start of the machine this is, 32 bits; 0 if that is not known. What is cached is not older."""
+        """A number for the machine's current boot, 32 bits; 0 if unknown. The page cache starts empty at each boot."""
         ...
 
     def is_at(self, descriptor: int, path: Path) -> bool:
-        """Whether this open file is the one that stands at the path now."""
+        """Whether this open file is the one at the path now."""
         ...
 
     def try_lock(self, descriptor: int) -> bool:
@@ -221,12 +221,12 @@ class RealDisk:
 
 # --- one writer at a time -------------------------------------------------------------------------
 #
-# One writer at a time: among threads by a mutex, among processes by `flock` on a file of its own.
+# A mutex keeps threads apart, `flock` on a separate file keeps processes apart.
 #
-# The lock file holds nothing. One that was deleted or replaced is opened again. `flock` and not `fcntl`: closing any other descriptor of
-# a file drops a process's fcntl locks. A forked child shares its parent's open file and with it the lock, so
-# the file is opened again when the process id has changed. The kernel releases the lock of a process that
-# died; there are no stale locks to break.
+# The lock file is empty. If it was deleted or replaced, it is opened again. `flock` is used and not `fcntl`, because
+# closing any descriptor of a file drops the process's fcntl locks on it. A forked child shares its parent's open file
+# and with it the lock, so the file is opened again when the process id has changed. The kernel releases the lock of a
+# process that died, so there are no stale locks to break.
 
 _PAUSE_S_MIN = 0.0002
 _PAUSE_S_MAX = 0.01
@@ -264,8 +264,8 @@ class WriterLock:
         finally:
             self._mutex.release()
 
-    def nobody_writes(self) -> bool:
-        """Whether the lock is free at this moment; a missing lock file means that the log was never written."""
+    def is_free(self) -> bool:
+        """Whether the lock is free at this moment. A missing lock file means that the log was never written."""
         try:
             descriptor = self._disk.open(self._path, write=False)
         except FileNotFoundError:
@@ -282,7 +282,7 @@ class WriterLock:
             self._descriptor = None
 
     def _acquire(self, started_s: float) -> None:
-        """Lock the file that stands there now: one that was deleted meanwhile keeps no other process out."""
+        """Lock the file that is at the path now: a lock on a deleted file would keep no other process out."""
         self._wait_for(self._open(), started_s)
         while not self._disk.is_at(self._open(), self._path):
             self._disk.close(self._open())
@@ -309,7 +309,7 @@ class WriterLock:
         return self._descriptor
 
     def _forget_parent(self) -> None:
-        """In a forked child: a mutex and a descriptor of its own (closing the shared one unlocks nothing)."""
+        """In a forked child, take a new mutex and open the file anew (closing the shared descriptor unlocks nothing)."""
         if os.getpid() == self._pid:
             return
         self._pid = os.getpid()

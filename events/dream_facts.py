@@ -31,8 +31,8 @@ class StrengthChange(msgspec.Struct, frozen=True, kw_only=True):
 class Pairing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A new memory next to one of its closest old ones, and what was decided.
 
-    A duplicate or a contradiction is proposed, and nothing else follows from it; accepting it would change so many of
-    the last recorded `answers`.
+    A duplicate or a contradiction is only a proposal. `answers` is how many of the last recorded answers would change
+    if it were accepted.
     """
 
     new: MemoryId

@@ -24,7 +24,7 @@ class Expansion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Reranked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Scores that a cross-encoder gave to candidates, by memory id.
 
-    `prompt` is the SHA-256 of what it was asked: the question and the ids of the texts, which hold none of their words.
+    `prompt` is the SHA-256 of the question and the ids of the texts; it holds no words of the texts.
     """
 
     model: str

@@ -22,7 +22,7 @@ _decoder: msgspec.msgpack.Decoder[AnyFact] = msgspec.msgpack.Decoder(AnyFact)
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """An event on its way into the log. The id makes a retry safe for ever."""
+    """An event to be appended. Its id makes a retry safe for ever."""
 
     fact: AnyFact
     id: EventId

@@ -69,7 +69,7 @@ class Intent:
         return frozenset(overwrite.seq for overwrite in self._read())
 
     def begin(self, overwrites: list[Overwrite]) -> None:
-        """Put the intent down; from here on the erasure will happen."""
+        """Write the intent; after this the erasure will happen."""
         body = msgspec.msgpack.encode(overwrites)
         with synced_directory(self._disk, self._path):
             if _UNFINISHED in self._disk.names(self._path):
@@ -78,7 +78,7 @@ class Intent:
             self._disk.rename(self._path / _UNFINISHED, self._path / INTENT)
 
     def finish(self) -> None:
-        """Carry the intent out, if there is one, and remove it. Doing so twice is the same as once."""
+        """Carry out the intent, if there is one, and remove it. Calling this twice is safe."""
         names = self._disk.names(self._path)
         overwrites = self._read()
         for segment, group in groupby(overwrites, key=lambda overwrite: overwrite.segment):

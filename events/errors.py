@@ -53,7 +53,7 @@ class HeadMoved(RecollectError):
 
 
 class StillBehind(RecollectError):
-    """This replica has not folded the event that the answer must know of; nothing older was answered."""
+    """This replica has not yet read the event that the answer must include; no older answer was given."""
 
     def __init__(self, *, wanted: int, head: int, waited_s: float) -> None:
         self.wanted = wanted
@@ -75,7 +75,7 @@ class EventIdReused(RecollectError):
 
 
 class LogDamaged(RecollectError):
-    """Acknowledged data cannot be read back; the store opens for reading only."""
+    """Acknowledged data cannot be read back; the store can be opened only for reading."""
 
     def __init__(self, *, path: str, offset: int, seq: int, reason: str) -> None:
         self.path = path

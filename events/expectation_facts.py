@@ -9,8 +9,8 @@ class Expected(Fact, frozen=True, kw_only=True, tag="recall.expected"):
     """What the question of a recorded recall ought to be answered with; its name is `e` and this event's seq.
 
     Exactly one of `top` (the memory is among so many first places), `absent` (it is not in the answer) and `above`
-    (it ranks before this other memory) is set. `pinned` asks with the clock of the recall, and wants its ranking bit for
-    bit; otherwise it is asked with the clock of the one who checks.
+    (it ranks before this other memory) is set. With `pinned` the question is asked with the clock of the recall, and its
+    ranking must be the same bit for bit; otherwise it is asked with the clock at the time of checking.
     """
 
     recall: int

@@ -187,7 +187,7 @@ class Superseded(Fact, frozen=True, kw_only=True, tag="memory.superseded"):
 
 
 class RedactedPayload(msgspec.Struct, frozen=True, kw_only=True):
-    """What is left of an event whose payload was overwritten: a payload of its type, without words and vectors."""
+    """What is left of an erased event: a payload of its type without words and vectors."""
 
     seq: int
     payload: bytes
@@ -197,7 +197,7 @@ class RedactedPayload(msgspec.Struct, frozen=True, kw_only=True):
 class Erased(Fact, frozen=True, kw_only=True, tag="memory.erased"):
     """The payloads at these positions were overwritten for good; `remains` take their places (see `redaction`).
 
-    They held something of the memory `id`; an empty one means that they are recorded recalls.
+    They belonged to the memory `id`; an empty id means that they are recorded recalls.
     """
 
     id: MemoryId
@@ -258,7 +258,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """All that a ranking depends on beside the view and the formula.
+    """Everything a ranking depends on besides the view and the formula.
 
     With `valid_now` only memories that hold at `now` answer (valid_from <= now < valid_to), unless `filters` names
     another time. Questions from before that rule have no such field and are ranked without it.
@@ -381,7 +381,7 @@ class ShardSealed(Fact, frozen=True, kw_only=True, tag="shard.sealed"):
 
 
 class ShardRetired(Fact, frozen=True, kw_only=True, tag="shard.retired"):
-    """From here on searches do without every shard of this digest that was sealed before."""
+    """From here on searches no longer use shards with this digest that were sealed before."""
 
     digest: str
     reason: str

@@ -30,8 +30,8 @@ file that was stored as a memory, are not frames here.
 
 - The header has a CRC of its own, so that a flipped length is damage and not a short file.
 - A batch is one call of `append`; it is in the log when all of its frames are.
-- `durable_seq` is the witness of recovery: a bad frame at seq s that any later frame calls durable was
-  acknowledged and is now damaged; without a witness it is the tail of a write that never finished.
+- `durable_seq` is evidence for recovery: a bad frame at seq s that any later frame calls durable was
+  acknowledged and is now damaged; without such evidence it is the tail of a write that never finished.
 - The chain commits to the payload through the salted digest alone. `erase` overwrites salt and payload with
   zeros and renews the frame CRC: the chain still verifies, and without the salt nothing is left to guess
   the payload against. A zero body whose digest does not match is an erased event (`Redacted`).
@@ -254,8 +254,8 @@ def chain_after(chain: bytes, data: bytes, start: int, header: Header) -> bytes:
 def intact(frame: bytes, seq: int, seed: int, chain: bytes) -> bytes | None:
     """The chain value of an event's frame in which everything is as it was written, given the value before.
 
-    None means that something is not, or is of another kind, and deserves a closer look. This is the quick way
-    through frames that are right, which is all of them nearly always.
+    None means that something differs, or that the frame is of another kind, and the caller must look closer. This is
+    the quick path for intact frames, which nearly all frames are.
     """
     if len(frame) < FRAME_BYTES_MIN:
         return None
@@ -286,7 +286,7 @@ def is_erased(body: bytes, digest: bytes) -> bool:
 
 
 def erased_tail(frame: bytes, header: Header, seed: int) -> bytes:
-    """What `erase` writes over a frame from its body on: zeros and the renewed CRC."""
+    """What `erase` writes over a frame, starting at its body: zeros and the renewed CRC."""
     zeros = bytes(len(frame) - 4 - header.body_offset)
     return zeros + _CRC.pack(crc32(frame[: header.body_offset] + zeros, seed))
 
@@ -316,7 +316,7 @@ def decode_frame(data: bytes, start: int, end: int, seq: int, seed: int) -> Reco
 
 
 def redacted_frame(data: bytes, start: int, seq: int, seed: int) -> Recorded:
-    """The event in a frame whose body is being overwritten right now: only its header counts."""
+    """The event in a frame whose body is being overwritten right now, from its header alone."""
     header = parse_header(data, start, seed)
     if header.seq != seq:
         raise BadFrame(f"another frame (@{header.seq}) stands in its place")
@@ -361,7 +361,7 @@ def _entry(draft: Draft) -> Entry:
 
 
 def refuse_other_event(entry: Entry, stored: Recorded) -> None:
-    """Raise unless `entry` is `stored` again."""
+    """Raise unless `entry` repeats `stored`."""
     if not same_event(entry, stored):
         raise EventIdReused(entry.id.hex(), seq=stored.seq)
 

@@ -12,18 +12,17 @@ torn write leaves the one before.
         32      4  boot: which start of the machine wrote it (`Disk.boot`); 0 if that was not known
         36      4  CRC-32 of bytes 0..35
 
-*Publications* (slots 2 and 3) are how other processes learn of new events. A frame is in the page cache for
-everybody before its writer has synced it, so readers do not look at the segment's end: they go as far as the
-visible seq, which the writer raises under the writer lock, after the sync for a durable event and at once for
-an unsafe one. A publication is not synced: it need not outlive the machine. One that was written since the machine
-started is exact (`of_this_boot`): whatever it does not call durable was acknowledged to no one as durable.
+*Publications* (slots 2 and 3) are how other processes learn of new events. Other processes can read a frame in the
+page cache before its writer has synced it, so readers do not look at the segment's end: they read up to the visible
+seq, which the writer raises under the writer lock, after the sync for a durable event and at once for an unsafe one.
+A publication is not synced: it need not survive a power cut. One that was written since the machine started is exact
+(`of_this_boot`): an event that it does not call durable was never acknowledged as durable.
 
 *Marks* (slots 0 and 1) are synced, at every clean close, at every new segment and now and then in between.
-They are a witness for recovery: what they call durable was acknowledged.
+Recovery relies on them: what they call durable was acknowledged.
 
-After a power cut a publication may be old, or promise unsafe events that are gone. So it never overrides
-the segments: `visible` is a limit for readers, and only `durable` (true when it was written, and so for ever)
-is a witness.
+After a power cut a publication may be old, or name unsafe events that are gone. So it never overrides the segments:
+`visible` is a limit for readers, and only `durable` (true when it was written, and therefore for ever) is evidence.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ class HeadFile:
         self._guard = threading.Lock()
 
     def create(self) -> bool:
-        """Make the file if there is none, durably; whether there was none."""
+        """Make the file durably if it is missing; returns whether it was."""
         if self._descriptor is not None or self._opened(write=True):
             return False
         with synced_directory(self._disk, self._path.parent):
@@ -82,7 +81,7 @@ class HeadFile:
         return True
 
     def published(self) -> Position | None:
-        """The latest publication; None if there is none that can be read."""
+        """The latest publication; None if no slot can be read."""
         with self._guard:
             if self._descriptor is None and not self._opened(write=False):
                 return None
@@ -104,14 +103,14 @@ class HeadFile:
             self.of_this_boot = self._boot != 0
 
     def mark(self, position: Position) -> None:
-        """Put down for recovery what is durable."""
+        """Record for recovery what is durable."""
         with self._guard:
             self._write(_MARKS, position)
         assert self._descriptor is not None
         self._disk.sync(self._descriptor)
 
     def missing_at(self, head: int) -> int:
-        """How many events the log had, of `head` now, when its head file was found missing; 0 if it never was."""
+        """How many of the log's `head` events existed when its head file was found missing; 0 if it never was."""
         data = read_whole(self._disk, self._path)
         return head if data is None else max(_remade_at(data, slot) for slot in range(4))
 
@@ -149,7 +148,7 @@ class HeadFile:
         self.witnessed = max(self.witnessed, *durable, 0)
 
     def _write(self, pair: tuple[int, int], position: Position) -> None:
-        """Into the older slot of a pair."""
+        """Write into the older slot of a pair."""
         assert self._descriptor is not None
         old, new = sorted(pair, key=self._counters.__getitem__)
         counter = self._counters[new] + 1

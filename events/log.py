@@ -17,7 +17,7 @@ Clock = Callable[[], int]
 
 
 class LogStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What `status` says about a log; `troubles` are what the disk refused last, until it does it again.
+    """What `status` says about a log; `troubles` are disk operations that failed and have not succeeded since.
 
     Of a log on several machines, `replication` says how many copies there are, `behind` how many events are not here yet.
     """
@@ -68,7 +68,7 @@ class Log(Protocol):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What went wrong beside the events and cost none of them; also to be asked after `close`."""
+        """Problems that lost no event; may also be read after `close`."""
         ...
 
     def append(
@@ -82,7 +82,7 @@ class Log(Protocol):
     def get(self, seq: int) -> Recorded: ...
 
     def positions(self, type_: str, after: int = 0) -> list[int]:
-        """The seqs > after of the events of one type, up to the head or to damage; quick where there are none."""
+        """The seqs > after of the events of one type, up to the head or to damage; quick if there is no such event."""
         ...
 
     def refresh(self) -> int:
@@ -98,11 +98,11 @@ class Log(Protocol):
         ...
 
     def seq_at(self, at: int) -> int:
-        """The last seq whose effective time is this or before; 0 if there is none."""
+        """The last seq whose effective time is this or before; 0 if every event is later."""
         ...
 
     def clock_ahead(self, now: int | None = None) -> ClockAhead | None:
-        """The refusal that an append meets now (default: by the log's clock) because recorded time ran ahead of it."""
+        """The error that an append would raise now because recorded time is ahead of the clock (default: the log's)."""
         ...
 
     def chain_at(self, seq: int) -> bytes:
@@ -110,7 +110,7 @@ class Log(Protocol):
         ...
 
     def verify_chain(self) -> list[Finding]:
-        """Everything that is not as it was written; empty if the whole chain holds."""
+        """Every place that is not as it was written; empty if the whole chain holds."""
         ...
 
     def erase(self, seqs: Sequence[int]) -> None:
@@ -123,7 +123,7 @@ class Log(Protocol):
         ...
 
     def keys_left(self, seqs: Sequence[int]) -> list[int] | None:
-        """Those of these erased events whose keys still exist; None where payloads are not encrypted."""
+        """Which of these erased events still have keys; None where payloads are not encrypted."""
         ...
 
     def exclusive(self) -> AbstractContextManager[None]:

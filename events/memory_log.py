@@ -197,7 +197,7 @@ class MemoryLog:
             yield
 
     def sync(self) -> None:
-        """Nothing outlives this process."""
+        """Do nothing: there is no disk to sync."""
 
     def status(self) -> LogStatus:
         return LogStatus(
@@ -211,4 +211,4 @@ class MemoryLog:
         )
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there are no files to close."""

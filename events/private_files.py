@@ -1,6 +1,6 @@
-"""Files and directories for their owner alone, whatever the umask: what memories say is private.
+"""Files and directories that only their owner can read, whatever the umask: memories are private.
 
-What exists keeps its rights; `exposed` tells when others may reach into a directory.
+Existing files keep their permissions; `exposed` reports when others may reach into a directory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _OTHERS = 0o077
 
 
 def open_private(path: Path, flags: int) -> int:
-    """A descriptor; a file that this makes is for its owner alone."""
+    """Open a file and return its descriptor; if it is created here, only its owner can read it."""
     descriptor = os.open(path, flags | os.O_CLOEXEC, _FILE)
     if (
         flags & os.O_CREAT and os.fstat(descriptor).st_mode & _FILE != _FILE
@@ -29,14 +29,14 @@ def open_private(path: Path, flags: int) -> int:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """This content in a file, over what it held; not synced."""
+    """Write this content to a file in place of what it held; not synced."""
     with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
         file.write(data)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes the place of this one when the block ends, whole or not at all; syncing is up to the block."""
+    """A new file that replaces this one when the block ends without an error; the block syncs it if it wants to."""
     draft = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
         with open(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
@@ -48,13 +48,13 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def copy_private(source: IO[bytes], path: Path) -> None:
-    """The rest of an open file in a file, over what it held, piece by piece; not synced."""
+    """Copy the rest of an open file to a file in place of what it held, piece by piece; not synced."""
     with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
         shutil.copyfileobj(source, file)
 
 
 def make_private(path: Path) -> None:
-    """The directory and its missing parents."""
+    """Make the directory and its missing parents."""
     if path.is_dir():
         return
     make_private(path.parent)
@@ -73,7 +73,7 @@ def sync_directory(path: Path) -> None:
 
 
 def exposed(path: Path) -> str | None:
-    """What others than its owner may do in a directory, and how to end that; None if they may do nothing."""
+    """What other users may do in a directory, and how to stop that; None if they may do nothing."""
     try:
         mode = path.stat().st_mode & 0o777
     except OSError:

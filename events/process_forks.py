@@ -1,4 +1,4 @@
-"""Locks in a forked child: the thread that held one in the parent does not exist there, and never lets go.
+"""Locks in a forked child: the thread that held one in the parent does not exist there, so it is never released.
 
 An owner of locks registers with `renewed_in_children` and gets `renew_locks` called in every child, before anything else
 runs there.

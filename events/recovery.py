@@ -1,13 +1,13 @@
-"""The end of a log after an accident: what was never acknowledged is set aside, what was is never cut.
+"""The end of a log after a crash: an unacknowledged tail is set aside, acknowledged events are never cut.
 
-`Segments.follow` comes to a frame that fails. Was it acknowledged? Yes, if there is a witness:
+`Segments.follow` stops at a frame that fails. Was it acknowledged? Yes, if there is evidence:
 
 - the files themselves: a later segment, or one that does not continue the one before (`Stop.proven`);
 - the head file: it calls the frame durable;
 - a later whole frame in the same file whose `durable_seq` covers it.
 
-With a witness, acknowledged data is damaged (`LogDamaged`): the log stays as it is, readable up to there,
-and takes no more writes. Without one, it is the tail of a write that never finished. Its bytes are copied to
+With evidence, acknowledged data is damaged (`LogDamaged`): the log stays as it is, readable up to there,
+and takes no more writes. Without, it is the tail of a write that never finished. Its bytes are copied to
 `quarantine/`, then cut, and the log goes on in a new segment with a `Recovered` event that says so. ("The
 first bad record ends the log" would cut acknowledged data after one flipped bit; "a good record after a bad
 one means damage" is wrong too, because the sectors of a torn write reach the disk in any order.)
@@ -32,7 +32,7 @@ QUARANTINE = "quarantine"
 def find_damage(
     disk: Disk, path: Path, segments: Segments, stop: Stop | None, *, witnessed: int
 ) -> LogDamaged | None:
-    """The damage, if acknowledged events cannot be read; `witnessed` is what the head file calls durable."""
+    """The damage if acknowledged events cannot be read, else None; `witnessed` is the durable seq of the head file."""
     if stop is not None:
         if not (stop.proven or witnessed >= stop.cut_seq or _covered_later(disk, path, stop)):
             return None
@@ -47,21 +47,21 @@ def find_damage(
 
 
 def _covered_later(disk: Disk, path: Path, stop: Stop) -> bool:
-    """Whether a whole frame behind the bad one says that it was durable."""
+    """Whether a whole frame after the bad one says that the bad one was durable."""
     data = read_whole(disk, path / str(stop.name)) or b""
     frames = find_frames(data, stop.offset, stop.name.seed)
     return any(header.durable_seq >= stop.cut_seq for header in frames)
 
 
 def show_until_damage(segments: Segments, stop: Stop | None) -> None:
-    """Let the good frames before a damaged one in the same batch be read; they were acknowledged with it."""
+    """Make the good frames before a damaged one in the same batch readable; they were acknowledged with it."""
     last = segments.last
     if stop is not None and last is not None and last.name == stop.name:
         last.accept(stop.partial)
 
 
 def set_aside(disk: Disk, path: Path, segments: Segments, stop: Stop) -> Recovered:
-    """Copy the unfinished tail to quarantine, cut it, and seal the segment; one without events goes as a whole."""
+    """Copy the unfinished tail to quarantine, cut it, and seal the segment; delete the segment if it has no events."""
     source = path / str(stop.name)
     tail = (read_whole(disk, source) or b"")[stop.cut_offset :]
     copy = f"{stop.name}-at-{stop.cut_offset}-{os.urandom(4).hex()}"
@@ -82,7 +82,7 @@ def set_aside(disk: Disk, path: Path, segments: Segments, stop: Stop) -> Recover
 
 
 def purge_quarantine(disk: Disk, path: Path) -> None:
-    """Remove what was set aside: an erased text may stand in there."""
+    """Delete what was set aside: it may contain an erased text."""
     directory = path / QUARANTINE
     names = disk.names(directory)
     if names:

@@ -1,17 +1,19 @@
 """A log as it reads after erasures: where a payload is gone, what remains of it takes its place.
 
-An `Erased` event carries the remains of the events that it names (`remains`), and stands behind them. Who folds a
-log from the start meets an erased event first and has to know how it continues, so the `Erased` events are looked
-up before anything is read. From the moment an `Erased` event is in the log, the events that it names read as
-erased, whether or not their payloads are overwritten yet: an interrupted erasure never shows a text again.
+An `Erased` event carries the remains of the events that it names (`remains`), and comes after them in the log. A fold
+from the start reaches the erased events first and needs their remains there, so the `Erased` events are looked up
+before anything is read. As soon as an `Erased` event is in the log, the events that it names read as erased, whether
+or not their payloads are overwritten yet: an interrupted erasure never shows a text again.
 
-An erased version of a memory, or recall, reads as `Redacted` with its remains; of other events the remains are whole
-facts and read as such. Remains of another type than the event's, or that cannot be read, are none: it reads as `Redacted`. Of two remains of one event the later counts. All else is the log's own.
+An erased version of a memory, or an erased recall, reads as `Redacted` with its remains; the remains of other events
+are whole facts and are returned as such. If the remains are of another type than the event, or cannot be read, the
+event reads as `Redacted` without remains. If there are two remains of one event, the later ones count. Everything
+else comes from the log unchanged.
 
 Another process may erase at any time. Its `Erased` event is in the log before it overwrites anything, so a payload
-that is gone without a known reason means that there are erasures to look up, and they are looked up at once, also
-when what is gone is an earlier `Erased` event. Single reads then go on. A fold cannot: what it folded before may be
-erased as well. `steady` ends in `ErasedMeanwhile`, and the fold begins anew.
+that is gone without a known reason means that there are erasures to look up. They are looked up at once, also when
+the missing payload is that of an earlier `Erased` event. Single reads then go on. A fold cannot, because what it has
+folded already may be erased, too: `steady` raises `ErasedMeanwhile`, and the fold starts again.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ ERASED = type_name(Erased)
 
 
 class ErasedMeanwhile(RecollectError):
-    """Another process erased something while the log was being folded; fold it anew."""
+    """Another process erased something while the log was being folded; start the fold again."""
 
 
 class RedactedLog:
@@ -67,7 +69,7 @@ class RedactedLog:
     # --- erasures --------------------------------------------------------------------------------
 
     def resume(self, erasures: Sequence[int], upto: int) -> None:
-        """These are the seqs of all `Erased` events up to a seq; they are read when they are needed."""
+        """Take over the seqs of all `Erased` events up to a seq; the events are read when they are needed."""
         with self._looking:
             self.erasures = list(erasures)
             self._unread = list(erasures)
@@ -100,7 +102,7 @@ class RedactedLog:
         return isinstance(self.base.get(seq).fact, Redacted)
 
     def _look_up(self) -> None:
-        """Read the erasures that are not known yet, and those that were not read yet; all of them or none."""
+        """Read the erasures that are not known or not read yet; after an error, none of them counts."""
         before = self._known, self.erasures, self._fresh, self._unread
         try:
             found = self.base.positions(ERASED, self._known)
@@ -131,7 +133,7 @@ class RedactedLog:
                 yield recorded
 
     def steady(self, after: int, upto: int) -> Iterator[Recorded]:
-        """The same for a fold: `ErasedMeanwhile` as soon as there is an erasure that `learn` has not returned."""
+        """As `read`, for a fold: raises `ErasedMeanwhile` on an erasure that `learn` has not returned."""
         for recorded in self.read(after, upto):
             if self._fresh:
                 raise ErasedMeanwhile(f"@{self._fresh[0]} erased events while they were being read")
@@ -167,7 +169,7 @@ class RedactedLog:
     def _remains_at(self, seq: int) -> tuple[int, RedactedPayload] | None:
         """The erasure that counts for an event, and what it left of it; None if no erasure names the event."""
         erasure = 0
-        while (newest := self._erased_by.get(seq, 0)) > erasure:  # reading one may teach of a later one
+        while (newest := self._erased_by.get(seq, 0)) > erasure:  # reading one may reveal a later one
             erasure = newest
             left = self._remains(erasure).get(seq)
             if left is not None:

@@ -7,8 +7,8 @@
     Expected                       everything but the note
     Erased                         an earlier erasure without its reason, and without the remains that changed since
 
-Everything else names a memory by its id and holds none of its words: accesses, ratings, edges, dreams. A recall
-holds its question, which is the asker's words.
+All other events name a memory only by its id and contain no words of it: accesses, ratings, edges, dreams. A recall
+contains its question, which is in the words of the person who asked.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _replace = msgspec.structs.replace
 def stripped(  # noqa: PLR0911 (one return per kind)
     fact: AnyFact, ids: Collection[MemoryId], recentre: Recentre
 ) -> AnyFact | None:
-    """The fact without words and vectors of these memories; None if it holds none of them.
+    """The fact without words and vectors of these memories; None if there is nothing to remove.
 
-    `recentre` gives the centroid of a cluster, which has these memories taken out.
+    `recentre` gives the centroid of a cluster without these memories.
     """
     match fact:
         case Ingested(id=id_) if id_ in ids:
@@ -71,7 +71,7 @@ def stripped(  # noqa: PLR0911 (one return per kind)
 
 
 def without(erased: Erased, seqs: Container[int]) -> Erased | None:
-    """An earlier erasure without the remains at these positions; None if it holds none of them."""
+    """An earlier erasure without the remains at these positions; None if it has no remains there."""
     kept = tuple(one for one in erased.remains if one.seq not in seqs)
     return None if len(kept) == len(erased.remains) else _replace(erased, remains=kept)
 
@@ -92,7 +92,7 @@ def _bare_birth(fact: Ingested) -> Ingested:
 
 
 def _bare_revision(fact: Revised) -> Revised:
-    """Fields that were set stay set, so that the same versions are counted and the same rows numbered."""
+    """Keep set fields set, so that versions are counted and rows numbered as before."""
     return _replace(
         fact,
         content=_set(fact.content, ""),

@@ -1,7 +1,7 @@
-"""Files that come from others: opened without ever waiting, and only if they are regular files.
+"""Open files from other people without ever blocking, and only if they are regular files.
 
-Opening a FIFO waits for a writer and a device may never end, so a path is opened without waiting and looked at
-once it is open; what it was a moment before decides nothing.
+Opening a FIFO waits for a writer and a device may never end, so a path is opened without waiting and its type is
+checked on the open descriptor; a check before opening could be outdated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NOT_REGULAR = "not a regular file"
 
 
 class Refused(OSError):
-    """A path that is not read; `strerror` says why."""
+    """A path that will not be read; `strerror` says why."""
 
     def __init__(self, reason: str, path: str | Path) -> None:
         super().__init__(errno.EINVAL, reason, str(path))
@@ -27,7 +27,7 @@ class Refused(OSError):
 
 @contextmanager
 def opened(path: str | Path, *, follow: bool = False) -> Iterator[BinaryIO]:
-    """A regular file for reading; OSError says what it is instead. Only with `follow` may it be a link to one."""
+    """Open a regular file for reading; OSError says what it is instead. Links are refused unless `follow` is set."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     try:
         descriptor = os.open(path, flags)

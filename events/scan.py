@@ -1,7 +1,7 @@
 """Walking through frames without an index: what stands in a segment from a given offset on.
 
-A scan believes nothing: header CRC, frame CRC, seq, batch positions and chain are checked. It ends at the end
-of the file, at the seq it was told to reach, or at the first frame that fails, and says which.
+A scan checks everything: header CRC, frame CRC, seq, batch positions and chain. It ends at the end of the file, at
+the seq it was told to reach, or at the first frame that fails, and says which.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Found(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """Whole batches, then what there is of a batch that is not whole, then why it ended."""
+    """Whole batches, then the frames of an incomplete batch, then why the scan ended."""
 
     whole: list[Found]
     partial: list[Found]
@@ -125,7 +125,7 @@ def _frames(file: FrameFile, offset: int, erasing: frozenset[int]) -> Iterator[t
 
 
 def find_frames(data: bytes, start: int, seed: int) -> Iterator[Header]:
-    """Whole frames anywhere in `data` from `start` on (a multiple of 8), wherever they begin."""
+    """Every whole frame in `data` from `start` on (a multiple of 8), at any multiple of 8."""
     at = data.find(MAGIC, start)
     while at >= 0:
         if at % 8 == start % 8 and len(data) - at >= FRAME_BYTES_MIN:

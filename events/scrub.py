@@ -1,9 +1,9 @@
-"""Scrubbing: sealed segments read again from the medium, byte for byte, without believing any index.
+"""Scrubbing: read sealed segments again from the disk, byte for byte, without relying on any index.
 
-`verification` walks the frames that an index names, in whatever the machine has in memory. Scrubbing asks the kernel
-to forget the file first, walks from the header to the trailer, and checks every frame, payload digest and chain value
-on the way; then the index and the trailer must be the ones that these frames give. So it finds what has rotted on a
-disk before the copies of it are gone, too. The segment that grows is left to `verification`.
+`verification` walks the frames that an index names, possibly from the page cache. Scrubbing first asks the kernel to
+drop the file from its cache, walks from the header to the trailer, and checks every frame, payload digest and chain
+value on the way; then the index and the trailer must be the ones that these frames give. So it finds bit rot while
+good copies may still exist. The growing segment is left to `verification`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from recollect.events.verification import checked
 
 
 class Scrubbed(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read of sealed segments, and what is wrong in it."""
+    """How much was read of sealed segments, and what is wrong there."""
 
     segments: int = 0
     events: int = 0
@@ -130,7 +130,7 @@ class _Pass:
             yield self._finding(offset, seq - 1, "the seal of the segment is not the one of its events")
 
     def _checked(self, frame: bytes, header: Header, seq: int, seed: int, chain: bytes) -> Header:
-        """A frame that is just being erased counts by its header."""
+        """Check a frame; of one that is being erased right now, only the header."""
         return header if header.seq == seq and seq in self._erasing else checked(frame, seq, seed, chain)
 
     def _finding(self, offset: int, seq: int, problem: str) -> Finding:

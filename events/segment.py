@@ -86,7 +86,7 @@ class Segment:
     # --- taking over what is on disk -------------------------------------------------------------
 
     def adopt_trailer(self) -> bool:
-        """Take over a sealed segment from its trailer; False if there is none that fits."""
+        """Take over a sealed segment from its trailer; False if it has no valid trailer."""
         size = self.size()
         start = max(HEADER_BYTES, size - TRAILER_BYTES)
         trailer = Trailer.parse(self.file.disk.read(self.file.descriptor, TRAILER_BYTES, start))
@@ -144,15 +144,15 @@ class Segment:
         return segment
 
     def accept(self, frames: Sequence[Found]) -> None:
-        """Take over frames that were found whole, though not their batch: they can be read, nothing continues them."""
+        """Take over whole frames of an incomplete batch: they can be read, but nothing may be appended after them."""
         end = frames[-1].offset + frames[-1].header.length if frames else self.end
         self._take(_places(frames), end=end, chain=self.chain)
 
     def _take(self, places: Sequence[Place], *, end: int, chain: bytes) -> None:
         """Count these events, which are on disk, as this segment's.
 
-        Ctrl-C may come with any call. What it leaves in the index is not counted, and replaced when the frames are
-        taken over again; there is no call between the assignments, which so come all or not at all.
+        Ctrl-C may interrupt any call. What it leaves in the index is not counted, and is replaced when the frames are
+        taken over again. There is no call between the assignments, so they happen all or not at all.
         """
         index = self.index
         types = index.put(self.count, places)
@@ -184,10 +184,10 @@ class Segment:
         self._add(batch, entries, [frame.header.at for frame in frames])
 
     def write_again(self, seq: int) -> None:
-        """Write what stands from the frame of `seq` on once more, as it reads, if it is whole.
+        """Read the frames from `seq` on and, if they are whole, write the same bytes again.
 
-        After a failed sync the kernel may hold bytes for written that never reached the disk: the next sync succeeds
-        and leaves them out.
+        After a failed sync the kernel may treat bytes as written that never reached the disk: the next sync then
+        succeeds without writing them.
         """
         seq = max(seq, self.first_seq)
         first = seq == self.first_seq
@@ -216,13 +216,13 @@ class Segment:
         self._write_at_end(footer)
         try:
             self.sync()
-        except OSError:  # of another process, perhaps: the kernel tells it to everybody once
+        except OSError:  # perhaps caused by another process: the kernel reports it once to every process
             self._write_at_end(footer)
             self.sync()
         self._trailer, self.sealed = Trailer.parse(footer[-TRAILER_BYTES:]), True
 
     def seal_again(self) -> None:
-        """Put the footer back that a copy of this file from before its seal lacks; its successor vouches for the frames."""
+        """Write the missing footer of a file that was copied before it was sealed; the next segment proves its frames."""
         if self.sealed and self._trailer is None and self.count > 0 and self.size() == self.end:
             self.seal()
 
@@ -293,7 +293,7 @@ class Segment:
         return self.file.disk.read(self.file.descriptor, end - begin, begin)
 
     def whole(self, seq: int) -> Frame:
-        """The frame of an event without its checksums, which were right; one that is being erased has no body any more."""
+        """The frame of an event after checking its checksums; a frame that is being erased has no body any more."""
         erasing = seq in self._erasing()
         frame = self.frame(seq)
         try:
@@ -379,7 +379,7 @@ class Segment:
         return begin, ends
 
     def _doubtful(self, seq: int) -> Recorded:
-        """A frame that failed, looked at again: it may be in the middle of being erased."""
+        """Check a frame that failed once more: it may be in the middle of being erased."""
         erasing = seq in self._erasing()
         frame = self.frame(seq)
         try:

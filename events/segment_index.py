@@ -9,8 +9,8 @@ opening a store does not walk through it. Three arrays, one value per event:
 
 and the number of events per (type, version). Ids are found by a dict while the segment grows (by looking at each
 for the first few questions after it was read from a file), and later by bisection: sorted by their two halves as
-unsigned numbers, 20 bytes per event, built when first asked for. What each event is, is known only of those that were
-put here one by one, and needed only to take them back.
+unsigned numbers, 20 bytes per event, built when first asked for. The type of each event is known only for events that
+were put here one by one; it is needed only to take them back.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class SegmentIndex:
         return len(self.offsets)
 
     def put(self, start: int, places: Sequence[Place]) -> TypeCounts:
-        """These events from place `start` on, whatever stood there; returns what `types` is then, for the caller to set.
+        """Put these events from place `start` on, over what was there; returns the new `types` for the caller to set.
 
-        An interrupted call may leave some of them: it is made again, from the same start.
+        An interrupted call may leave some of them; the caller then repeats it from the same start.
         """
         types = dict(self.types)
         kinds, shared = [], {kind: kind for kind in types}
@@ -107,7 +107,7 @@ class SegmentIndex:
         return {id_: places[id_] for id_ in ids if id_ in places}
 
     def _scan(self, ids: Sequence[bytes]) -> dict[bytes, int]:
-        """By looking at every id: a command that appends once does not pay for a dict of all."""
+        """Find ids by comparing each one, so that a command that appends once need not build a dict of all."""
         highs, lows = _halves(bytes(self._ids))
         wanted_highs, wanted_lows = _halves(b"".join(ids))
         found: dict[bytes, int] = {}
@@ -136,7 +136,7 @@ class SegmentIndex:
         return found
 
     def id_range(self) -> tuple[bytes, bytes]:
-        """The lowest and the highest id; of an empty index a range that holds nothing."""
+        """The lowest and the highest id; for an empty index, a range that contains no id."""
         if not len(self):
             return b"\xff" * ID_BYTES, bytes(ID_BYTES)
         highs, lows = _halves(bytes(self._ids))

@@ -7,14 +7,14 @@
     active.index                     the growing file's index at the last close; may be deleted
     erase.intent                     only while an erasure is under way (`erasure`)
 
-Writers take the lock around catching up, checking, writing and syncing (`segment_writer`). Readers take none:
-they go as far as the head file says, which a durable event reaches only after it was synced. So a reader
+Writers take the lock around catching up, checking, writing and syncing (`segment_writer`). Readers take no lock:
+they read up to the position in the head file, which includes a durable event only after it was synced. So a reader
 never shows a durable event that a power cut could still remove; an unsafe one shows at once.
 
-A log opened for reading while no process writes shows all that is whole, after a sync if the disk takes one: the head
-file may be older than the last power cut. An error of the disk refuses the write that met it (`LogFailed`): nothing of
-it was acknowledged, reading goes on, `status` says so, and the next write takes the log over from disk afresh and
-goes on (`SegmentWriter.recover`). Damage to acknowledged data ends writing (`LogDamaged`), and reading goes up to it.
+A log opened for reading while no process writes shows every complete batch, after a sync if the disk allows one: the
+head file may be older than the last power cut. A disk error fails the write that met it (`LogFailed`): nothing of that
+write was acknowledged, reading goes on, `status` reports it, and the next write first reloads the log from disk
+(`SegmentWriter.recover`). Damage to acknowledged data ends writing (`LogDamaged`); events before it can still be read.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class SegmentLog:
         if not self._disk.names(self._path):
             raise InvalidInput(f"there is no log in {self._path}; open it without read_only to make one")
         published = self._head.published()
-        if published is not None and not self._nobody_writes():
+        if published is not None and not self._lock_is_free():
             self._segments.follow(published.visible)
             self._show(published)
             return
@@ -168,9 +168,9 @@ class SegmentLog:
         self._writer.visible = tail = self._segments.tail
         self._writer.durable = tail if synced else min(self._head.witnessed, tail)
 
-    def _nobody_writes(self) -> bool:
+    def _lock_is_free(self) -> bool:
         try:
-            return self._lock.nobody_writes()
+            return self._lock.is_free()
         except OSError:  # a disk that fails: as far as was published is safe to show
             return False
 
@@ -256,13 +256,13 @@ class SegmentLog:
         )
 
     def _fail_waiters(self, failure: LogFailed) -> None:
-        """What they wait for is forgotten, or not known to be on disk."""
+        """Fail all waiting appends: their events were dropped, or are not known to be on disk."""
         for waiter in self._waiting:
             if waiter.seq > self._writer.durable:
                 waiter.failure = failure
 
     def _refuse_if_replaced(self) -> None:
-        """What would be written into files that were moved away or deleted is lost, although it can be read here."""
+        """Raise if the files were moved away or deleted: a write into them would be lost, though readable here."""
         last = self._segments.last
         in_place = last is None or self._disk.is_at(last.file.descriptor, last.path)
         if not (in_place and self._head.is_in_place()):
@@ -279,7 +279,7 @@ class SegmentLog:
             raise self._writer.damage
 
     def _await_sync(self, waiter: _Waiter) -> None:
-        """Wait until it is durable. The first to wait leads: it gives others time to join, then syncs for all."""
+        """Wait until `seq` is durable. The first waiter gives others time to join, then syncs for all of them."""
         try:
             while not self._settled(waiter):
                 with self._synced:
@@ -301,7 +301,7 @@ class SegmentLog:
                 self._waiting.remove(waiter)
 
     def _settled(self, waiter: _Waiter) -> bool:
-        """Whether it is durable; raises if it will not be."""
+        """Whether the waiter's event is durable; raise if its sync failed."""
         if waiter.failure is not None:
             raise waiter.failure
         return self._writer.durable >= waiter.seq
@@ -326,7 +326,7 @@ class SegmentLog:
         return self._segments
 
     def refresh(self) -> int:
-        """One small read when nothing changed. Where the disk fails the head stays, and `status` says so."""
+        """Catch up with other writers; one small read if nothing changed. If the disk fails, keep the head and report it in `status`."""
         self._readable()
         try:
             published = self._head.published()
@@ -351,7 +351,7 @@ class SegmentLog:
 
     @contextmanager
     def _reading(self) -> Iterator[Segments]:
-        """An error of the disk while reading is one line that names the log."""
+        """Turn a disk error while reading into one line that names the log."""
         segments = self._readable()
         try:
             yield segments
@@ -380,7 +380,7 @@ class SegmentLog:
             return segments.record(seq)
 
     def positions(self, type_: str, after: int = 0) -> list[int]:
-        """Only segments that hold such an event are read; where data is damaged the search ends."""
+        """Read only segments that hold such an event; stop at damaged data."""
         found: list[int] = []
         with suppress(LogDamaged), self._reading() as segments:
             for segment in segments:
@@ -464,9 +464,9 @@ class SegmentLog:
     # --- closing ---------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Sync what was appended, leave a witness, and let go of the files. Closing twice is closing once.
+        """Sync what was appended, write a mark for recovery, and close the files. A second call does nothing.
 
-        `LogFailed` if events that were shown cannot be synced; where all are durable a failing disk is no error here.
+        Raises `LogFailed` if visible events cannot be synced; if all are durable, a failing disk is not an error here.
         """
         if self._closed:
             return

@@ -12,18 +12,19 @@ must not be shown, so an unsafe append, which is visible at once, syncs pending 
 beyond the published head were written by another process that has not published them: it died, or it is a
 group append of its own that waits. They are synced and published before anything else happens.
 
-An error of the disk stops the write that met it, and no later one. Batches that no reader has seen are cut and forgotten
-(`give_up`), and the next write first takes the log over from disk as an opening would (`recover`).
+A disk error fails the write that met it, and no later one. Batches that no reader has seen are cut and dropped
+(`give_up`), and the next write first reloads the log from disk as opening it would (`recover`).
 
-After a failed sync the kernel may hold bytes for written that never reached the disk, and the next sync, by any
-process, succeeds without them. So a process writes again, before it syncs, what is not known to be durable and what it
-did not write itself, or not without an error since. What was found when the first process opened the log after the
-machine started came from the disk, and is synced alone: were it written again, a power cut might garble it.
+After a failed sync the kernel may treat bytes as written that never reached the disk, and the next sync, by any
+process, succeeds without them. So before it syncs, a process writes again everything that is not known to be durable
+and that it did not write itself without an error since. What the first process after a boot finds in the log came from
+the disk; it is only synced, because writing it again could garble it in a power cut.
 
-The sync is what makes an event durable. If only the publication behind it fails, twice, the append has succeeded: this
-process shows the event, others see it with the next write of any process, and `unpublished` says so until then. A
-refusal would make callers write it twice. A batch whose sync failed is refused, and gone or there as a whole: the same
-drafts may be appended again (event ids are known for ever), a new draft of the same content may come to stand beside it.
+The sync is what makes an event durable. If only the publication after it fails, twice, the append has succeeded: this
+process shows the event, others see it with the next write of any process, and `unpublished` says so until then. (An
+error would make callers write it twice.) A batch whose sync failed is refused, and is either in the log as a whole or
+not at all: appending the same drafts again is safe (event ids are remembered for ever), while new drafts of the same
+content may end up beside it.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ class SegmentWriter:
             self._publish(Position(self.visible, self.durable))
 
     def _sync_after_boot(self) -> None:
-        """The first to open a log since the machine started: what is whole came from the disk, all but its cache."""
+        """Sync on the first open since boot: complete frames were read from the disk, but may be only in its write cache."""
         self._segments.follow()
         last, tail = self._segments.last, self._segments.tail
         if last is not None and tail > 0:
@@ -111,14 +112,14 @@ class SegmentWriter:
             self.durable = tail
 
     def give_up(self) -> None:
-        """After an error of the disk what is in memory may not be on disk: forget what no reader was shown."""
+        """After a disk error, drop the events that were never visible: they may be in memory only."""
         self.faulty = True
         self._own_upto = -1
         with suppress(OSError, LogDamaged):  # tried again before anything is followed
             self._segments.rewind(self.visible)
 
     def recover(self) -> None:
-        """Take the log over from disk after an error, as an opening would."""
+        """Reload the log from disk after an error, as opening it would."""
         self._own_upto = -1
         self._segments.rewind(self.visible)
         self._open_up(again=True)
@@ -127,7 +128,7 @@ class SegmentWriter:
             self.faulty = False
 
     def catch_up(self) -> None:
-        """Take over what other processes wrote; a few system calls if that is nothing."""
+        """Take over what other processes wrote; only a few system calls if they wrote nothing."""
         if self.faulty:
             self.recover()
             return
@@ -217,7 +218,7 @@ class SegmentWriter:
         return tail + 1
 
     def _wrote(self, first: int) -> None:
-        """Keep in mind which events at the end this process wrote, without an error since."""
+        """Remember which events at the end this process wrote itself, without a disk error since."""
         if first != self._own_upto + 1:
             self._own_from = first
         self._own_upto = self._segments.tail
@@ -253,7 +254,7 @@ class SegmentWriter:
             self.mark()
 
     def _sync_segment(self, last: Segment) -> None:
-        """Sync, and once more after an error: it may be of another process, the kernel tells it to everybody once."""
+        """Sync; after an error try once more: the kernel reports another process's error to this one, too, but only once."""
         if self._own_from > self.durable + 1 or self._own_upto < last.last_seq:
             self._write_again(last)
         try:
@@ -270,7 +271,7 @@ class SegmentWriter:
             raise
 
     def _take_back(self) -> None:
-        """After a failed sync cut the batches that were never shown: a second sync might succeed without them on disk."""
+        """After a failed sync, cut the batches that were never visible: a second sync might succeed without writing them."""
         self.faulty = True  # before anything else: an interruption here must not leave in memory what is cut
         last = self._segments.last
         if last is not None and not last.sealed and self.durable <= self.visible < last.last_seq:
@@ -278,7 +279,7 @@ class SegmentWriter:
                 last.truncate(last.extent(max(self.visible + 1, last.first_seq))[0])
 
     def show_pending(self) -> None:
-        """Sync and show what group appends wrote and wait to show."""
+        """Sync the pending batches of group appends and make them visible."""
         if self.visible < self._segments.tail:
             self.sync()
 
@@ -297,7 +298,7 @@ class SegmentWriter:
         self.visible = position.visible
 
     def mark(self) -> None:
-        """Leave a synced witness of what is durable. It is durable without one: a failure here costs no event."""
+        """Write a synced mark of what is durable. The events are durable without it, so a failure here loses nothing."""
         if self.durable > self._marked:
             try:
                 self._head.mark(Position(self.visible, self.durable))
@@ -320,7 +321,7 @@ class SegmentWriter:
         if last is not None:
             if not last.sealed:
                 self.sync()
-            last.seal()  # also once more: the sync of the one who did may have failed
+            last.seal()  # sync it again: the sync of the process that wrote it may have failed
             self.mark()
         return self._create_segment(last, at)
 
@@ -341,14 +342,14 @@ class SegmentWriter:
         return segment
 
     def _finish_creation(self, segment: Segment) -> None:
-        """Make a segment durable whose creator may have come no further than its header."""
+        """Make a segment durable whose creator may have stopped right after writing its header."""
         with synced_directory(self._disk, self._path):
             if segment.count == 0:
                 segment.write_again(segment.first_seq)
                 segment.sync()
 
     def _new_file(self, path: Path, data: bytes) -> int:
-        """A new file with this content, durable and open; none if that fails."""
+        """Create a durable, open file with this content; leave no file behind if that fails."""
         descriptor: int | None = None
         try:
             with synced_directory(self._disk, self._path):
@@ -390,9 +391,9 @@ class SegmentWriter:
     # --- erasing ---------------------------------------------------------------------------------
 
     def erase(self, seqs: Sequence[int]) -> None:
-        """Overwrite payloads for good; what was set aside by recoveries goes before them.
+        """Overwrite payloads for good, after deleting what recoveries set aside.
 
-        In this order, payloads that are gone after a power cut mean that the copies are gone too.
+        The order matters: if the payloads are gone after a power cut, the copies in quarantine are gone, too.
         """
         self._intent.finish()
         self.sync()

@@ -28,7 +28,7 @@ INDEX_CACHE = "active.index"
 
 
 class Stop(NamedTuple):
-    """Where following came to an end before it should.
+    """Where following the files stopped too early.
 
     From `cut_seq` at `cut_offset` on no batch is whole; the first bad frame is `seq` at `offset`, and the
     frames of its batch before it are `partial`. `proven` means that the files themselves show that more
@@ -142,7 +142,9 @@ class Segments:
             seq, unfinished = self.tail + 1, header is None and name.first_seq == self.tail + 1 and is_last
             return Stop(name, 0, seq, 0, seq, reason or "", proven=not unfinished)
         if self.last is not None:
-            self.last.sealed = True  # its successor vouches for its end, even without a readable trailer
+            self.last.sealed = (
+                True  # the next segment states where this one ends, so it needs no readable trailer
+            )
         segment = Segment(self._disk, self._path / str(name), descriptor, header, self._erasing)
         self.add(segment)
         if not segment.adopt_trailer() and is_last:
@@ -254,7 +256,7 @@ class Segments:
         return GENESIS if seq == 0 else self.of(seq).header_of(seq).chain
 
     def sync_last(self) -> bool:
-        """Sync what will be shown; a disk that refuses is read all the same."""
+        """Sync what will be shown; if the disk refuses, go on without."""
         try:
             if self.last is not None:
                 self.last.sync()
@@ -263,7 +265,7 @@ class Segments:
         return True
 
     def bytes_between(self, after: int, upto: int) -> int:
-        """How many bytes the frames after the event `after` take, up to and with that of `upto`."""
+        """How many bytes the frames after the event `after` take, up to and including that of `upto`."""
         if after >= upto:
             return 0
         first, last = self.of(after + 1), self.of(upto)

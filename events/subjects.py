@@ -43,7 +43,7 @@ from recollect.events.facts import (
 
 
 def memories_of(fact: AnyFact | Unknown | Redacted) -> tuple[MemoryId, ...]:  # noqa: PLR0911 (one line per kind)
-    """The memories that a fact names, each once, in its own order; none for what concerns all of them."""
+    """The memories that a fact names, each once, in its order; empty if it concerns all memories."""
     match fact:
         case Ingested(id=id_) | Revised(id=id_) | Forgotten(id=id_) | Restored(id=id_):
             return (id_,)

@@ -1,4 +1,4 @@
-"""TOML from people: bounded before it is parsed, and every failure is one line.
+"""Read TOML that people write: sizes are limited before parsing, and every failure is one line.
 
 The standard library's parser recurses on nested values and takes quadratic time on long dotted keys, so size,
 nesting and dots in a line have limits. A path that is not a regular file is refused without waiting for it.

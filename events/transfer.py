@@ -11,14 +11,14 @@ Every other line is one event: the fields of its frame (`frame`) that the chain 
     batch              [place in its batch, events in its batch]
     type, version      of the payload; a version of 1 and an empty actor are left out
     payload            the payload in base64: salt and payload are the bytes that the digest is over
-    fact               the same as JSON, bytes in base64, to be read; left out where it would not be the same bit for bit
+    fact               the same as JSON for people, bytes in base64; left out where JSON cannot hold it bit for bit
     erased             {"digest", "bytes"} in place of salt and payload, for an event whose payload is gone
 
-Exports from before the payload was always in them have only `fact` where that suffices, and are read as ever.
+Older exports have only `fact` where that is enough to rebuild the payload; they can still be imported.
 
 `chain` is checked line by line before a batch is written, so a changed line is refused and named, and what was
-imported by then stays. Importing again goes on from there, or writes nothing when all is there. A store that
-holds anything else than a prefix of the file is refused.
+imported by then stays. Importing again continues from there, or writes nothing if everything is there. A store that
+holds anything but a prefix of the file is refused.
 
 An imported frame keeps its `durable` claim about frames that may still be on their way to this disk: after a
 power cut in the middle of an import the log may call itself damaged. The file is the copy: remove the store
@@ -152,7 +152,7 @@ def _line_of(frame: Frame) -> Line:
 
 
 def _faithful(type_: str, header: Header, payload: bytes) -> AnyFact | None:
-    """The fact, if its way through JSON and back ends in the same payload, bit for bit."""
+    """The fact, if converting it to JSON and back gives the same payload bit for bit; else None."""
     if header.kind != EVENT or header.version != VERSIONS.get(type_):
         return None
     fact = decode(type_, header.version, payload)
@@ -170,7 +170,7 @@ def _faithful(type_: str, header: Header, payload: bytes) -> AnyFact | None:
 def import_lines(
     log: TransferableLog, lines: Iterable[bytes], *, progress: Progress | None = None, write: bool = True
 ) -> int:
-    """Write what the log lacks of an export; returns how many events that was. `write=False` only checks and counts."""
+    """Append the events of an export that the log lacks; returns their number. `write=False` only checks and counts."""
     source = iter(enumerate(lines, 1))
     opening = _open(source)
     frames = _frames(source, opening)

@@ -1,7 +1,7 @@
 """Walking a whole log and checking everything that can be checked.
 
-Each finding says where (file, byte, seq) and what. Nothing is skipped: after a bad frame the walk goes on with
-the next one the index knows, and the chain is taken up again from the value that stands there.
+Each finding says where (file, byte, seq) and what. Nothing is skipped: after a bad frame the walk goes on with the
+next one in the index, and the chain continues from the value written there.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _check_frames(segment: Segment, bodies: bool) -> Iterator[Finding]:
 
 
 def checked(frame: bytes, seq: int, seed: int, chain: bytes | None, *, bodies: bool = True) -> Header:
-    """The header of a frame that is what it should be; `chain` is the value before, if that is known."""
+    """The header of a frame after checking it; `chain` is the chain value before it, if known."""
     header = parse_header(frame, 0, seed)
     if header.seq != seq or header.length != len(frame):
         raise BadFrame(f"another frame (@{header.seq}) stands in its place")

@@ -1,4 +1,4 @@
-"""Write projections/unicode_tables.py: what the analyzers ask of Unicode, from the tables of Python 3.13.
+"""Write projections/lexical/unicode_tables.py: what the analyzers ask of Unicode, from the tables of Python 3.13.
 
     python3.13 tools/make_unicode_tables.py           write the file
     python3.13 tools/make_unicode_tables.py --check   say whether the file is what would be written

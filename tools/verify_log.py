@@ -237,7 +237,7 @@ def _frame(
 
 
 def _durable(path: Path) -> int:
-    """The highest seq that the head file calls durable; 0 if there is none."""
+    """The highest seq that the head file calls durable; 0 if it cannot be read."""
     data = path.read_bytes() if path.is_file() else b""
     found = 0
     for slot in range(4):
@@ -284,7 +284,7 @@ def _lines(path: Path, file: Iterable[bytes], report: Report) -> Iterator[Event]
 
 
 def _says_its_payload(line: dict[str, Any]) -> bool:
-    """Whether the words for people are those of the payload, as JSON writes both; an erased one has none."""
+    """Whether the readable `fact` of a line says the same as its payload; an erased event has no `fact`."""
     if "erased" in line:
         return False
     payload = Unpacked(base64.b64decode(line["payload"], validate=True)).value()

@@ -5,10 +5,10 @@
     recollect.<name>.blob.<digest>   how many parts a blob has; the parts follow as .blob.<digest>.<n>
 
 Streams keep three copies in a cluster and one on a single server, on disk, with no limit that would drop anything.
-What JetStream does not do is in our hands: a server that lost a message skips it without a word, so every position is
-asked for by number, and one that is missing is asked of other servers (direct gets are answered by any replica) and
-then of another leader. A server that syncs now and then loses acknowledged packs with its power: `?monitor=URL` lets
-us look, and one that is known to be like that is refused unless `?sync=any` accepts it.
+Two things JetStream leaves to us. A server that lost a message silently skips it, so every position is requested by
+number, and a missing one is requested from other servers (any replica answers direct gets) and then from another
+leader. A server that syncs only now and then loses acknowledged packs in a power cut: `?monitor=URL` lets us check
+that, and such a server is refused unless `?sync=any` accepts it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ from recollect.events.packs.store import Box, BoxMoved, StoreStatus, StoreUnreac
 
 Result = TypeVar("Result")
 
-_WRONG_LAST = 10071
 _NOT_CLUSTERED = 10074
 _NO_SEQUENCE = 10043
 _REPLICAS = 3
@@ -69,7 +68,6 @@ class JetStreamPackStore:
         self._wanted = replicas
         self._replicas = 0
         self._sync: str | None = None
-        self._errors = 0
         self._connection: Client | None = None
         self._stream: JetStreamContext | None = None
         self._connecting = threading.Lock()
@@ -115,14 +113,14 @@ class JetStreamPackStore:
         return stream
 
     async def _information(self, stream: JetStreamContext) -> StreamInfo | None:
-        """What the server says of the stream of packs; None while nobody has written."""
+        """What the server says about the stream of packs; None before the first write."""
         try:
             return await stream.stream_info(self._name)
         except NotFoundError:
             return None
 
     def _writable(self) -> JetStreamContext:
-        """With the streams there and fit to keep events; they are made by who first writes, not by who looks."""
+        """The connection after checking or creating the streams; only a write creates them, never a read."""
         stream = self._js
         with self._connecting:
             if not self._replicas:
@@ -135,13 +133,12 @@ class JetStreamPackStore:
         return packs.config.num_replicas or 1
 
     async def _heard(self, _: Exception) -> None:
-        """The client reconnects by itself; what was asked meanwhile ends in a timeout, and is asked again."""
-        self._errors += 1
+        """Ignore the error: the client reconnects by itself, and requests made meanwhile time out and are retried."""
 
     async def _made(
         self, stream: JetStreamContext, name: str, subjects: list[str], *, keep: bool
     ) -> StreamInfo:
-        """The stream, made if it is not there; one that would drop what it is given is refused."""
+        """The stream, created if it is missing; one that would drop messages is refused."""
         try:
             info = await stream.stream_info(name)
         except NotFoundError:
@@ -204,7 +201,7 @@ class JetStreamPackStore:
         return self._run(all_of_them(), 4 * _CONNECT_S)
 
     async def _got(self, stream: JetStreamContext, position: int, *, direct: bool = False) -> bytes | None:
-        """The pack as the leader has it, or with `direct` whichever replica answers."""
+        """The pack from the leader, or with `direct` from any replica that answers."""
         try:
             message = await stream.get_msg(self._name, position, direct=direct)
         except NotFoundError:
@@ -212,7 +209,7 @@ class JetStreamPackStore:
         return message.data if message.seq == position else None
 
     def others(self, position: int) -> Iterator[bytes]:
-        """Of whichever replicas answer, then of another leader."""
+        """Ask any replica that answers, then another leader."""
         stream = self._js
         for turn in range(_ASKED_ELSEWHERE):
             if turn == _ASKED_ELSEWHERE // 2:
@@ -239,12 +236,12 @@ class JetStreamPackStore:
         return self._run(self._end(self._js))
 
     async def _end(self, stream: JetStreamContext) -> int:
-        """The last position; 0 while nobody has written."""
+        """The last position; 0 before the first write."""
         found = await self._information(stream)
         return 0 if found is None else found.state.last_seq
 
     def wait(self, position: int, timeout_s: float) -> bool:
-        """Hear of new packs as any subscriber does, and look; what was not heard is found a second later."""
+        """Subscribe to new packs, and also ask every second in case a notification was lost."""
         stream, connection = self._js, self._connection
         assert connection is not None
 

@@ -1,14 +1,14 @@
-"""A key for every event: its body lies encrypted everywhere, and is gone everywhere when the key is.
+"""A key for every event: its body is stored only encrypted, so deleting the key erases every copy.
 
 AES-256-GCM of `cryptography`. A key is used for one body, so its nonce is zero. The body keeps its length, because
-the frame's header, which the chain commits to, says how long it is; the tag lies beside the key. The digest in the
-header is that of the plain body: it was taken before, and is checked after.
+the frame's header, which the chain commits to, says how long it is; the tag is stored beside the key. The digest in
+the header is that of the plain body: computed before encryption, checked after decryption.
 
 A pack's keys are in one box, written before the pack. Erasing an event replaces the box by one without its key: a box
 without a key says *erased*, no box at all says *damaged*.
 
 `KeyFile` keeps the keys that this replica has fetched, beside its mirror and not in it, so that a copy of the mirror
-alone is noise, too:
+alone cannot be read either:
 
     <mirror>/cache/keys   49 bytes for each seq: what is known (0 nothing, 1 the key, 2 erased), key, tag
 """

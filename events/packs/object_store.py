@@ -77,13 +77,13 @@ class ObjectPackStore:
         return list(self._pool.map(self.get, range(first, first + count)))
 
     def others(self, position: int) -> Iterator[bytes]:
-        """The same object once more: which copy answers is the store's affair."""
+        """Read the same object again: the object store may answer from another copy."""
         found = self.get(position)
         if found is not None:
             yield found
 
     def last(self, known: int) -> int:
-        """Positions have no gaps, so the end is found by asking for one ever further away, and then between."""
+        """The last position; positions have no gaps, so double the distance until one is missing, then bisect."""
         low, step = known, 1
         if known and not self._exists(_pack(known)):
             low, high = 0, known
@@ -116,7 +116,7 @@ class ObjectPackStore:
         return Box(0, b"")
 
     def get_boxes(self, names: Sequence[str]) -> list[Box]:
-        """The first version, which nearly every box has for ever, asked for without looking for others."""
+        """Read version 1 of each box first, without listing versions: nearly every box is never replaced."""
 
         def first(name: str) -> Box:
             content = self._read(_box(name, 1))
@@ -227,7 +227,7 @@ def _box(name: str, version: int) -> str:
 
 
 def _sync(path: Path) -> None:
-    """Make a new file and the names on the way to it survive a power cut."""
+    """Make a new file and its directory entries survive a power cut."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -7,17 +7,17 @@
          6      2  zero
          8      4  number of events
         12     16  id: random; names the box with the keys of its events
-        28     16  holder: who alone may write the next pack; zeros mean anybody
+        28     16  holder: the only writer that may write the next pack; zeros mean any writer
         44      8  seq of its first event
         52     32  chain value before its first event
         84     32  chain value after its last event
        116         the frames (`events.frame`, CRCs with seed 0), or the SHA-256 of them
       last      4  CRC-32 of everything before it
 
-A pack holds whole batches. Its frames are those of any log, header for header, so the chain is the same wherever the
-events lie. Their bodies are encrypted (`keys`): of equal length, and noise without the key.
+A pack holds whole batches. Its frames have the same headers as in any log, so the chain is the same wherever the
+events are stored. Their bodies are encrypted (`keys`): of equal length, and unreadable without the key.
 
-A pack without events says who may write next, or that anybody may again.
+A pack without events names the only writer that may write next, or allows every writer again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MAGIC = b"\xfeRcP"
 FORMAT = 1
 HOLDS = 1
 NAMES = 2
-NOBODY = bytes(16)
+NO_HOLDER = bytes(16)
 _HEAD = Struct("<4sBBHI16s16sQ32s32s")
 _SEED = 0
 assert _HEAD.size == 116
@@ -66,7 +66,7 @@ class Pack(NamedTuple):
 
     @property
     def last_seq(self) -> int:
-        """The seq of the last event up to and with this pack."""
+        """The seq of the last event up to and including this pack."""
         return self.first_seq + len(self.frames) - 1
 
     @property
@@ -75,7 +75,7 @@ class Pack(NamedTuple):
 
 
 def packed(
-    frames: Sequence[Frame], id_: bytes, *, first_seq: int, before: bytes, holder: bytes = NOBODY
+    frames: Sequence[Frame], id_: bytes, *, first_seq: int, before: bytes, holder: bytes = NO_HOLDER
 ) -> Pack:
     after = frames[-1].header.chain if frames else before
     return Pack(id_, holder, first_seq, before, after, tuple(frames))
@@ -84,7 +84,7 @@ def packed(
 def chained(
     entries: Sequence[Entry], bodies: Sequence[bytes], *, first_seq: int, at: int, chain: bytes
 ) -> list[Frame]:
-    """One batch with these bodies behind `chain`; everything before it is durable, or it could not land."""
+    """One batch with these bodies after `chain`; everything before it is durable, or it could not be written."""
     frames = []
     for place, (entry, body) in enumerate(zip(entries, bodies, strict=True)):
         frame = Frame.build(
@@ -98,7 +98,7 @@ def chained(
 
 
 def encode(pack: Pack, *, bytes_max: int, put_blob: Callable[[bytes], str]) -> bytes:
-    """The bytes of a pack; frames beyond `bytes_max` are put aside as a blob first, and the pack names them."""
+    """The bytes of a pack; frames larger than `bytes_max` are stored as a blob first, and the pack names the blob."""
     body, kind = b"".join(frame.encode(_SEED) for frame in pack.frames), HOLDS
     if _HEAD.size + len(body) + 4 > bytes_max:
         body, kind = bytes.fromhex(put_blob(body)), NAMES

@@ -6,8 +6,9 @@
         12     16  id of the pack, which names its box
         28      4  CRC-32 of bytes 0..27
 
-Written after the mirror, and under its lock. So what is missing here is read again from the engine and compared, and
-what a power cut garbled ends the file. The last record is what this replica remembers of the log.
+Written after the mirror, and under its lock. So a record that is missing here is read again from the engine and
+compared; the file ends at the first record that a power cut garbled. The last record is the last pack that this
+replica has seen.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class PackIndex:
         return found
 
     def of(self, seq: int) -> Place:
-        """The pack that an event came in: the first one that reaches it."""
+        """The pack that an event came in: the first one whose last event is not before it."""
         low, high = 1, self.position
         while low < high:
             middle = (low + high) // 2

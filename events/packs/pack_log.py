@@ -4,17 +4,17 @@
     <folder>/packs        which pack each event came in (`pack_index`)
     <folder>/cache/keys   the keys of the events (`keys`); may be deleted at any time
 
-The mirror is cache, backup and witness at once. Everything is read from it; what others wrote is fetched, checked and
-added to it; and an engine that shows less than the mirror holds, or something else, is refused (`Contradicted`).
+The mirror is a cache, a backup and a proof at once. Everything is read from it; what others wrote is fetched, checked
+and added to it; and an engine that shows less than the mirror holds, or something else, is refused (`Contradicted`).
 
-An append is one pack at the position behind the last one that this replica knows. The engine takes it only there, so
-who was behind is told, catches up, and decides again: known event ids, expected head, chain. **Absence proves
-nothing**: when no acknowledgement comes, only another pack at that very position proves that this one did not land.
-Until one is seen, the same pack is offered again for the same position, and can land only once.
+An append is one pack at the position after the last one that this replica knows. The engine accepts it only there, so
+a replica that was behind gets an error, catches up, and decides again: known event ids, expected head, chain.
+**Absence proves nothing**: when no acknowledgement comes, only another pack at that very position proves that this one
+was not written. Until one is seen, the same pack is sent again for the same position, and can be stored only once.
 
-Threads and processes of one machine share a mirror and take turns by its lock. Among machines `exclusive` goes without
-one as long as no other writes: an append inside that finds the log moved is refused with `HeadMoved`. Where others have
-written lately it claims the log with an empty pack that names its holder, and they wait for it, `CLAIM_S` at most.
+Threads and processes of one machine share a mirror and take turns by its lock. Among machines `exclusive` takes no lock
+while no other machine writes: an append inside it that finds new events is refused with `HeadMoved`. If others have
+written lately, it claims the log with an empty pack that names its holder, and they wait for it, `CLAIM_S` at most.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from recollect.events.frame import (
 )
 from recollect.events.log import Clock, Durability, LogStatus
 from recollect.events.packs.keys import Sealed, encode_box, seal
-from recollect.events.packs.pack import NOBODY, BadPack, Pack, chained, encode, packed
+from recollect.events.packs.pack import NO_HOLDER, BadPack, Pack, chained, encode, packed
 from recollect.events.packs.pack import decode as decode_pack
 from recollect.events.packs.pack_index import Place
 from recollect.events.packs.replica import Replica
@@ -69,7 +69,7 @@ class PackLog(Replica):
         self._clock = clock
         self._ahead_max = ahead_max
         self._me = os.urandom(16)
-        self._holder = NOBODY
+        self._holder = NO_HOLDER
         self._held_since = 0.0
         self._exclusive = 0
         self._patient = True
@@ -91,7 +91,7 @@ class PackLog(Replica):
         ahead_max: int = AHEAD_MAX,
         patience_s: float = PATIENCE_S,
     ) -> PackLog:
-        """The log in this store, with a mirror in `folder`. With an engine that cannot be reached, the mirror as it is."""
+        """The log in this store, with a mirror in `folder`; if the engine cannot be reached, the mirror as it is."""
         clock = clock if clock is not None else wall_clock
         mirror = SegmentLog.open(
             folder / "log", clock=clock, ahead_max=ahead_max, lock_timeout_s=2 * patience_s, mirror=True
@@ -105,7 +105,7 @@ class PackLog(Replica):
         return log
 
     def _open_up(self) -> None:
-        """Follow; a mirror without events is no place to read from, so an engine that is just electing is waited for."""
+        """Catch up. An empty mirror cannot be read from, so wait for an engine that is just electing a leader."""
         for last_try in self._patiently(_OPEN_S):
             self.refresh()
             if self._unfollowed is None or self.head:
@@ -118,7 +118,7 @@ class PackLog(Replica):
     def append(
         self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable"
     ) -> list[int]:
-        """One pack; acknowledged when the engine has it. An unsafe one is refused at once while it does not answer."""
+        """Write one pack; returns when the engine has it. An unsafe append fails at once while the engine is away."""
         entries = prepare(drafts)
         if not entries:
             return []
@@ -156,13 +156,13 @@ class PackLog(Replica):
                 raise self._moved(first - 1)
 
     def _sealed(self, bodies: list[bytes]) -> Sealed:
-        """Encrypt, and put the keys away before anything that needs them is written."""
+        """Encrypt the bodies, and store the keys before the pack that needs them is written."""
         sealed = seal(bodies)
         self._insist(lambda: self.store.put_box(sealed.id.hex(), encode_box(sealed.keys), 0))
         return sealed
 
     def _insist(self, ask: Callable[[], Answer]) -> Answer:
-        """Ask again while the engine does not answer: it may be choosing a leader. What is unsafe waits for nobody."""
+        """Retry while the engine does not answer: it may be electing a leader. An unsafe append is not retried."""
         for last_try in self._patiently(self._patience_s if self._patient else 0.0):
             try:
                 return ask()
@@ -190,13 +190,13 @@ class PackLog(Replica):
         return chained(entries, bodies, first_seq=head + 1, at=at, chain=self._mirror.chain_at(head))
 
     def _offer(self, frames: Sequence[Frame], sealed: Sealed) -> bool:
-        """Put these events behind the last pack; False if another one came to stand there, which is taken over.
+        """Write these events after the last pack; False if another pack was written there first, which is taken over.
 
-        The keys stay good for the next try: what they open is the same, wherever it comes to stand.
+        The keys can be used for the next try: the bodies are the same at any position.
         """
         encrypted = [frame._replace(body=body) for frame, body in zip(frames, sealed.encrypted, strict=True)]
         head = self.head
-        holder = self._me if self._holder == self._me else NOBODY
+        holder = self._me if self._holder == self._me else NO_HOLDER
         pack = packed(
             encrypted, sealed.id, first_seq=head + 1, before=self._mirror.chain_at(head), holder=holder
         )
@@ -210,7 +210,7 @@ class PackLog(Replica):
         return False
 
     def _landed(self, pack: Pack) -> bool:
-        """Whether the pack stands at the next position; False only if another one was seen there."""
+        """Whether the pack was stored at the next position; False only if another one was seen there."""
         position = self._index.position + 1
         data = encode(pack, bytes_max=self.store.pack_bytes_max, put_blob=self.store.put_blob)
         for last_try in self._patiently():
@@ -221,7 +221,7 @@ class PackLog(Replica):
                 if found is not None:
                     return found == data
                 if last_try:
-                    self._require_memory()
+                    self._require_last_pack()
                     raise LogFailed(
                         f"{self.store.where} did not acknowledge the pack at {position} in {self._patience_s:g} s "
                         f"({doubt}); it is not known whether it landed. Repeat the same call: event ids make it safe"
@@ -238,7 +238,7 @@ class PackLog(Replica):
 
     @contextmanager
     def _writing(self, *, patient: bool = True) -> Iterator[None]:
-        """One writer of this machine at a time, at the end of what it knows; a log that was cut is not written to."""
+        """Hold this machine's writer lock with the index reloaded; refuse to write to a log that was cut."""
         with self._mirror.exclusive():
             self._patient = patient
             self._reload()
@@ -250,7 +250,7 @@ class PackLog(Replica):
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """What is read inside still holds when something is appended inside, or the append is refused (`HeadMoved`)."""
+        """An append inside is refused (`HeadMoved`) if another writer changed what was read inside."""
         with self._mirror.exclusive():
             self._patient = True
             self._reload()
@@ -267,7 +267,7 @@ class PackLog(Replica):
             finally:
                 self._exclusive -= 1
                 if claimed and self._holder == self._me:
-                    self._landed_empty(NOBODY)
+                    self._landed_empty(NO_HOLDER)
 
     def _claim(self) -> None:
         for _ in self._patiently():
@@ -277,7 +277,7 @@ class PackLog(Replica):
         raise LogFailed(f"other writers of {self.store.where} leave no gap to claim it; try again")
 
     def _landed_empty(self, holder: bytes) -> bool:
-        """Put a pack without events that says who may write next."""
+        """Write a pack without events that names the next writer."""
         head = self.head
         pack = packed(
             [], os.urandom(16), first_seq=head + 1, before=self._mirror.chain_at(head), holder=holder
@@ -289,11 +289,11 @@ class PackLog(Replica):
         return False
 
     def _await_turn(self) -> None:
-        """Wait while another writer holds the log; one that is silent for too long has lost it."""
-        while self._holder not in {NOBODY, self._me}:
+        """Wait while another writer holds the log; a holder that is silent for too long loses it."""
+        while self._holder not in {NO_HOLDER, self._me}:
             left = self._held_since + CLAIM_S - time.monotonic()
             if left <= 0:
-                self._holder = NOBODY
+                self._holder = NO_HOLDER
                 return
             self.store.wait(self._index.position + 1, left)
             self._insist(self._follow)
@@ -301,7 +301,7 @@ class PackLog(Replica):
     # --- following -------------------------------------------------------------------------------
 
     def refresh(self) -> int:
-        """Take over what others appended. Where the engine cannot be reached the head stays, and `status` says so."""
+        """Take over what others appended. If the engine cannot be reached, keep the head and report it in `status`."""
         self._mirror.refresh()
         if time.monotonic() - self._asked <= self.store.fresh_s and self._confirmed:
             return self.head
@@ -316,17 +316,17 @@ class PackLog(Replica):
         return self.head
 
     def _reload(self) -> None:
-        """See what other processes of this machine took over."""
+        """Reload what other processes of this machine took over."""
         self._index.reload(self._mirror.head)
 
     def _follow(self) -> None:
         """Take over every pack that the engine has behind the last one known here."""
         if not self._confirmed:
-            self._require_memory()
+            self._require_last_pack()
             self._confirmed = True
         last = self.store.last(self._index.position)
         if last < self._index.position:
-            self._require_memory()
+            self._require_last_pack()
         while self._index.position < last:
             first = self._index.position + 1
             found = self.store.get_many(first, min(last + 1 - first, _TOGETHER))
@@ -357,7 +357,7 @@ class PackLog(Replica):
         self._crowded_until = time.monotonic() + CLAIM_S
 
     def _add(self, packs: Sequence[Pack]) -> None:
-        """To the mirror first: what is missing in the index is looked up and compared again."""
+        """Add to the mirror before the index: what the index lacks is looked up and compared again."""
         frames = [frame for pack in packs for frame in pack.frames if frame.header.seq > self.head]
         if frames:
             self._mirror.append_frames(frames)
@@ -366,7 +366,7 @@ class PackLog(Replica):
             self._holder, self._held_since = pack.holder, time.monotonic()
 
     def _checked(self, position: int, data: bytes | None) -> Pack:
-        """The pack at a position, from another server if this one has none there or a broken one."""
+        """The pack at a position; if it is missing or broken on this server, from another one."""
         try:
             if data is None:
                 raise BadPack("nothing is there, although more follows")  # noqa: TRY301
@@ -390,7 +390,7 @@ class PackLog(Replica):
             path=f"{self.store.where} pack {position}", offset=0, seq=self.head + 1, reason=problem
         )
 
-    def _require_memory(self) -> None:
+    def _require_last_pack(self) -> None:
         """Refuse an engine that does not hold the last pack which this replica remembers."""
         mine = self._index.last
         if mine is None:

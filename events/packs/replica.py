@@ -1,7 +1,7 @@
-"""What a machine has of a log of packs, and how it is read: the mirror, which pack each event came in, and the keys.
+"""What one machine keeps of a log of packs: the mirror, which pack each event came in, and the keys; and how it is read.
 
-Bodies are encrypted in the mirror. The key of an event is in the key file, or else in the box of its pack; a box that is
-not there is waited for, because a server may be behind, and then its events are damaged.
+Bodies are encrypted in the mirror. The key of an event is in the key file, or else in the box of its pack. A missing
+box is waited for, because a server may be behind; if it does not come, its events count as damaged.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Replica:
     # --- keys ------------------------------------------------------------------------------------
 
     def _fetch_keys(self, packs: Sequence[Pack]) -> None:
-        """Keep the keys of new packs. A box that is not there yet is looked for again when its events are read."""
+        """Fetch the keys of new packs. A box that is missing is looked for again when its events are read."""
         for pack, box in zip(packs, self.store.get_boxes([pack.box for pack in packs]), strict=True):
             keys = decode_box(box.content, len(pack.frames)) if box.version else None
             if keys is not None:
@@ -150,15 +150,16 @@ class Replica:
         return keys[seq - place.first_seq]
 
     def _destroy(self, place: Place, seqs: set[int]) -> None:
-        """Replace a box by one without these keys; again if somebody else replaced it meanwhile.
+        """Replace a box by one without these keys; retry if another writer replaced it meanwhile.
 
-        Also where they are gone from it already: who replaced it may have died before its older version was deleted.
+        Done even if the keys are gone already: a process that replaced the box may have died before it deleted the
+        older version.
         """
         while True:
             box = self.store.get_box(place.box)
             keys = decode_box(box.content, place.events) if box.version else None
             if keys is None:
-                return  # gone altogether, which reading them says
+                return  # the whole box is gone; reading its events reports that
             left = [ERASED if place.first_seq + n in seqs else key for n, key in enumerate(keys)]
             try:
                 self.store.put_box(place.box, encode_box(left), box.version)
@@ -168,7 +169,7 @@ class Replica:
 
     @property
     def remnants(self) -> tuple[str, ...]:
-        """All of it is noise without its key, except in a replica that has not heard of the erasure yet."""
+        """No copy can be read without its key, except in a replica that has not seen the erasure yet."""
         return (
             "keys that other replicas have fetched, until they next catch up with the log",
             *self.store.copies,

@@ -1,14 +1,14 @@
 """Files that one replica makes and the others fetch: encrypted blobs, and one box that lists them with their keys.
 
     box `built`           name of each file -> SHA-256 and length of it, and its parts: blob and key of each
-    box `lease-<what>`    who makes something just now; empty when nobody does
+    box `lease-<what>`    which replica makes something at the moment; empty if none does
 
-A blob is noise without its key, and the key is in the box alone. Dropping a file replaces the box first and deletes the
-blobs then, so a file that was dropped is gone with its key wherever a copy of its blobs may lie.
+A blob cannot be read without its key, and the key is only in the box. Dropping a file replaces the box first and then
+deletes the blobs, so no remaining copy of the blobs can be read.
 
-A lease is kept by replacing its box again and again. Who wants it and sees the same version for `LEASE_S`, by its own
-clock, takes it over: no two clocks are compared. A holder that was only slow makes the same thing once more, which costs
-time and nothing else: shards and seals have the same bits wherever they are made.
+A lease is kept by replacing its box again and again. A replica that wants it and sees the same version for `LEASE_S`,
+by its own clock, takes it over; clocks of two machines are never compared. If the holder was only slow, the same thing
+is made twice, which costs only time: shards and seals have the same bits wherever they are made.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _listing = msgspec.msgpack.Decoder(dict[str, SharedFile])
 
 
 class SharedFiles:
-    """`trouble` is what went wrong last, until the same goes well again; `away` says that the engine does not answer."""
+    """`trouble` is the last failure, until the same operation succeeds; `away` means that the engine does not answer."""
 
     def __init__(self, store: PackStore, *, lease_s: float = LEASE_S) -> None:
         self._store = store
@@ -64,7 +64,7 @@ class SharedFiles:
         return self._read()[1]
 
     def _read(self) -> tuple[int, dict[str, SharedFile]]:
-        if self.away():  # who follows the log has just waited for it
+        if self.away():  # following the log has just waited for it
             raise StoreUnreachable(f"{self._store.where} does not answer")
         box = self._store.get_box(_BOX)
         try:
@@ -73,7 +73,7 @@ class SharedFiles:
             return box.version, {}  # it is a cache: what cannot be read is made anew
 
     def put(self, name: str, path: Path) -> None:
-        """Share a file under this name in place of an earlier one; one that is there and good is left alone."""
+        """Share a file under this name, replacing an earlier one; if the same file is there and whole, do nothing."""
         digest = _digest_of(path)
         before = self.listed().get(name)
         if before is not None and before.digest == digest and name not in self._bad:
@@ -89,7 +89,7 @@ class SharedFiles:
         self.trouble = None
 
     def fetch(self, name: str, into: Path) -> bool:
-        """Write the file of this name there; False, and `trouble`, if it is not there or not what was shared."""
+        """Write the shared file of this name to a path; False, and `trouble`, if it is missing or not what was shared."""
         found = self.listed().get(name)
         if found is None:
             return False
@@ -143,7 +143,7 @@ class SharedFiles:
 
     @contextmanager
     def lease(self, what: str) -> Iterator[bool]:
-        """Whether this replica makes it now; the lease is kept up inside, and given back at the end."""
+        """Whether this replica got the lease; it is renewed inside the block and given back at its end."""
         name = f"lease-{what}"
         try:
             version = self._take(name)

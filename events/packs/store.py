@@ -1,13 +1,13 @@
-"""What the log of many machines needs of an engine, and no more: packs by position, boxes, and blobs by digest.
+"""What the log of many machines needs from an engine: packs by position, boxes, and blobs by digest.
 
     put_if(position, pack)   write a pack behind position - 1, only if nothing is there yet
     get(position)            read it back
     wait(position)           until something is there
-    box                      a small thing that can be replaced, each time only if it is still the one that was read
-    blob                     a large thing that never changes, named by its SHA-256
+    box                      small bytes that can be replaced, but only if they are still the ones that were read
+    blob                     large bytes that never change, named by their SHA-256
 
-Order, conditions and copies are the engine's promise. Everything else (event ids, the chain, keys, mirrors) stands
-above, once, in `pack_log`.
+The engine promises order, conditions and copies. Everything else (event ids, the chain, keys, mirrors) is in
+`pack_log`, once for all engines.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class StoreUnreachable(LogFailed):
 
 
 class Unsettled(RecollectError):
-    """It is not known whether the pack landed: no acknowledgement came, or the engine named another position."""
+    """It is not known whether the pack was written: no acknowledgement came, or the engine named another position."""
 
 
 class BoxMoved(RecollectError):
@@ -33,14 +33,14 @@ class BoxMoved(RecollectError):
 
 
 class Box(NamedTuple):
-    """What a box holds, and which version of it that is; version 0 means that there is none."""
+    """What a box holds, and its version; version 0 means that the box does not exist."""
 
     version: int
     content: bytes
 
 
 class StoreStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What keeps the packs, how many copies of each there are, and what is not as it should be."""
+    """Which engine stores the packs, how many copies of each there are, and what is wrong."""
 
     kind: str
     replication: str
@@ -72,15 +72,15 @@ class PackStore(Protocol):
         ...
 
     def others(self, position: int) -> Iterator[bytes]:
-        """The pack again, from other servers or copies, for a reader to whom the first answer made no sense."""
+        """The pack again, from other servers or copies, after the first answer was missing or broken."""
         ...
 
     def last(self, known: int) -> int:
-        """The last position that the engine admits to, at least `known` if that is still there; it may be behind."""
+        """The last position that the engine reports, at least `known` if that still exists; it may be behind."""
         ...
 
     def wait(self, position: int, timeout_s: float) -> bool:
-        """Whether something came to stand at this position in time."""
+        """Wait until something is at this position; False if nothing came in time."""
         ...
 
     def get_box(self, name: str) -> Box: ...
@@ -90,7 +90,7 @@ class PackStore(Protocol):
         ...
 
     def put_box(self, name: str, content: bytes, version: int) -> int:
-        """Replace the box of this version (0: there is none), for good; its new version, or `BoxMoved`."""
+        """Replace the box of this version (0: it must not exist), durably; returns its new version, or raises `BoxMoved`."""
         ...
 
     def delete_box(self, name: str) -> None: ...

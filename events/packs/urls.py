@@ -1,4 +1,4 @@
-"""Where a store lies: a directory, or a log of packs by its URL.
+"""Where a store is: a directory, or a log of packs by its URL.
 
     nats://host:4222/name             JetStream; several servers with commas, `tls://` for TLS
     s3://bucket/prefix                an object store; also gs:// and az://
@@ -8,7 +8,7 @@ After a question mark:
 
     mirror=DIR        where this replica keeps its mirror (default: under $XDG_DATA_HOME/recollect/mirrors)
     monitor=URL       monitoring port of a NATS server, to see whether it syncs; may be given several times
-    sync=any          accept one that is known not to
+    sync=any          accept a server that is known not to sync every write
     replicas=N        copies of a new stream (default: 3 in a cluster, 1 on a single server)
     creds=FILE        NATS credentials file (default: $NATS_CREDS)
 
@@ -59,12 +59,12 @@ def open_packs(where: str, *, clock: Clock, ahead_max: int = AHEAD_MAX) -> tuple
 
 
 def is_mirror(folder: Path) -> bool:
-    """Whether this is what a replica keeps of a log on other machines."""
+    """Whether this folder is a replica's mirror of a log on other machines."""
     return (folder / "packs").is_file()
 
 
 def refuse_mirror(folder: Path) -> None:
-    """A mirror is opened by the URL of what it mirrors: its payloads are encrypted, and others write the log."""
+    """Refuse to open a mirror as a store: its payloads are encrypted and other machines write the log; use its URL."""
     if is_mirror(folder):
         raise InvalidInput(
             f"{folder} is the mirror of a log on other machines; open it by the URL of that log"

@@ -194,10 +194,6 @@ class Sealer:
             self.last_error = None
             self._thread = background.start(self._run, name="recollect-sealer", tell=self._tell)
 
-    def wake(self) -> None:
-        """Look for work now."""
-        self._wake.set()
-
     def stop(self) -> None:
         """End the thread; a build under way is given up after its current slice."""
         self._tell()

@@ -147,7 +147,7 @@ def test_where_erasures_never_end_the_last_attempt_keeps_other_writers_out(
 
     def hook(_: int, __: int) -> None:
         lock = WriterLock(RealDisk(), tmp_path / "store/log/writer.lock", timeout_s=0)
-        locked.append(not lock.nobody_writes())
+        locked.append(not lock.is_free())
         if erased:
             other.erase(erased.pop())
 
@@ -474,7 +474,7 @@ def test_a_writer_waits_until_the_copy_is_in_place(filled: Memory, tmp_path: Pat
         child = os.fork()
         if child == 0:
             lock = WriterLock(RealDisk(), tmp_path / "store/log/writer.lock", timeout_s=0)
-            os._exit(0 if not lock.nobody_writes() else 1)
+            os._exit(0 if not lock.is_free() else 1)
         assert os.waitpid(child, 0)[1] == 0
 
 

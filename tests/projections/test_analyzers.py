@@ -107,7 +107,7 @@ PICTOGRAPHS = {
 
 
 @pytest.mark.parametrize(("text", "expected"), PICTOGRAPHS.items())
-def test_a_pictograph_is_a_term_and_mere_signs_are_none(text: str, expected: str):
+def test_a_pictograph_is_a_term_and_punctuation_is_not(text: str, expected: str):
     assert terms_of(text) == expected.split()
 
 

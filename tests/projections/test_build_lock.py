@@ -32,7 +32,7 @@ def held_elsewhere(folder: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_while_another_process_builds_nobody_else_does_and_afterwards_one_can(tmp_path: Path, killed: bool):
+def test_only_one_process_builds_at_a_time_and_another_can_afterwards(tmp_path: Path, killed: bool):
     other = held_elsewhere(tmp_path)
     with build_lock(tmp_path, "block", wait=False) as alone:
         assert not alone
@@ -65,7 +65,7 @@ def test_threads_that_wait_come_one_after_the_other(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_who_waits_can_be_stopped(tmp_path: Path):
+def test_waiting_for_the_lock_can_be_stopped(tmp_path: Path):
     other, stop = held_elsewhere(tmp_path), threading.Event()
     stop.set()
     with build_lock(tmp_path, "block", wait=True, stop=stop) as alone:
@@ -102,7 +102,9 @@ def test_a_lock_is_free_again_after_an_interruption_while_it_is_given_back(tmp_p
         assert alone
 
 
-def test_who_waited_longer_than_any_build_takes_builds_for_himself(tmp_path: Path, monkeypatch):
+def test_after_waiting_longer_than_any_build_takes_a_process_builds_without_the_lock(
+    tmp_path: Path, monkeypatch
+):
     monkeypatch.setattr("recollect.projections.vectors.build_lock._PATIENCE_SECONDS", 0.05)
     with build_lock(tmp_path, "block", wait=True), build_lock(tmp_path, "block", wait=True) as alone:
         assert alone

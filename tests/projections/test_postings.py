@@ -79,7 +79,7 @@ def test_a_copied_row_has_the_terms_of_its_original(
     assert ask(forward, postings, len(copied)) == expected(copied, len(copied))
 
 
-def test_a_row_copied_from_none_is_empty():
+def test_a_row_copied_from_no_row_is_empty():
     forward, _ = build(["ab"], 8, 2)
     forward.copy(-1)
     forward.settle()

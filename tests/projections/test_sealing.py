@@ -147,12 +147,11 @@ def test_what_was_published_is_not_built_again_before_it_is_folded():
     assert [fact.end_row for fact in published] == [10, 20]
 
 
-def test_the_thread_seals_what_is_due_when_it_is_woken(tmp_path):
+def test_the_thread_seals_what_is_due_when_it_looks_again(tmp_path):
     log = Log(tmp_path)
-    sealer = Sealer(log.vectors, log.publish, builder=TINY, policy=POLICY, poll_seconds=1000.0)
+    sealer = Sealer(log.vectors, log.publish, builder=TINY, policy=POLICY, poll_seconds=0.01)
     sealer.start()
     log.ingest(0, 30)
-    sealer.wake()
     assert log.sealed.wait(WAIT_SECONDS)
     sealer.stop()
     assert sealer.last_error is None

@@ -390,7 +390,7 @@ def test_an_answer_is_not_built_beyond_a_size(monkeypatch):
 
 
 @pytest.mark.parametrize("size", ["", "much", "1", "15MB", "-1GB", "1GB'; SET threads = 1; --"])
-def test_a_size_that_is_none_is_refused(size: str, monkeypatch):
+def test_an_invalid_size_is_refused(size: str, monkeypatch):
     monkeypatch.setenv("RECOLLECT_SQL_MEMORY", size)
     with pytest.raises(InvalidInput, match="such as 512MB or 2GB"):
         SqlFace(ListLog([]), Projections(), clock=lambda: 0)

@@ -72,7 +72,7 @@ def test_finding_an_old_version_takes_few_steps_however_long_the_history():
     assert steps <= 3 * 16  # log2(50,000) is under 16
 
 
-def test_an_owner_without_versions_has_none_at_any_seq():
+def test_an_owner_without_versions_has_no_version_at_any_seq():
     versions = Versions([("value", "q")])
     versions.append(3, 7, 1)
     assert versions.at(np.array([0, 3, 9]), 7).tolist() == [-1, 0, -1]

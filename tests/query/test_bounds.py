@@ -236,7 +236,7 @@ def test_overflow_names_the_stage_the_formula_and_the_memory(
     assert memory.status().head == head
 
 
-def test_a_dial_at_zero_is_a_named_error_and_a_factor_without_a_value_is_none(memory: Memory):
+def test_a_dial_at_zero_is_a_named_error_and_a_factor_without_a_value_is_not(memory: Memory):
     memory.remember("tea", id="m", at="2020-01-01")
     now = memory.get("m").state.created_at
     dial = {"name": "pace", "select": "profile", "default": "all", "table": {"all": {"half_life_hours": 0.0}}}

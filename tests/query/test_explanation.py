@@ -430,7 +430,7 @@ def test_a_candidate_that_a_stage_dropped_has_the_number_and_what_it_needed(
     assert explanation.score == reproduce(explanation, formula) == round12(1 / 62)
 
 
-def test_a_candidate_without_a_required_column_is_said_to_have_none():
+def test_an_explanation_says_that_a_candidate_lacks_a_required_column():
     formula = recipe(LEXICAL, VECTOR, FUSE, {"op": "filter", "by": "vector", "required": True})
     drop = ask(kept("a", "auth"), formula=formula, about="a", vector=EAST).dropped_at
     assert (drop.number, drop.had, drop.needed) == (4, None, None)

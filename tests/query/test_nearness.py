@@ -46,7 +46,7 @@ def test_the_same_is_1_and_the_unrelated_is_0(tmp_path: Path, measured: bool):
         assert memory.verify(independent=True).exact
 
 
-def test_without_vectors_there_is_none(tmp_path: Path):
+def test_without_vectors_there_is_no_nearness(tmp_path: Path):
     (tmp_path / "near.toml").write_text(FORMULA.replace('"vector"', '"lexical"'), "utf-8")
     with Memory.open(tmp_path / "store", embedder=None, formula=str(tmp_path / "near.toml")) as memory:
         memory.remember("the cat", id="cat")

@@ -145,7 +145,7 @@ def test_a_weight_is_that_of_the_profile_times_that_of_the_intent(profile: str, 
     assert weights == tuple(p * i for p, i in zip(PROFILES[profile], INTENTS[text], strict=True))
 
 
-def test_an_unknown_profile_and_none_are_the_default():
+def test_an_unknown_or_missing_profile_means_the_default():
     assert dial("vec", profile="astrology") == dial("vec") == 1.0
 
 
@@ -388,7 +388,7 @@ def test_two_rewritings_are_searched_by_words_and_one_by_meaning():
     assert column(world, ranking, "vector").keys() == {"one"}
 
 
-def test_only_conceptual_questions_want_rewritings_and_only_while_they_have_none():
+def test_only_conceptual_questions_without_rewritings_want_rewritings():
     world = World(memory("m1", "river"))
     assert world.rank("omega", "explain river").sheet.expansions_wanted
     for text in ("which river", "river", "river_bed"):

@@ -84,7 +84,7 @@ def test_churn_is_the_share_of_the_new_top_that_is_new():
     assert churn_at("ab", "abcd", 4) == 2 / 4
 
 
-def test_losing_the_whole_answer_is_a_churn_of_one_and_having_none_twice_is_no_churn():
+def test_losing_the_whole_answer_is_a_churn_of_one_and_two_empty_answers_are_no_churn():
     assert churn_at("abc", "", 5) == 1.0
     assert churn_at("", "", 5) == 0.0
     assert churn_at("", "ab", 5) == 1.0

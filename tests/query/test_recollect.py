@@ -112,7 +112,7 @@ def test_a_memory_that_begins_with_the_one_asked_about_is_preferred(memory):
     assert ids(memory, "where does Otto want to move?")[0] == "otto"
 
 
-def test_who_is_asked_about_decides_between_speakers_who_name_each_other(memory):
+def test_the_person_asked_about_decides_between_speakers_who_name_each_other(memory):
     memory.remember("Mara: Otto, I want to move to Lisbon", id="mara", session="s", at="2026-03-01")
     memory.remember("Otto: Mara, I want to move to Porto", id="otto", session="s", at="2026-03-01")
     memory.remember("Mara: Porto is small, Otto", id="reply", session="s", at="2026-03-01")

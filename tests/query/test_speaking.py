@@ -53,7 +53,7 @@ def tell(memory: Memory) -> None:
 # --- under_label -------------------------------------------------------------------------------------
 
 
-def test_a_speaker_whom_the_question_names_counts_in_full(tmp_path):
+def test_a_speaker_that_the_question_names_counts_in_full(tmp_path):
     with opened(tmp_path, *boosted("under_label")) as memory:
         tell(memory)
         assert scores(memory, "Which puppy did Bob have?") == {
@@ -96,7 +96,7 @@ def test_a_label_of_stop_words_alone_is_compared_as_it_is_written(tmp_path):
 # --- asking ------------------------------------------------------------------------------------------
 
 
-def test_who_asks_under_a_label_is_marked_and_no_one_else(tmp_path):
+def test_only_a_question_under_a_label_is_marked_as_asking(tmp_path):
     with opened(tmp_path, *boosted("asking", "-0.5")) as memory:
         tell(memory)
         memory.remember("a puppy?", id="unlabelled")

@@ -212,7 +212,7 @@ def test_a_line_that_no_export_would_hold_is_found_and_ends_in_no_traceback(
 
 
 @pytest.mark.parametrize("data", [b"", b"[" * 100_000, b"\xff\xfe\x00", b'{"recollect":"log"}', b"null"])
-def test_an_export_that_begins_as_none_is_refused_with_two_and_no_traceback(tmp_path: Path, data: bytes):
+def test_a_file_that_does_not_begin_as_an_export_exits_with_two_and_no_traceback(tmp_path: Path, data: bytes):
     (tmp_path / "log.jsonl").write_bytes(data)
     code, said = run(tmp_path / "log.jsonl")
     assert (code, "Traceback" in said) == (2, False)

@@ -10,9 +10,9 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from memory_pack_store import MemoryPackStore
 from nats_servers import Server, running, single
 
-from recollect.events.packs.memory_store import MemoryPackStore
 from recollect.events.packs.store import PackStore
 
 ENGINES = ("memory", "directory", "s3", "jetstream")

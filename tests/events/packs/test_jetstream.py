@@ -65,7 +65,7 @@ def test_a_stream_that_would_drop_events_is_refused(nats_server: Server, tmp_pat
         PackLog.open(store_on(nats_server, "dropping"), tmp_path)
 
 
-def test_a_stream_that_was_made_anew_is_refused_by_who_remembers_the_old_one(
+def test_a_replica_of_the_old_stream_refuses_a_stream_that_was_made_anew(
     nats_server: Server, tmp_path: Path
 ) -> None:
     with PackLog.open(store_on(nats_server, "anew"), tmp_path, patience_s=0.2) as log:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from log_samples import StepClock, all_numbers, event_id, note, notes
+from memory_pack_store import MemoryPackStore
 
 from recollect.events.envelope import draft
 from recollect.events.errors import HeadMoved, LogDamaged, LogFailed
 from recollect.events.facts import Ingested, Redacted
 from recollect.events.memory_log import MemoryLog
 from recollect.events.packs import pack_log
-from recollect.events.packs.memory_store import MemoryPackStore
 from recollect.events.packs.pack_log import Contradicted, PackLog
 from recollect.events.packs.store import Box, PackStore, StoreUnreachable, Unsettled
 from recollect.events.segment_log import SegmentLog

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from memory_pack_store import MemoryPackStore
 
 from recollect.events.packs import shared_files
-from recollect.events.packs.memory_store import MemoryPackStore
 from recollect.events.packs.shared_files import SharedFiles
 from recollect.events.packs.store import PackStore, StoreUnreachable
 

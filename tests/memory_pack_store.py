@@ -1,4 +1,4 @@
-"""A pack store in memory, for tests: what the others promise, and nothing that outlives the process."""
+"""A pack store in memory: the same promises as the real ones, gone with the process."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class MemoryPackStore:
         found = self.get(position)
         return iter(() if found is None else (found,))
 
-    def last(self, known: int) -> int:  # noqa: ARG002 (a list knows its end)
+    def last(self, known: int) -> int:
         return len(self.packs)
 
     def wait(self, position: int, timeout_s: float) -> bool:
@@ -78,4 +78,4 @@ class MemoryPackStore:
         return StoreStatus(kind="packs in memory", replication="none: one process")
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there are no connections."""
