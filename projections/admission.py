@@ -1,9 +1,9 @@
-"""Which memories a question may see: the hard filters, as a mask over many and in words for one.
+"""Which memories a question may see: the hard filters, as a mask over many memories and in words for one.
 
 A memory that expires at `now` is expired. `since` is inclusive and `until` exclusive, both on the time of
 creation; `valid_at` must lie in [valid_from, valid_to), and is the clock in a question with `valid_now` that names
 no other time (`scope_of`). `kinds`, `tags`, `entities` and `sources` match any.
-Whether a memory is forgotten is the documents' business.
+Whether a memory is forgotten is decided in `documents`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def scope_of(question: Question) -> Filters:
-    """The filters of a question, with its clock as the time of validity if it asks so and names no other."""
+    """The filters of a question; with `valid_now`, the question's clock is the time of validity unless another is named."""
     if not question.valid_now or question.filters.valid_at is not None:
         return question.filters
     return msgspec.structs.replace(question.filters, valid_at=question.now)
@@ -120,7 +120,7 @@ def _refused_by_time(state: LifecycleState, filters: Filters) -> str | None:
 
 
 def _refused_by_validity(state: LifecycleState, filters: Filters, now: Micros) -> str | None:
-    """A question about its own clock is told that the time has passed, or not come; another, what it asked about."""
+    """Why validity excludes the memory: "over" or "not yet" for a question about its own clock, else the time asked for."""
     asked = filters.valid_at
     if asked is None:
         return None

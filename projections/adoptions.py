@@ -130,7 +130,7 @@ class Adoptions:
                 assert_never(recorded.fact)
 
     def _count_recall(self, type_: str, seq: int) -> None:
-        """A recall of which nothing can be read is still one."""
+        """Count a recall whose payload cannot be read."""
         if type_ == RECALLED:
             self._recalls.append(seq)
 
@@ -157,7 +157,7 @@ class Adoptions:
         return adoption.label if adoption else None
 
     def formula_since(self, seq: int) -> int:
-        """The seq since which the formula in force at `seq` was in force; 0 if there was none."""
+        """The seq since which the formula in force at `seq` was in force; 0 if no formula was."""
         adoption = _latest(self._in_force, seq)
         return adoption.seq if adoption else 0
 
@@ -170,14 +170,14 @@ class Adoptions:
         return next((a for a in reversed(self._embedders) if a.label == label), None)
 
     def last_dream(self, seq: int) -> int:
-        """The seq at which the last dream that still counts at `seq` ended; 0 if there was none."""
+        """The seq at which the last dream that still counts at `seq` ended; 0 without such a dream."""
         for dream in reversed(self.dreams):
             if dream.ended <= seq and not 0 < dream.undone_at <= seq:
                 return dream.ended
         return 0
 
     def whole(self, seq: int) -> int:
-        """`seq`, or the seq before the dream (or the undoing of one) that it lies in the middle of."""
+        """`seq`, or if it is in the middle of a dream (or of undoing one), the seq before that."""
         for dreams in (self.dreams, self.undoings):
             index = bisect_right(dreams, seq, key=lambda dream: dream.began)
             if index and dreams[index - 1].began <= seq < dreams[index - 1].ended:

@@ -1,4 +1,4 @@
-"""What a ranking asks of its two channels; the engine's own answer it, and so does a second opinion."""
+"""What a ranking asks of its word and vector channels; the engine implements them, and so does independent verification."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 def key_of(versions: dict[str, int]) -> str:
-    """What a checkpoint must agree with beside the log: the projections' names and versions."""
+    """What a checkpoint must match besides the log: the projections' names and versions."""
     return ",".join(f"{name}={version}" for name, version in sorted(versions.items()))
 
 
@@ -103,7 +103,7 @@ def _write(file: IO[bytes], key: str, seq: int, chain: bytes, state: State) -> N
 
 
 def purge(folder: Path, *, before: int) -> list[str]:
-    """Delete all but the checkpoints of seqs from this one on: any other file may hold what was erased; their names."""
+    """Delete checkpoints of seqs before this one, which may contain erased texts; returns the deleted names."""
     young = {path for path in paths(folder) if path.stem.isdecimal() and int(path.stem) >= before}
     gone = [path for path in sorted(folder.glob("*")) if path not in young]
     for path in gone:
@@ -112,7 +112,7 @@ def purge(folder: Path, *, before: int) -> list[str]:
 
 
 def position_of(path: Path) -> Position | None:
-    """How far the log went that a checkpoint was made of, whatever version made it; None if that cannot be read."""
+    """The position of the log that a checkpoint was made at, whatever version made it; None if it cannot be read."""
     mapped = _mapped(path)
     header = None if mapped is None else _read_header(mapped)
     return None if header is None else Position(header.seq, header.chain)
@@ -140,7 +140,7 @@ def load(path: Path, *, key: str) -> Checkpoint | None:
         if len(blob) != entry.size or zlib.crc32(blob) != entry.crc:
             return None
         state[entry.name] = _restore(entry, blob)
-    # Checking the file has read all of it; what is never asked for need not stay in memory.
+    # Checking read the whole file; parts that are never used need not stay in memory.
     mapped.madvise(mmap.MADV_DONTNEED)
     return Checkpoint(header.seq, header.chain, state)
 

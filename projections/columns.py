@@ -116,7 +116,7 @@ class Table:
         return index
 
     def room(self) -> int:
-        """Where the next record goes: a caller that packs it there itself raises `size` after that."""
+        """Where the next record goes; a caller that packs it there itself increases `size` afterwards."""
         if self.size == len(self._buffer):
             self._grow()
         return self.size
@@ -189,7 +189,7 @@ class Interner:
 
 
 def distinct(values: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
-    """The different values, ascending: what np.unique gives, whose first call imports numpy.ma for 15 ms."""
+    """The distinct values, ascending: as np.unique, whose first call imports numpy.ma (15 ms)."""
     ordered = np.sort(values)
     first = np.concatenate((np.ones(min(1, len(ordered)), dtype=bool), ordered[1:] != ordered[:-1]))
     kept: npt.NDArray[Scalar] = ordered[first]
@@ -211,7 +211,7 @@ def state_bytes(state: State, name: str) -> bytes:
 
 
 def dump_strings(values: Sequence[str]) -> bytes:
-    """Strings joined by NUL where none holds one, else with the NULs escaped."""
+    """Join strings by NUL; if a string contains NUL, escape it."""
     if any("\x00" in value or "\x1b" in value for value in values):
         values = [value.replace("\x1b", "\x1b1").replace("\x00", "\x1b0") for value in values]
         return b"E" + "\x00".join(values).encode("utf-8", "surrogatepass")
@@ -229,10 +229,10 @@ def load_strings(data: bytes) -> list[str]:
 
 # --- columns with a history -----------------------------------------------------------------------
 #
-# Versions of many owners, and which one stood at a position.
+# Versions of many owners, and which one was current at a position.
 #
-# A version is a record: owner, the seq from which it stands, and values. Beside the version before it (`prev`)
-# it keeps one far ancestor (`jump`, Myers' skew-binary pointers, 1983), so the version that stood at any seq
+# A version is a record: owner, the seq from which it is current, and values. Besides the version before it (`prev`)
+# it keeps one far ancestor (`jump`, Myers' skew-binary pointers, 1983), so the version that was current at any seq
 # is found in O(log versions) steps, for many owners at once, and appending stays O(1).
 
 _LINKS = (("seq", "q"), ("owner", "i"), ("prev", "i"), ("jump", "i"), ("depth", "i"))
@@ -304,12 +304,12 @@ class Versions:
         self._latest.extend(np.arange(node, node + len(seqs), dtype=np.int32))
 
     def _links(self, node: int) -> tuple[int, int, int, int, int]:
-        """seq, owner, prev, jump, depth; the values behind them are left unread."""
+        """seq, owner, prev, jump, depth, without reading the values after them."""
         links: tuple[int, int, int, int, int] = _READ_LINKS(self.table.bytes, node * self.table.width)
         return links
 
     def _jump_from(self, prev: int, jump: int, depth: int) -> int:
-        """Where a successor of `prev` jumps to: over two equal strides at once, else one step."""
+        """Where the successor of `prev` jumps to: over two equal strides at once, else one step."""
         if jump < 0:
             return prev
         _, _, _, far, jump_depth = self._links(jump)
@@ -318,7 +318,7 @@ class Versions:
         return prev
 
     def at(self, owners: IntArray | Int32Array, seq: int) -> Int32Array:
-        """The version of each owner that stood at `seq`; -1 where there was none."""
+        """Each owner's version that was current at `seq`; -1 before its first version."""
         known = owners < len(self._latest)
         nodes: Int32Array = np.full(len(owners), -1, dtype=np.int32)
         nodes[known] = self._latest.array[owners[known]]
@@ -334,7 +334,7 @@ class Versions:
         return nodes
 
     def at_each(self, owners: IntArray | Int32Array, seqs: IntArray) -> Int32Array:
-        """The version of owners[i] that stood at seqs[i]; -1 where there was none."""
+        """The version of owners[i] that was current at seqs[i]; -1 before its first version."""
         nodes = self.at(owners, int(seqs.max(initial=0)))
         records = self.table.array
         at, prevs, jumps = records["seq"], records["prev"], records["jump"]

@@ -1,4 +1,4 @@
-"""Histories in a checkpoint, without what can be computed again: links, and numbers that only count on.
+"""Histories in a checkpoint, without what can be computed again: links, and counters.
 
 A record of accesses takes 56 bytes in memory. Its links (`prev`, `jump`, `depth`) follow from the order of the records.
 Counters are kept as the step from the owner's version before; seqs and times as the step from the record before. Each
@@ -58,7 +58,7 @@ def load_compact(versions: Versions, prefix: str, state: State, counters: Collec
             table[name] = np.cumsum(np.concatenate((first, _wide(steps, rows - 1))))
     _link(table, order, starts)
     latest = np.full(int(owners.max(initial=-1)) + 1, -1, dtype=np.int32)
-    latest[owners] = np.arange(rows)  # of several, the last one stays
+    latest[owners] = np.arange(rows)  # if an owner occurs several times, the last one stays
     versions.adopt(table, latest)
 
 
@@ -74,7 +74,7 @@ def _link(table: npt.NDArray[Any], order: IntArray, starts: npt.NDArray[np.bool_
 
 
 def _jump_depths(count: int) -> IntArray:
-    """How deep the record is that a record of each depth jumps to (see `Versions`)."""
+    """For each depth, the depth of the record that it jumps to (see `Versions`)."""
     jumps = [-1]
     for depth in range(count - 1):
         jump = jumps[depth]

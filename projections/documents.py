@@ -10,8 +10,8 @@ memory cannot be restored, since its text is gone, but its id may be ingested an
 lexical and vector projections are fed with the rows born here and keep the same numbers.
 
 A version that was erased since (`Redacted` with its remains) keeps its row, born dead and without text and vector:
-no row after it gets another number, and the memory answers at no seq. `_redacted` follows whether such a memory
-would be visible, because restoring a hidden one gave it a row, until the `Erased` event ends its story.
+so later rows keep their numbers, and the memory is found at no seq. Until the `Erased` event, `_redacted` tracks
+whether such a memory would be visible, because restoring a hidden one gave it a row.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ from recollect.projections.columns import (
 
 
 class NewRow(NamedTuple):
-    """A row that was just born: its text and vector, or the rows that they are copied from (-1: from none)."""
+    """A row that was just born: its text and vector, or the rows that they are copied from (-1: not copied)."""
 
     row: int
     text: str | None
@@ -82,7 +82,7 @@ class NewRow(NamedTuple):
 
 
 class Erasure(NamedTuple):
-    """From `first` on, until `seq` erased it, the log held something of a memory that is gone now."""
+    """A memory that was erased: the log held something of it from `first` on, until the erasure at `seq`."""
 
     memory: int
     first: int
@@ -187,7 +187,7 @@ class Documents:
                 self.erasures.append(Erasure(memory, first, seq))
 
     def _redact(self, left: Ingested | Revised, seq: int) -> list[NewRow]:
-        """The row of a version that was erased since: it has its number and nothing else."""
+        """Add the row of a version that was erased since: it keeps its number and nothing else."""
         if isinstance(left, Revised):
             return self._revise(left, seq)
         memory = self.ids.number(left.id)
@@ -302,7 +302,7 @@ class Documents:
         return (self._rows.column("seq")[rows] <= seq) & (self._died.array[rows] > seq)
 
     def rows_of(self, memories: Int32Array | IntArray, seq: int) -> Int32Array:
-        """The living row of each memory at `seq`; -1 where there is none."""
+        """The living row of each memory at `seq`; -1 if it has no living row."""
         rows = self._rows.at(memories, seq)
         rows[(rows >= 0) & (self.died[rows] <= seq)] = -1
         return rows

@@ -29,7 +29,7 @@ LN2 = tables.LN2
 _Real = TypeVar("_Real", float, FloatArray)
 
 _N = 128
-_EXP_MIN, _EXP_MAX = -746.0, 710.0  # beyond these all is 0 and inf
+_EXP_MIN, _EXP_MAX = -746.0, 710.0  # beyond these, exp is 0 or inf
 _ROUND = 1.5 * 2.0**52  # added and taken away again, it leaves the nearest whole number
 _SPLIT = 2.0**26  # likewise the nearest multiple of 2 ** -26
 _BLOCK = 4096  # so many values at once stay in a core's cache
@@ -139,7 +139,7 @@ def _ln(z: _Real, power: _Real, inverse: _Real, ln_high: _Real, ln_low: _Real) -
     return high + (low + beyond)
 
 
-# --- what a dream needs beside them ----------------------------------------------------------------
+# --- what dreams need in addition ------------------------------------------------------------------
 
 
 def exp2(x: float) -> float:

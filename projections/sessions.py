@@ -2,7 +2,7 @@
 
 Reads      recall.answered
 State      the recalls that belong to a session: seq, session, formula, and the memories they returned
-Invariant  recalls stand in seq order, so what a session had been told by a seq is a prefix of its own list
+Invariant  recalls are in seq order, so what a session had been told by a seq is a prefix of its own list
 
 Which recalls are a session's is answered from lists that are brought up to date when they are asked, so
 neither folding nor loading pays for them. Ids that do not exist are left out.
@@ -49,7 +49,7 @@ class Sessions:
     # --- folding ---------------------------------------------------------------------------------
 
     def apply(self, recorded: Recorded) -> None:
-        """Fold one event; a recall without a session says nothing here."""
+        """Fold one event; a recall without a session changes nothing."""
         match recorded.fact:
             case Recalled(question=Question(session=str(session)), formula=formula, ids=ids):
                 find = self._documents.ids.find
@@ -70,7 +70,7 @@ class Sessions:
         return np.isin(memories, self.told(session, seq))
 
     def told(self, session: str, seq: int) -> Int32Array:
-        """All that the recalls of this session had returned at or before `seq`."""
+        """All memories that recalls of this session had returned at or before `seq`."""
         hits = [self._hits(recall) for recall in self._recalls_of(session, seq)]
         return np.unique(np.concatenate(hits)) if hits else np.empty(0, dtype=np.int32)
 
@@ -84,7 +84,7 @@ class Sessions:
         return 0
 
     def goes_on(self, session: str, *, after: int) -> bool:
-        """Whether there is a recall of this session after a seq."""
+        """Whether this session has a recall after a seq."""
         self._catch_up()
         listed = self._of.get(self._names.find(session), array("i"))
         return bool(listed) and int(self._recalls.row(listed[-1])[0]) > after

@@ -1,10 +1,10 @@
-"""text marks: what a text shows beside its words: whether it asks, and the label that it stands under.
+"""text marks: what a text shows besides its words: whether it asks, and the label that it begins with.
 
 Reads      the rows that `documents` gives birth to, each with its text or the row it repeats
 State      per row whether its text holds a question mark, and the number of its label (-1: none)
 Invariant  a row's marks are a function of its text alone
 
-A text stands under a label if it begins with a short name and a colon: "Ann: I adopted a puppy", "Decision: keep it".
+A text has a label if it begins with a short name and a colon: "Ann: I adopted a puppy", "Decision: keep it".
 The name has at most 40 characters and four words, no sign but hyphens, full stops and apostrophes, and begins neither
 with a digit nor with a sign; white space follows the colon. Only ASCII is told apart by kind, so that no Unicode
 version decides. Words are the lexical index's; the marks are what its analyzers leave out.
@@ -38,13 +38,13 @@ _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
 
 def label_of(text: str) -> str | None:
-    """The name that a text stands under, as it is written; None without one."""
+    """The label of a text, as it is written; None without one."""
     found = _labelled(text)
     return None if found is None else found[1].rstrip(" ")
 
 
 def body_of(text: str) -> str:
-    """The text without the label that it stands under; the whole text if nothing else is left of it."""
+    """The text without its label; the whole text if nothing else is left."""
     found = _labelled(text)
     return text if found is None else text[found.end() :] or text
 
@@ -72,7 +72,7 @@ class TextMarks:
         self._label: Column[np.int32] = Column(np.int32)
 
     def add(self, new: NewRow) -> None:
-        """A row was born."""
+        """Add the marks of a new row."""
         assert new.row == len(self._asks), "rows come in order of birth, each once"
         if new.text is not None:
             self.add_many([new.text])
@@ -83,7 +83,7 @@ class TextMarks:
             self.add_many([""])
 
     def add_many(self, texts: Sequence[str]) -> None:
-        """Rows that were born one after the other with these texts."""
+        """Add the marks of several new rows with these texts."""
         labels = [label_of(text) for text in texts]
         self._asks.extend(np.array([asks(text) for text in texts], dtype=np.bool_))
         number = self.labels.number
@@ -96,7 +96,7 @@ class TextMarks:
         return self._asks.array[rows]
 
     def label_numbers(self, rows: Int32Array | IntArray) -> Int32Array:
-        """The number in `labels` of the label that each row stands under; -1 for none."""
+        """The number in `labels` of each row's label; -1 for no label."""
         return self._label.array[rows]
 
     def dump(self) -> State:

@@ -51,7 +51,7 @@ class Projections:
         self.conversations = Conversations(self.documents)
 
     def apply(self, recorded: Recorded) -> None:
-        """Fold the event at position + 1; of an erased version the others fold what remains of it."""
+        """Fold the event at position + 1; of an erased version, projections after the documents fold its remains."""
         assert recorded.seq == self.position + 1, (recorded.seq, self.position)
         kind = type(recorded.fact)
         if kind in Documents.reads:
@@ -72,8 +72,8 @@ class Projections:
         """Fold many events, yielding the position now and then.
 
         The same as `apply` for each, but a run of new memories, which is what most of a long log is, is folded
-        column by column. What was read before damage still counts; any other error may leave an event folded by
-        some of the projections and not by others, and then none of them is to be used any more.
+        column by column. Events read before damage are folded; after any other error some projections may lack an
+        event that others have, so they must all be thrown away.
         """
         run: list[Recorded] = []
         new: set[str] = set()
@@ -129,7 +129,7 @@ class Projections:
 
     @property
     def _followers(self) -> tuple[Vectors | Lifecycle | Graph | Adoptions | Sessions | Conversations, ...]:
-        """The projections that fold an event after the documents did."""
+        """The projections that fold an event after the documents have."""
         return (self.vectors, self.lifecycle, self.graph, self.adoptions, self.sessions, self.conversations)
 
     def _parts(
@@ -140,7 +140,7 @@ class Projections:
         return (self.documents, self.marks, *self._followers)
 
     def versions(self) -> dict[str, int]:
-        """Name and version of every projection: a checkpoint of other versions is of no use."""
+        """Name and version of every projection; a checkpoint with other versions is not used."""
         return {part.name: part.version for part in (*self._parts(), Lexical)}
 
     def dump(self) -> State:

@@ -27,7 +27,7 @@ PROOFS = {
     ],
     "3, a log cut or rewritten (memory, directory, nats-server 2.15.1)": [
         f"{PACKS}/test_pack_log.py",
-        f"{PACKS}/test_jetstream.py::test_a_stream_that_was_made_anew_is_refused_by_who_remembers_the_old_one",
+        f"{PACKS}/test_jetstream.py::test_a_replica_of_the_old_stream_refuses_a_stream_that_was_made_anew",
     ],
     "4, key boxes, leases and blobs (memory, directory, S3 by moto, nats-server 2.15.1)": [
         f"{PACKS}/test_shared_files.py",

@@ -1,4 +1,4 @@
-"""clusters: who belonged to which cluster, assignment by assignment.
+"""clusters: which memory belonged to which cluster, assignment by assignment.
 
 A `Clustered` event replaces the whole assignment before it. Clusters are numbered over all assignments, so
 that a number alone says which centroid is meant. A memory that is named twice belongs to the first cluster
@@ -65,7 +65,7 @@ class Clusters:
         self._cluster_ends.append(len(self._names))
 
     def of(self, memories: IntArray | Int32Array, seq: int) -> Int32Array:
-        """The cluster number of each memory at `seq`; -1 where it has none."""
+        """The cluster number of each memory at `seq`; -1 if it is in no cluster."""
         members, clusters, _ = self._assignment(seq)
         if not len(members):
             return np.full(len(memories), -1, dtype=np.int32)
@@ -92,7 +92,7 @@ class Clusters:
         ]
 
     def assigned(self, seq: int) -> int:
-        """The seq of the assignment in force at `seq`; 0 if there was none."""
+        """The seq of the assignment in force at `seq`; 0 before the first assignment."""
         last = int(np.searchsorted(self._seqs.array, seq, side="right")) - 1
         return int(self._seqs[last]) if last >= 0 else 0
 

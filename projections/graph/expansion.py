@@ -30,9 +30,9 @@ class Reached(msgspec.Struct, frozen=True, kw_only=True):
 def best_steps(
     table: EdgeTable, edges: IntArray, of: IntArray, *, way: dict[int, float], hop: int, admit: Admit | None
 ) -> list[Reached]:
-    """The best of these edges to each memory that no way leads to yet: heaviest way first, then lower number.
+    """The best of these edges to each memory that was not reached yet: heaviest path first, then lower number.
 
-    `of` says from which end each edge is walked; `way` holds the weight of the way to what was reached.
+    `of` says from which end each edge is walked; `way` has the weight of the path to each reached memory.
     """
     ends, others = table.a[edges].tolist(), table.b[edges].tolist()
     kinds, weights = table.kind[edges].tolist(), table.weight[edges].tolist()

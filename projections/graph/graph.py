@@ -1,4 +1,4 @@
-"""graph: how memories hang together at any position: edges (`edges`) and clusters (`clusters`).
+"""graph: how memories are connected at any position: edges (`edges`) and clusters (`clusters`).
 
 Reads      Linked, Unlinked, Clustered
 State      edges with the seqs they were added and removed at; one assignment to clusters after the other
@@ -203,7 +203,7 @@ class Graph:
 
         Each is given once, with the fewest hops and, among those, the heaviest way (then the kind's name,
         then the lower number it comes from). Nearest come first, then the heaviest way, then the lower
-        number. What `admit` refuses is neither reached nor passed through.
+        number. A memory that `admit` refuses is neither reached nor passed through.
         """
         chosen = None if kinds is None else tuple(kinds)
         way = dict.fromkeys(map(int, seeds), 1.0)
@@ -233,11 +233,11 @@ class Graph:
     # --- clusters --------------------------------------------------------------------------------
 
     def cluster_of(self, memories: IntArray | Int32Array, seq: int) -> Int32Array:
-        """The cluster number of each memory at `seq`; -1 where it has none."""
+        """The cluster number of each memory at `seq`; -1 if it is in no cluster."""
         return self._clusters.of(memories, seq)
 
     def clustered(self, seq: int) -> int:
-        """The seq of the assignment to clusters in force at `seq`; 0 if there was none."""
+        """The seq of the assignment to clusters in force at `seq`; 0 before the first assignment."""
         return self._clusters.assigned(seq)
 
     def clusters_at(self, seq: int) -> list[ClusterAt]:

@@ -181,7 +181,7 @@ _ENGLISH = re.compile("[a-z]+")
 
 
 class _Stems(dict[str, str]):
-    """Stems of the words met lately; a stop word has none."""
+    """A cache of stems by word; stop words map to no stem."""
 
     def __missing__(self, term: str) -> str:
         if len(self) >= _STEMS_MAX:
@@ -208,7 +208,7 @@ ANALYZERS: dict[str, Analyzer] = {
     "unicode61-cjk/2": _frozen_unicode61_cjk,
     "english/2": _frozen_english,
 }
-# The next version of each, for a formula file that names none.
+# The newest version of each, for a formula file that names no version.
 NEWEST = {"unicode61-cjk/1": "unicode61-cjk/2", "english/1": "english/2"}
 
 # Those whose terms follow the tables of the running Python.

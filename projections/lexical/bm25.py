@@ -85,7 +85,7 @@ Idf = Callable[[int, int, Bm25, Callable[[], float]], float]
 Weight = Callable[[Int32Array, FloatArray, Bm25], FloatArray]
 
 
-# --- how telling a term is -------------------------------------------------------------------------
+# --- idf: how much a term distinguishes ------------------------------------------------------------
 
 
 def fts5_idf(df: int, N: int, bm25: Bm25, _average: Callable[[], float]) -> float:
@@ -119,7 +119,7 @@ def lucene_idf(df: int, N: int, bm25: Bm25, _average: Callable[[], float]) -> fl
     return bm25.log(1.0 + (N - df + 0.5) / (df + 0.5))
 
 
-# --- what a term does for a row ---------------------------------------------------------------------
+# --- weight: what a term adds to a row's score -----------------------------------------------------
 
 
 def okapi_weight(tf: Int32Array, L: FloatArray, bm25: Bm25) -> FloatArray:
@@ -153,12 +153,12 @@ VARIANTS: dict[Family, tuple[Idf, Weight]] = {
 
 
 def absent_weight(bm25: Bm25) -> float:
-    """What a term gives to a row that does not hold it but another term of the query; the same for every row."""
+    """The weight of a term for a row that lacks it but has another term of the query; the same for every row."""
     return bm25.delta if bm25.family == "plus" else 0.0
 
 
 def surplus_limit(bm25: Bm25) -> float:
-    """What no row's weight exceeds its absent weight by: the weight's limit for ever larger tf."""
+    """The most by which a row's weight can exceed the absent weight: the limit for ever larger tf."""
     limits = {
         "fts5": bm25.k1 + 1.0,
         "okapi": bm25.k1 + 1.0,

@@ -100,7 +100,7 @@ class LifecycleColumns:
 
     @cached_property
     def event_at(self) -> IntArray:
-        """When what the memory tells of begins to hold; its creation where nothing says so."""
+        """When the memory's content begins to hold (`valid_from`); its creation if that is not given."""
         return np.where(self.event_dated, self.valid_from, self.created_at)
 
     @cached_property
@@ -166,7 +166,7 @@ class LifecycleColumns:
 
     @cached_property
     def returned_count(self) -> Int32Array:
-        """What is neither used nor injected was returned by a recall."""
+        """Accesses that were neither used nor injected: returned by a recall."""
         return self.access_count - self.used_count - self.injected_count
 
     @cached_property
@@ -181,12 +181,12 @@ class LifecycleColumns:
 
     @cached_property
     def touched_at(self) -> IntArray:
-        """The last access, or the creation of what was never accessed."""
+        """The last access, or the creation if the memory was never accessed."""
         return np.where(self.last_access_at == NEVER_ACCESSED, self.created_at, self.last_access_at)
 
     @cached_property
     def last_recall(self) -> IntArray:
-        """The seq of the last recall that an access belonged to; -1 if there is none."""
+        """The seq of the last recall that an access belonged to; -1 if no access named a recall."""
         return self._usage("last_recall", NO_RECALL)
 
     @cached_property
@@ -240,7 +240,7 @@ class LifecycleColumns:
 
     @cached_property
     def strength_seq(self) -> IntArray:
-        """The seq that the strength was last set at: the birth of the memory if nothing did."""
+        """The seq at which the strength was last set; the memory's birth if it never was."""
         set_at: IntArray = self._condition("strength_seq", 0)
         return np.maximum(set_at, self._histories.born.array[self.memories])
 
@@ -250,7 +250,7 @@ class LifecycleColumns:
         return self._after_downscales(self._condition("strength", STRENGTH), self.strength_seq)
 
     def downscaled(self, strengths: FloatArray, since: int) -> FloatArray:
-        """What the strengths that these memories had at `since` are by now, through downscales alone."""
+        """The strengths of these memories at `since` after the downscales from then to now."""
         return self._after_downscales(strengths, np.full(len(self), since, dtype=np.int64))
 
     def _after_downscales(self, base: FloatArray, since: IntArray) -> FloatArray:
@@ -296,7 +296,7 @@ class LifecycleColumns:
 
     @cached_property
     def visibility_seq(self) -> IntArray:
-        """The seq that hid the memory or brought it back last; 0 if nothing did."""
+        """The seq at which the memory was last hidden or restored; 0 if it never was."""
         return self._histories.visibility.history.read(self._visibility_nodes, "seq", 0)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""condition: what dreams wrote on a memory, and whether it may answer at all.
+"""condition: what dreams wrote about a memory, and whether it is visible.
 
 `Condition` reads Consolidated, Stabilized, Placed and Promoted: the last set strength with the seq that set
 it (global downscales come on top, see `strength`), stability, depth, status and layer. `Visibility` reads

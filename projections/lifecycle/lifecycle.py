@@ -1,4 +1,4 @@
-"""lifecycle: what every memory is worth at any position, beside its text and vector.
+"""lifecycle: everything about a memory at any position except its text and vector.
 
 Reads      everything that describes, uses, judges, strengthens, places, hides or restores a memory
 State      five histories of records per memory (`histories`) and the list of global downscales (`strength`)
@@ -234,7 +234,7 @@ class Lifecycle:
 
     @property
     def anything_has_validity(self) -> bool:
-        """Whether any memory ever got a time that it holds from or up to."""
+        """Whether any memory ever got a `valid_from` or `valid_to`."""
         return self._histories.traits.validities > 0
 
     def at(self, memories: IntArray | Int32Array, seq: int) -> LifecycleColumns:
@@ -259,7 +259,7 @@ class Lifecycle:
         return usage.seq(node) if node >= 0 else int(self._histories.born[memory])
 
     def changes(self, after: int, upto: int) -> tuple[IntArray, IntArray]:
-        """Whose own records changed at which seqs with after < seq <= upto: memories and seqs, sorted."""
+        """Which memories' own records changed at which seqs with after < seq <= upto: memories and seqs, sorted."""
         return changes(self._histories, after, upto)
 
     def state(self, memory: int, seq: int) -> LifecycleState:
@@ -271,7 +271,7 @@ class Lifecycle:
         return recent_access(self._histories, seq, records)
 
     def most_accessed(self, seq: int, top: int) -> IntArray:
-        """The `top` memories accessed most often by `seq`, most first, then who got there first."""
+        """The `top` memories accessed most often by `seq`, most first; of equal ones, the first to reach the number."""
         return self._histories.usage.popularity.most_accessed(seq, top)
 
     def uses(self, kind: Labels, label: str, seq: int) -> int:

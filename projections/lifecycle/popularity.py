@@ -25,7 +25,7 @@ class Popularity:
         self._listed = 0
 
     def most_accessed(self, seq: int, top: int) -> IntArray:
-        """The `top` memories by the number of accesses, most first, then who got there first."""
+        """The `top` memories by the number of accesses, most first; of equal ones, the first to reach the number."""
         self._catch_up()
         level = bisect_left(range(len(self._levels)), 1, key=lambda n: self._members(n, seq) < top)
         chosen = dict.fromkeys(self._above(level, seq))

@@ -1,4 +1,4 @@
-"""verdicts: how the memories of each kind were judged, at any position.
+"""ratings: how the memories of each kind were rated, at any position.
 
 Reads      Rated, with the kind that the memory had when it was judged
 State      per kind (the number of its name) how many verdicts were `helpful` and how many were not
@@ -18,14 +18,14 @@ class Ratings:
         self.history = Versions([("helpful", "i"), ("unhelpful", "i")])
 
     def rated(self, kind: int, seq: int, verdict: Verdict) -> None:
-        """One verdict on a memory of this kind; all that is not `helpful` counts against it."""
+        """Count one rating of a memory of this kind; every verdict but `helpful` counts against the kind."""
         node = self.history.latest(kind)
         helpful, unhelpful = self.history.values(node) if node >= 0 else (0, 0)
         praised = verdict == "helpful"
         self.history.append(kind, seq, helpful + praised, unhelpful + (not praised))
 
     def counts(self, kinds: Int32Array, seq: int) -> tuple[FloatArray, FloatArray]:
-        """Helpful and other verdicts on each of these kinds at `seq`."""
+        """How many ratings of each of these kinds were `helpful` and how many were not, at `seq`."""
         nodes = self.history.at(np.maximum(kinds, 0), seq)
         nodes[kinds < 0] = -1
         return (

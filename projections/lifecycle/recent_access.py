@@ -1,4 +1,4 @@
-"""touches: memories by their last touch in the log, latest first.
+"""recent access: memories by their last touch in the log, latest first.
 
 A touch is the birth of a memory or an access to it. Both are recorded in seq order, so the latest are found
 from the end backwards: a few hundred records are read, not the whole history.
@@ -42,7 +42,7 @@ def recent_access(histories: Histories, seq: int, records: int) -> RecentAccess:
 
 
 def _once(memories: IntArray, seqs: IntArray, *, after: int) -> tuple[IntArray, IntArray]:
-    """Each memory with its last touch, if that is later than `after`: latest first, then by number."""
+    """Each memory once, with its last touch if that is later than `after`: latest first, then by number."""
     order = np.lexsort((memories, -seqs))
     _, first = np.unique(memories[order], return_index=True)
     kept = order[np.sort(first)]

@@ -20,7 +20,7 @@ EVENTS_MAX = 50
 
 
 class LifecycleState(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that the log says about one memory beside its text and vector."""
+    """Everything that the log says about one memory besides its text and vector."""
 
     importance: float
     priority: int | None
@@ -61,7 +61,7 @@ class LifecycleState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def hidden(self) -> str | None:
-        """Why the memory does not answer, in words; None if it does."""
+        """Why the memory is hidden, in words; None if it is visible."""
         if self.visibility == "visible":
             return None
         by = "" if self.superseded_by is None else f" by {self.superseded_by!r}"
@@ -108,9 +108,9 @@ def _plain(columns: LifecycleColumns, name: str) -> Any:
 def provenance(histories: Histories, memory: int, seq: int) -> dict[str, tuple[int, ...]]:
     """For each value the seqs of the events that it comes from, ascending; none for a default.
 
-    A plain value comes from the event since which it stands unchanged. A counter comes from every event that
-    it counts, of which the newest 50 are given (the counter itself is their total); a strength from the
-    event that set it and the downscales that count since.
+    A plain value comes from the event that last changed it. A counter comes from every event that it counts, of which
+    the newest 50 are given (the counter itself is their total); a strength from the event that set it and the
+    downscales that count since.
     """
     return {
         **_traits_from(histories, memory, seq),

@@ -1,11 +1,11 @@
-"""The SQL face: DuckDB in memory over the log and its projections, for reading (tables: `sql_schema`).
+"""The SQL face: DuckDB in memory over the log and its projections, for reading (tables: `schema`).
 
 It is derived and brought up to date on demand: an update reads the events since the last one and touches only
 rows of memories that they touched. What an `Erased` event names is removed here too. Only this class writes:
 a query is one SELECT (or WITH, FROM, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN) in a read-only transaction of a
 database that can reach neither files nor network nor Python objects, and whose settings are locked.
-What does not fit into memory fails instead of spilling to a file, where no erasure would find it; time and the size
-of an answer are limited as well (`sql_limits`). Parameters are bound, never pasted. One thread at a time.
+A query that does not fit into memory fails instead of spilling to a file, where an erasure would miss it; time and the
+size of an answer are limited as well (`limits`). Parameters are bound, never pasted. One thread at a time.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Progress = Callable[[int, int], None]
 
 
 class SqlTable(msgspec.Struct, frozen=True, kw_only=True):
-    """What a query gave: column names, each once, their types, and rows. Reads like a list of its rows."""
+    """The result of a query: distinct column names, their types, and rows. Reads like a list of its rows."""
 
     columns: tuple[str, ...]
     types: tuple[str, ...]
@@ -141,7 +141,7 @@ class SqlFace:
         return path
 
     def serves(self, projections: Projections) -> bool:
-        """Whether the tables can be asked and are those of these projections; an erasure folds new ones."""
+        """Whether the database is usable and was made from these projections (an erasure makes new ones)."""
         return self._projections is projections and not self.abandoned
 
     # --- keeping up ------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ class SqlFace:
             self._insert("edges", edge_rows(self._projections))
 
     def _take_states(self, after: int, upto: int) -> None:
-        """New states, and the ends of those that they follow."""
+        """Add new states, and end the states before them."""
         memories, seqs = self._projections.lifecycle.changes(after, upto)
         if not len(memories):
             return
@@ -199,7 +199,7 @@ class SqlFace:
         self._insert("states", rows)
 
     def _purge(self, erased: Sequence[int]) -> None:
-        """Take out what was written of events whose payloads are gone."""
+        """Delete what was written of events whose payloads are gone."""
         if not erased:
             return
         gone: Columns = {"seq": np.array(erased, dtype=np.int64)}

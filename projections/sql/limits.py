@@ -1,8 +1,8 @@
 """What a query may take: time, memory, and the size of its answer.
 
-Time: the query runs in a thread of its own and is interrupted when its seconds are over. DuckDB looks at an
-interruption between two pieces of work; a piece that does not end (planning ten thousand subqueries, one endless
-function call) is given up after `GRACE_S`, its thread is left to itself, and the database is not used again.
+Time: the query runs in its own thread and is interrupted when its seconds are over. DuckDB checks for an interruption
+between two pieces of work; a piece that does not end (planning ten thousand subqueries, one endless function call) is
+given up after `GRACE_S`: its thread keeps running, and the database is not used again.
 Memory: DuckDB's `memory_limit` bounds tables and intermediate results. Single huge values are outside of it; a process
 that runs one query and ends bounds those with `bounded_memory`.
 """
@@ -44,7 +44,7 @@ class QueryAbandoned(QueryTooSlow):
 
 
 def allowed_bytes(log_bytes: int = 0) -> int:
-    """The memory of a query: a gigabyte, or what the environment says (`512MB`, `2GB`), beside the tables of a log."""
+    """The memory of a query: a gigabyte or what the environment says (`512MB`, `2GB`), plus room for the log's tables."""
     text = os.environ.get(VARIABLE, "1GB")
     found = re.fullmatch(r"(\d{1,15})\s*(|KB|MB|GB|TB)", text.strip().upper(), re.ASCII)
     size = int(found[1]) * _UNITS[found[2]] if found else 0
@@ -56,7 +56,7 @@ def allowed_bytes(log_bytes: int = 0) -> int:
 def within(
     seconds: float, connection: duckdb.DuckDBPyConnection, work: Callable[[], T], abandon: Callable[[], None]
 ) -> T:
-    """The work's outcome; QueryTooSlow once its time was over, whatever it gave.
+    """The result of the work; QueryTooSlow if it took too long, even if it gave a result.
 
     However this ends, `abandon` is called if the work may still be going on.
     """
@@ -84,7 +84,7 @@ def within(
 
 
 def _wait(done: threading.Event, seconds: float, connection: duckdb.DuckDBPyConnection) -> None:
-    """Until the work is done; once its time is over it is interrupted, and has a little more to end."""
+    """Wait until the work is done; when its time is over, interrupt it and wait a little longer."""
     try:
         in_time = done.wait(seconds)
     except BaseException:  # Ctrl-C ends the query too
@@ -117,7 +117,7 @@ def fetch(result: duckdb.DuckDBPyConnection) -> list[tuple[object, ...]]:
 
 @contextmanager
 def bounded_memory() -> Iterator[None]:
-    """Let this process grow by a few times a query's memory: an allocation beyond it fails, and the query with it."""
+    """Let this process grow by at most a few times a query's memory: a larger allocation fails the query."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])

@@ -1,4 +1,4 @@
-"""What the SQL face takes: one statement that reads. DuckDB's own parser and tokenizer say what a text is."""
+"""Accept only one statement that reads, as DuckDB's own parser and tokenizer classify it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_reading(query: str) -> None:
 
 
 def names_parameter(query: str, name: str) -> bool:
-    """Whether `$name` stands in the query; what is no SQL names none, and is refused when it is run."""
+    """Whether `$name` occurs in the query; False for a text that is not SQL, which is refused when it is run."""
     try:
         return any(name in statement.named_parameters for statement in duckdb.extract_statements(query))
     except duckdb.Error:

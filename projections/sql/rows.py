@@ -1,7 +1,7 @@
 """Events as rows of the SQL face's tables, collected column by column.
 
-Vectors are left out: they are not for reading. The log leaves defaults out of a payload; here they are written
-out, so that SQL finds them. A payload that was erased leaves its place in `events` and nothing else.
+Vectors are left out: people do not read them. The log leaves defaults out of a payload; here they are written out, so
+that SQL finds them. An event with an erased payload keeps its row in `events` and nothing else.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def json(value: object) -> str:
 
 
 def spelled_out(struct: msgspec.Struct) -> dict[str, object]:
-    """Every field with its value, defaults too; one that is UNSET, or None by default, is NULL to SQL if left out."""
+    """Every field with its value, defaults included; a field that is UNSET or None by default is left out (NULL in SQL)."""
     tag, fields = _shape(type(struct))
     said = dict(tag)
     for name, silent in fields:

@@ -1,8 +1,8 @@
 """Threads that call hnswlib, and the end of the program.
 
-A daemon thread that is inside C++ when the interpreter goes down aborts the whole process. So every thread that
-builds, loads or walks a shard is started here: when the program ends, builds are told to stop at their next slice
-(`ending`), threads that wait are told to go, and all of them are waited for.
+A daemon thread that is inside C++ when the interpreter shuts down aborts the whole process. So every thread that
+builds, loads or searches a shard is started here: when the program ends, builds are told to stop at their next slice
+(`ending`), waiting threads are told to end, and all of them are joined.
 """
 
 from __future__ import annotations

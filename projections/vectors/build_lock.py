@@ -2,8 +2,8 @@
 
     <block's key>.lock    locked (flock) by the process that builds, deleted when it is done
 
-The system unlocks the file of a process that dies. Where no file can be made or locked, as in a store that is
-read-only, or where a builder was stopped and holds the lock on and on, everyone builds for himself.
+The system unlocks the file of a process that dies. If no file can be made or locked (in a read-only store), or if a
+stopped builder holds the lock for too long, each process builds without it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PATIENCE_SECONDS = 120.0
 def build_lock(
     directory: Path | None, key: str, *, wait: bool, stop: threading.Event | None = None
 ) -> Iterator[bool]:
-    """Keep other processes and threads from building the same; False if one is building now and `wait` is not."""
+    """Keep other processes and threads from building the same shard; False if one is building and `wait` is false."""
     path = None if directory is None else directory / f"{key}.lock"
     try:
         descriptor = None if path is None else _locked(path, wait=wait, stop=stop)
@@ -44,7 +44,7 @@ def build_lock(
 
 
 def _unlock(path: Path, descriptor: int) -> None:
-    """Also where an interruption comes in between: a descriptor that is left open keeps everyone waiting."""
+    """Unlock and close, even if interrupted: a descriptor that is left open keeps all others waiting."""
     try:
         with suppress(OSError):
             path.unlink()  # before it is unlocked: who waits for it sees that it is gone, and makes another
@@ -79,7 +79,7 @@ def _locked(path: Path, *, wait: bool, stop: threading.Event | None) -> int:
 
 
 def _stopped(stop: threading.Event | None) -> bool:
-    """Wait a little; True if this was told to stop."""
+    """Wait a little; True if the caller asked to stop."""
     if stop is not None:
         return stop.wait(_POLL_SECONDS)
     time.sleep(_POLL_SECONDS)

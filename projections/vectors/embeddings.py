@@ -196,9 +196,9 @@ _STRIP_SLOTS = 16
 
 
 def products(points: Float32Array, query: Float32Array) -> Float32Array:
-    """points @ query, in strips so small that BLAS leaves its threads alone.
+    """points @ query, in strips so small that BLAS does not start its threads.
 
-    Waiting for a thread that has no core to run on takes longer than all of the arithmetic.
+    Waiting for a thread that has no free core takes longer than the whole computation.
     """
     found: Float32Array = np.empty(len(points), dtype=np.float32)
     even = len(points) // _STRIP_SLOTS * _STRIP_SLOTS

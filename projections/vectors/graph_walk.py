@@ -1,8 +1,8 @@
 """A search through an hnswlib index file without hnswlib, with the bits of one that GNU's C++ library was built into.
 
-hnswlib keeps its candidates in `std::priority_queue`s that compare distances alone. Which of several equal ones comes
-out first is up to the C++ library, and where vectors are alike it decides which rows are found. So a machine with
-another library would answer otherwise from the very same file; there the file is walked here, slower, with libstdc++'s
+hnswlib keeps its candidates in `std::priority_queue`s that compare only distances. Which of several equal ones comes
+out first depends on the C++ library, and with equal vectors this decides which rows are found. So a machine with
+another library would give another answer from the same file; there the file is searched here, slower, with libstdc++'s
 `push_heap` and `pop_heap` step for step. Distances are whole numbers, exact in every arithmetic.
 """
 

@@ -1,11 +1,12 @@
 """vectors: the nearest rows to a query, at any seq.
 
 Reads      the rows that documents gives birth to; EmbedderAdopted, ShardSealed, ShardRetired
-State      the vectors of each embedder, who was adopted when, which shards were sealed when
+State      the vectors of each embedder, which embedder was adopted when, which shards were sealed when
 Invariant  vectors of two embedders never meet: a search at S sees only rows of the embedder in force at S
 
 A search at S uses the shards sealed and not retired at or before S and scans the other rows exactly, so what it
-finds is a function of the log up to S. A seal whose rows are not those of the log is never used. Every cosine is exact whichever way its row was found.
+finds is a function of the log up to S. A seal whose rows are not those of the log is never used. Every cosine is
+exact, however its row was found.
 A row without a vector, or with one of other dimensions or off the grid, keeps its number and is never found.
 """
 
@@ -356,7 +357,7 @@ class Vectors:
     # --- single vectors ----------------------------------------------------------------------------
 
     def vector(self, row: int) -> GridArray | None:
-        """The row's vector, whatever its embedder; None if it has none."""
+        """The row's vector, of any embedder; None if the row has no vector."""
         return self._embeddings.vector(row)
 
     def comparable(self, rows: Int32Array | IntArray, *, at: int) -> BoolArray:

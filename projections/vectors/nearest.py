@@ -1,7 +1,7 @@
 """One search for the nearest vectors: exact over ranges of slots, through shards, and merged into one order.
 
-Whichever way a row is found, its dot product is exact. What is found depends on the question, on what is visible
-and on the shards in use, and on nothing else: how wide a shard is searched is counted, never timed.
+However a row is found, its dot product is exact. What is found depends only on the question, on what is visible and on
+the shards in use: how wide a shard is searched is counted, never timed.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def check_query(query: GridArray, space: Space) -> int:
 
 
 class Search:
-    """A question on its way: `top` rows of `space` alive at `at` that `admit` lets through."""
+    """One search: for the `top` rows of `space` that are alive at `at` and pass `admit`."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class Search:
         return Part(np.flatnonzero(seen), dots[seen].astype(np.int64), TAIL)
 
     def narrowly(self, sealed: Sealed, shard: Callable[[], Shard], others: Sequence[int]) -> Part:
-        """A shard's nearest visible rows, beside shards of `others` rows: no further than its share of the best asks."""
+        """A shard's nearest visible rows, searched only as wide as its share of all rows; `others` rows are in other shards."""
         builder = Builder.parse(sealed.fact.builder)
         glance = builder.glance(self._top, sealed.fact.count, others)
         if glance is None or 2 * glance.width > sealed.fact.count:
@@ -184,7 +184,7 @@ class Search:
         return self._part(found, seen, sealed)._replace(enough=glance.enough)
 
     def through(self, sealed: Sealed, shard: Callable[[], Shard]) -> Part:
-        """The shard's nearest visible rows; wider when too few are visible, at last by looking at each."""
+        """The shard's nearest visible rows; search wider while too few are visible, and in the end scan every row."""
         widths = Builder.parse(sealed.fact.builder).widths(self._top)
         for width in widths:
             # Where the graph would have to give half of its rows, looking at all of them is faster.
@@ -233,7 +233,7 @@ class Search:
 
 
 def best(cosines: FloatArray, top: int) -> npt.NDArray[np.intp]:
-    """Where the `top` largest stand, with all that may be equal to the last of them after rounding."""
+    """The places of the `top` largest, and of all that may equal the last of them after rounding."""
     if len(cosines) <= top:
         return np.arange(len(cosines))
     last = len(cosines) - top

@@ -5,9 +5,9 @@ size. `plan` therefore seals whole blocks as soon as they are complete, all of t
 takes in the shards before them as long as those are at most twice as large as what has been gathered (a counter
 that may count in big steps). A row is built again O(log rows) times, and there are O(log rows) shards.
 
-What a seal says depends on its block alone, so two processes that seal the same block say the same, under the
-same event id, and the log keeps one. While one builds, others leave the block alone. A shard that was retired may be
-sealed again: that is another event. A machine whose hnswlib draws other levels says so in its builder's name.
+A seal depends only on its block, so two processes that seal the same block write the same event with the same id, and
+the log keeps one. While one builds, others leave the block alone. A shard that was retired may be sealed again: that
+is another event. A machine whose hnswlib draws other levels says so in its builder's name.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class SealPlan(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """What a step is about: the rows, and how many shards were retired by then."""
+    """The block of one step: its rows, and how many shards were retired by then."""
 
     first_row: int
     end_row: int
@@ -161,7 +161,7 @@ class Sealer:
         built = self._built
         if built is None or built[0] != block:
             built = block, self._build(vectors, block)
-        self._built = built  # so that a log that cannot be written to does not cost another build
+        self._built = built  # so that a failed append to the log does not cost another build
         self._publish(built[1])
         self._built = None
         if vectors is self._vectors:
@@ -169,7 +169,7 @@ class Sealer:
         return built[1]
 
     def follow(self, vectors: Vectors) -> None:
-        """Seal for projections that were folded anew; a build under way is published and then not used."""
+        """Switch to projections that were folded again; a build under way is published but not used."""
         self._vectors = vectors
         self._published = self._built = None
 
@@ -209,7 +209,7 @@ class Sealer:
     def _run(self) -> None:
         pause = self._retry_seconds
         while True:
-            self._wake.clear()  # first: whatever is asked for from here on wakes it again
+            self._wake.clear()  # first, so that a stop from here on is noticed
             if self._stop.is_set():
                 return
             try:

@@ -2,7 +2,7 @@
 
 Files are a cache. One that is missing or does not match its name is built again from the vectors, and must then have
 the digest that the event says. A new one gets its name only after it was written, synced, read back whole and
-searched. A shard that cannot be had at all is one error, `ShardUnavailable`: searches can do without it.
+searched. A shard that cannot be loaded or built raises `ShardUnavailable`; its rows are then scanned instead.
 
 Where hnswlib draws levels with another generator than the shard was built with (`level_generator`), it cannot be built
 again; a file that is there is searched all the same, if GNU's library built it (`graph_walk`). Of several processes
@@ -41,16 +41,16 @@ from recollect.projections.vectors.shards import (
 
 Found = TypeVar("Found")
 
-# After this long a shard that could not be had because of the disk or of memory is tried again.
+# After this long a shard that failed to load because of the disk or memory is tried again.
 _RETRY_SECONDS = 60.0
 # How often a new shard is written: erasures of other processes delete unfinished files.
 _WRITES = 5
 
 
 class ShardUnavailable(RecollectError):
-    """A shard that the log speaks of cannot be had; its rows can be scanned instead.
+    """A shard that the log names can be neither loaded nor built; its rows can be scanned instead.
 
-    `proven` means that the log adopted a file that is no index of its rows: it has the digest, and is of no use.
+    `proven` means that the log adopted a file with the right digest that is not an index of its rows.
     """
 
     def __init__(self, digest: str, reason: str, *, proven: bool = False) -> None:
@@ -61,7 +61,7 @@ class ShardUnavailable(RecollectError):
 
 
 class ShardMismatch(ShardUnavailable):
-    """A shard that was built again is not the one that the log speaks of."""
+    """A shard that was built again is not the one that the log names."""
 
     def __init__(self, *, expected: str, actual: str, builder: str) -> None:
         self.expected = expected
@@ -70,7 +70,7 @@ class ShardMismatch(ShardUnavailable):
 
 
 class ShardElsewhere(ShardUnavailable):
-    """A shard that can be had only where it was built: it is missing here, or of no use here, and not buildable."""
+    """A shard that works only on the machine that built it: missing or unusable here, and it cannot be built here."""
 
 
 def builder_of(sealed: ShardSealed) -> Builder:
@@ -89,7 +89,7 @@ def buildable(sealed: ShardSealed) -> bool:
 def around(
     ask: Callable[[tuple[str, ...]], Found], without: tuple[str, ...] = ()
 ) -> tuple[Found, tuple[str, ...]]:
-    """What `ask` finds when it does without the shards that cannot be had, and the digests of these."""
+    """The result of `ask` without the unavailable shards, and the digests of these shards."""
     while True:
         try:
             return ask(without), without
@@ -100,7 +100,7 @@ def around(
 
 
 class SharedShards(Protocol):
-    """Where other machines put the files that they built, and find ours."""
+    """The place through which machines share the shard files that they built."""
 
     def fetch(self, digest: str, into: Path) -> bool: ...
 
@@ -182,9 +182,9 @@ class ShardCache:
     def examine(
         self, sealed: ShardSealed, source: Source, progress: Progress | None = None
     ) -> ShardUnavailable | None:
-        """What is wrong with a shard, its whole content compared; one without a file is built, and not kept.
+        """What is wrong with a shard, after comparing its whole content; a shard without a file is built and not kept.
 
-        Raises OSError, RuntimeError or MemoryError where that cannot be told.
+        Raises OSError, RuntimeError or MemoryError if that cannot be decided.
         """
         try:
             shard = self._read(sealed, lambda: source)
@@ -197,7 +197,7 @@ class ShardCache:
         return None if wrong is None else _bad_file(sealed.digest, wrong)
 
     def why_not(self, digest: str) -> ShardUnavailable | None:
-        """Why this shard could not be had when it was last wanted."""
+        """Why this shard was unavailable when it was last needed."""
         failed, _ = self._failed.get(digest, (None, 0.0))
         return failed
 
@@ -214,7 +214,7 @@ class ShardCache:
         return digest
 
     def pin(self, digests: Iterable[str]) -> None:
-        """These shards stay loaded from now on, once they are; those pinned before may go."""
+        """Keep these shards loaded once they are; unpin all others."""
         with self._lock:
             self._pinned = frozenset(digests)
             self._shrink()
@@ -248,7 +248,7 @@ class ShardCache:
         self._shrink()
 
     def _shrink(self) -> None:
-        kept = self._pinned | self._unwritten  # what has no file would have to be built again
+        kept = self._pinned | self._unwritten  # a shard without a file would have to be built again
         free = [digest for digest in self._loaded if digest not in kept]
         for digest in free[: max(0, len(free) - self._room)]:
             del self._loaded[digest]
@@ -281,7 +281,7 @@ class ShardCache:
     def _rebuild(
         self, sealed: ShardSealed, source: Source, progress: Progress | None, stop: threading.Event | None
     ) -> Shard:
-        """Where no file can be written, as in a store that is read-only, the shard is checked and kept in memory."""
+        """Build the shard again; if no file can be written (a read-only store), check it and keep it in memory."""
         with self.building(sealed.digest, wait=True, stop=stop) as alone:
             if not alone:
                 raise BuildStopped(f"stopped while another process builds the shard {sealed.digest}")
@@ -320,7 +320,7 @@ class ShardCache:
             return named or digest in self._loaded
 
     def take(self, file: Path) -> bool:
-        """Copy in a shard's file that was brought from elsewhere; False if it is there already or not what its name says."""
+        """Copy in a shard's file from elsewhere; False if it is there already or does not match its digest."""
         if self._directory is None or self.file_of(file.stem) is not None or not _has_digest(file, file.stem):
             return False
         with self._unfinished() as path:
@@ -335,7 +335,7 @@ class ShardCache:
         return True
 
     def _fetched(self, digest: str) -> bool:
-        """Bring in the file that another machine shared; False if there is none, or it is not what its name says."""
+        """Fetch the file that another machine shared; False if it is missing or does not match its digest."""
         if self.shared is None or self._directory is None:
             return False
         with self._unfinished() as path:

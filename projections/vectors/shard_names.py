@@ -79,7 +79,7 @@ class Builder(msgspec.Struct, frozen=True, kw_only=True):
         return (width, 2 * width, 4 * width)
 
     def glance(self, top: int, count: int, others: Sequence[int]) -> Glance | None:
-        """How one of several shards is searched first, if not at once as if it were the only one.
+        """A narrow first search of one of several shards; None to search it at once as if it were the only one.
 
         The best rows are spread over the shards, so each has to give only some of them. One of `count` rows beside
         shards of `others` rows is asked for fewer: by the root of their number (rule 2), or by its share of all

@@ -90,7 +90,7 @@ class Shard:
         return 0 if self._index is None else int(self._index.element_count)
 
     def save(self, path: Path) -> None:
-        """Write the file. hnswlib does not look whether it could: `flaw` and `load_shard` do."""
+        """Write the file. hnswlib does not check for write errors; `flaw` and `load_shard` do."""
         assert not isinstance(self._index, GraphFile)  # a graph file is a file already
         if self._index is None:
             path.touch()
@@ -122,7 +122,7 @@ class Shard:
         return all(np.array_equal(one, two) for one, two in zip(found, again, strict=True))
 
     def unlike(self, source: Source, *, whole: bool = False) -> str | None:
-        """How it differs from what it should be built from: its rows, and some of its vectors or all; None if not."""
+        """How it differs from what it should be built from: its rows, and some or all of its vectors; None if equal."""
         if not np.array_equal(self.rows(), source.rows):
             return f"it holds {self.count} rows that are not the {len(source.rows)} rows of its block"
         count = len(source.rows)
@@ -142,7 +142,7 @@ def sampled(count: int) -> IntArray:
 
 
 def flaw(path: Path, count: int) -> str | None:
-    """What shows that a file is not a whole index of `count` rows; None if nothing does.
+    """Why a file is not a whole index of `count` rows; None if nothing is wrong.
 
     The file: a header, one record of equal size per row, and per row the length of its upper links and these.
     """
@@ -168,7 +168,7 @@ def flaw(path: Path, count: int) -> str | None:
 def load_shard(path: Path, *, dimensions: int, count: int, foreign: bool = False) -> Shard:
     """The shard in a file; RuntimeError or MemoryError if it cannot be loaded.
 
-    `foreign` means that hnswlib would search it otherwise here than where it was built: it is walked without.
+    `foreign` means that hnswlib here would search it differently than where it was built; `graph_walk` searches it.
     """
     import hnswlib  # noqa: PLC0415
 
