@@ -25,7 +25,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from recollect.interfaces.model_server.client import choose_embedder, stop_helpers
+from recollect.interfaces.model_server.client import choose_embedder
+from recollect.interfaces.model_server.running import stop_helpers
 from recollect.interfaces.python.memory import Memory
 
 RESULTS = Path(__file__).parent / "results"

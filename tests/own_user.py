@@ -108,7 +108,7 @@ def leave(root: Path) -> list[str]:
     """Send the helpers of a run away and remove its directory, in the process that made it; what was met."""
     if (root / "maker").read_text("utf-8") != str(os.getpid()):
         return []
-    from recollect.interfaces.model_server.client import stop_helpers
+    from recollect.interfaces.model_server.running import stop_helpers
 
     stop_helpers()
     met = (root / "met").read_text("utf-8").splitlines() if (root / "met").exists() else []

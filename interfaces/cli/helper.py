@@ -6,7 +6,7 @@ import click
 
 from recollect.interfaces.cli.app import clear_errors, json_option, main, to_json
 from recollect.interfaces.cli.render.common import size
-from recollect.interfaces.model_server.client import FoundHelper, helpers, stop_helpers
+from recollect.interfaces.model_server.running import FoundHelper, helpers, stop_helpers
 
 
 @main.group(invoke_without_command=True)

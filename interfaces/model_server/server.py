@@ -24,7 +24,6 @@ from pathlib import Path
 
 from recollect.engine.embedding.choice import choose
 from recollect.engine.embedding.embedder import PROBE_TEXT, Embedder
-from recollect.interfaces.model_server.client import look
 from recollect.interfaces.model_server.protocol import (
     LENGTH,
     REQUESTS,
@@ -46,6 +45,7 @@ from recollect.interfaces.model_server.protocol import (
     unpacked,
     version,
 )
+from recollect.interfaces.model_server.running import look
 from recollect.interfaces.model_server.starting import memory_limit_bytes
 
 ALREADY_RUNNING = 3

@@ -1,6 +1,6 @@
 """AsyncMemory: `Memory` for servers. The same methods with the same parameters, awaited; the work is done in threads.
 
-An open `Memory` may be shared by threads: whatever folds the log or reads the projections holds `store.lock`, the
+An open `Memory` may be shared by threads: code that folds the log or reads the projections holds `store.lock`, the
 log has a mutex of its own, and embedding and dreaming run outside of both. So the work goes down three lanes:
 
     writes    one thread: what was told is written in the order in which it was told
@@ -41,7 +41,8 @@ from recollect.engine.recall_models import Expander
 from recollect.engine.store import Progress, Store
 from recollect.events.errors import InvalidInput
 from recollect.events.log import Clock
-from recollect.interfaces.model_server.client import HelperUse, Tell
+from recollect.interfaces.model_server.client import HelperUse
+from recollect.interfaces.model_server.connection import Tell
 from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import Formula
 

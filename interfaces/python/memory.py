@@ -36,7 +36,8 @@ from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import Filters, FormulaAdopted
 from recollect.events.log import Clock
 from recollect.events.packs.urls import is_url
-from recollect.interfaces.model_server.client import HelperUse, Tell, choose_embedder, embedder_of_store
+from recollect.interfaces.model_server.client import HelperUse, choose_embedder, embedder_of_store
+from recollect.interfaces.model_server.connection import Tell
 from recollect.projections.view import View
 from recollect.query.formula import Formula
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.cli.render.common import size
-from recollect.interfaces.model_server.client import helpers
+from recollect.interfaces.model_server.running import helpers
 from recollect.interfaces.python.memory import Memory
 
 # --- status ----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from recollect.events.facts import Ingested, Recalled
-from recollect.interfaces.model_server.client import helpers
+from recollect.interfaces.model_server.running import helpers
 from recollect.interfaces.python.memory import Memory
 
 TESTS = Path(__file__).parent.parent.parent

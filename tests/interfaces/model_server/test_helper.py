@@ -26,18 +26,12 @@ import pytest
 from recollect.engine.embedding.embedder import PROBE_TEXT, EmbedderMismatch, HashEmbedder
 from recollect.engine.embedding.minilm import ModelMissing
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.model_server import client, protocol, server
-from recollect.interfaces.model_server.client import (
-    HelperEmbedder,
-    HelperHung,
-    HelperUse,
-    Tell,
-    helpers,
-    idle_minutes,
-    stop_helpers,
-)
+from recollect.interfaces.model_server import client, connection, protocol, server
+from recollect.interfaces.model_server.client import HelperEmbedder, HelperUse
+from recollect.interfaces.model_server.connection import HelperHung, Tell
 from recollect.interfaces.model_server.protocol import NoPlace, Place, place_of
-from recollect.interfaces.model_server.starting import memory_limit_bytes
+from recollect.interfaces.model_server.running import helpers, stop_helpers
+from recollect.interfaces.model_server.starting import idle_minutes, memory_limit_bytes
 from recollect.interfaces.python.memory import Memory
 
 TEXTS = ["auth sessions live in Postgres", "", "ж 日本語 🙂", "x" * 10_000]
@@ -413,7 +407,7 @@ def test_a_helper_that_hangs_is_named_with_what_to_do_and_then_avoided_without_w
     ):
         warm.embed(["a"])
     assert place_of("hash").hung.read_text() == str(stopped)
-    monkeypatch.setattr(client, "PING_S", 3_600.0)  # nobody waits for it again
+    monkeypatch.setattr(connection, "PING_S", 3_600.0)  # nobody waits for it again
     assert (warm.ready, warm.helper()) == (False, None)
     assert warm.failure is not None
     assert str(stopped) in warm.state
@@ -433,7 +427,7 @@ def test_a_helper_that_hangs_is_waited_for_once(stopped, monkeypatch):
     monkeypatch.setattr(socket, "socket", Noting)
     with pytest.raises(HelperHung):
         hashing().embed(["a"])
-    assert waited == [client.PING_S]
+    assert waited == [connection.PING_S]
 
 
 def test_a_program_that_would_start_none_passes_over_a_helper_that_hangs_and_says_so(stopped):
@@ -449,8 +443,8 @@ def test_a_helper_that_answers_again_is_used_again(stopped, monkeypatch):
     with pytest.raises(HelperHung):
         hashing().embed(["a"])
     os.kill(stopped, signal.SIGCONT)
-    monkeypatch.setattr(client, "AVOIDED_S", 0.0)  # the time is over
-    monkeypatch.setattr(client, "PING_S", 120.0)
+    monkeypatch.setattr(connection, "AVOIDED_S", 0.0)  # the time is over
+    monkeypatch.setattr(connection, "PING_S", 120.0)
     warm = hashing()
     warm.embed(["a"])
     assert pid_of(warm) == stopped
@@ -467,7 +461,7 @@ def test_a_helper_that_hangs_is_shown_and_stopped_and_another_takes_its_place(st
 
 
 def test_a_helper_that_loads_is_waited_for(serve, monkeypatch):
-    monkeypatch.setattr(client, "PING_S", 0.01)
+    monkeypatch.setattr(connection, "PING_S", 0.01)
     answering = threading.Event()
     talk = server.Server._talk
 
@@ -482,10 +476,10 @@ def test_a_helper_that_loads_is_waited_for(serve, monkeypatch):
         asked.append(place)
         if len(asked) == 3:
             answering.set()
-            monkeypatch.setattr(client, "PING_S", 120.0)
+            monkeypatch.setattr(connection, "PING_S", 120.0)
         return True
 
-    monkeypatch.setattr(client, "_is_loading", is_loading)
+    monkeypatch.setattr(connection, "_is_loading", is_loading)
     serve(Counting())
     assert hashing().embed(["a"]).tobytes() == HashEmbedder().embed(["a"]).tobytes()
     assert len(asked) >= 3
@@ -497,9 +491,9 @@ def test_a_stopped_process_is_not_said_to_load(runtime):
     lock, listener = held
     with listener, subprocess.Popen(["sleep", "600"]) as process:
         os.pwrite(lock, f"{process.pid} loading".encode(), 0)
-        assert client._is_loading(place_of("hash"))
+        assert connection._is_loading(place_of("hash"))
         os.kill(process.pid, signal.SIGSTOP)
-        until(lambda: not client._is_loading(place_of("hash")))
+        until(lambda: not connection._is_loading(place_of("hash")))
         process.kill()
     os.close(lock)
 

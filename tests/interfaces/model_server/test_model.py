@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from recollect.engine.embedding.minilm import MiniLm
-from recollect.interfaces.model_server.client import HelperEmbedder, choose_embedder, stop_helpers
+from recollect.interfaces.model_server.client import HelperEmbedder, choose_embedder
+from recollect.interfaces.model_server.running import stop_helpers
 from recollect.interfaces.python.memory import Memory
 
 
