@@ -96,6 +96,17 @@ def common_options(function: Command) -> Command:
     return clear_errors(function)
 
 
+def with_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options as one decorator, in this order in the help."""
+
+    def decorate(function: Command) -> Command:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
 def options_without_embedder(function: Callable[..., None]) -> Callable[..., None]:
     """The options that every command takes, for one that embeds nothing."""
 
@@ -283,7 +294,13 @@ def show(value: object, as_json: bool, render: str) -> None:
 
 
 def to_json(value: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    """A result as JSON; a table of SQL as rows, with what JSON has no word for as text."""
+    encoded = (
+        msgspec.json.encode(value.dicts(), enc_hook=str)
+        if hasattr(value, "dicts")
+        else msgspec.json.encode(value)
+    )
+    return msgspec.json.format(encoded, indent=2).decode()
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

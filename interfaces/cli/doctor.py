@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from recollect.engine.doctor import doctor as examine
-from recollect.interfaces.cli.app import common_options, main, progress_bar, show
+from recollect.interfaces.cli.app import main, options_without_embedder, progress_bar, show
 
 
 @main.command()
@@ -18,8 +18,8 @@ from recollect.interfaces.cli.app import common_options, main, progress_bar, sho
     "--salvage", metavar="NEW_DIR", help="Copy what can be read before the damage into a new store."
 )
 @click.option("--scrub", is_flag=True, help="Read all sealed segments again from the disk itself; slow.")
-@common_options
-def doctor(fix: bool, salvage: str | None, scrub: bool, store: str, embedder: str, as_json: bool) -> None:
+@options_without_embedder
+def doctor(fix: bool, salvage: str | None, scrub: bool, store: str, as_json: bool) -> None:
     """Examine a store end to end and say what is wrong; exit 1 if anything is.
 
     Checks every frame and the hash chain of the log, compares checkpoints with the log and shards with their
@@ -37,7 +37,6 @@ def doctor(fix: bool, salvage: str | None, scrub: bool, store: str, embedder: st
       recollect doctor --scrub
       recollect doctor --salvage ./rescued
     """
-    del embedder
     with progress_bar("examining") as progress:
         result = examine(store, fix=fix, salvage=salvage, scrub=scrub, progress=progress)
     show(result, as_json, "erase.diagnosis")

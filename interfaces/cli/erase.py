@@ -9,7 +9,7 @@ import click
 
 from recollect.engine import validate
 from recollect.engine.safe_text import identifier
-from recollect.interfaces.cli.app import common_options, main, open_memory, progress_bar, show
+from recollect.interfaces.cli.app import main, open_memory, options_without_embedder, progress_bar, show
 from recollect.interfaces.cli.commands import Failure
 
 _LISTS = {"kind": "kinds", "tag": "tags", "entity": "entities", "source": "sources"}
@@ -37,10 +37,10 @@ _SINGLE = ("project", "session", "since", "until", "valid_at", "min_importance")
     "--receipt", metavar="FILE", help="Keep the receipt there: what went, and the chain before and after."
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@common_options
+@options_without_embedder
 def erase(
     memory_ids: tuple[str, ...], conditions: tuple[str, ...], reason: str, dry_run: bool,
-    unattested: bool, receipt: str | None, yes: bool, store: str, embedder: str, as_json: bool,
+    unattested: bool, receipt: str | None, yes: bool, store: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Erase memories for good, by ID or by filter; nothing brings them back.
 
@@ -55,12 +55,11 @@ def erase(
       recollect erase 01m7hchceagz6kyj4amp
       recollect erase --where project=acme --where tag=personal --dry-run
     """
-    del embedder
     if bool(memory_ids) == bool(conditions):
         raise Failure("name the memories to erase by id, or by --where KEY=VALUE; one of the two")
     wanted = list(memory_ids) if memory_ids else _filter(conditions)
     kept = None if receipt is None or dry_run else _new_file(receipt)
-    with open_memory(store, "none") as memory, progress_bar("erasing") as progress:
+    with open_memory(store) as memory, progress_bar("erasing") as progress:
         report = memory.erase(wanted, reason=reason, dry_run=True, unattested=unattested, progress=progress)
         if not dry_run and report.ids:
             _confirm(report.ids, yes)
@@ -77,8 +76,8 @@ def erase(
     "--recalls", metavar="AGE", help="Recalls older than this, such as 180d (or RECOLLECT_RETAIN_RECALLS)."
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be erased; write nothing.")
-@common_options
-def retain(recalls: str | None, dry_run: bool, store: str, embedder: str, as_json: bool) -> None:
+@options_without_embedder
+def retain(recalls: str | None, dry_run: bool, store: str, as_json: bool) -> None:
     """Erase the questions and answers of old recalls for good; they are verified and attested first.
 
     What later rankings read stays: accesses, and what a session that goes on has been told. With
@@ -89,8 +88,7 @@ def retain(recalls: str | None, dry_run: bool, store: str, embedder: str, as_jso
       recollect retain --recalls 180d --dry-run
       recollect retain --recalls 180d
     """
-    del embedder
-    with open_memory(store, "none") as memory, progress_bar("verifying old recalls") as progress:
+    with open_memory(store) as memory, progress_bar("verifying old recalls") as progress:
         show(memory.retain(recalls=recalls, dry_run=dry_run, progress=progress), as_json, "erase.retention")
 
 

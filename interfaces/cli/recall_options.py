@@ -1,9 +1,9 @@
-"""The options of every command that ranks: one for each of recall's arguments, with its help."""
+"""The options of every command that ranks: one for each of recall's arguments, with its help; and the same for any Struct."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args, get_origin, get_type_hints
 
 import click
 import msgspec
@@ -11,10 +11,8 @@ import msgspec
 from recollect.engine.context_arguments import context_of
 from recollect.engine.moments import is_recall_id
 from recollect.engine.recall_options import RecallArguments
-from recollect.interfaces.cli.app import project_of
+from recollect.interfaces.cli.app import Command, project_of, with_options
 from recollect.interfaces.cli.commands import completed_by
-
-Command = TypeVar("Command", bound=Callable[..., object])
 
 QUESTION = "QUERY|RECALL"
 _OPTIONS = {"k": ("-k",), "tags": ("--tag", "tags"), "kinds": ("--kind", "kinds")}
@@ -25,6 +23,7 @@ _HELP = {
     "until.",
 }
 _NOW_ONLY = ("basis", "without")
+_COMPLETED = {"formula": "formulas", "held": "memory_ids"}
 
 
 def recall_options(*, between: bool = False) -> Callable[[Command], Command]:
@@ -34,23 +33,33 @@ def recall_options(*, between: bool = False) -> Callable[[Command], Command]:
     of memories are --told-since and --told-until.
     """
     names = {**_OPTIONS, **(_BETWEEN if between else {})}
-    hints = get_type_hints(RecallArguments, include_extras=True)
-    fields = [f for f in msgspec.structs.fields(RecallArguments) if not (between and f.name in _NOW_ONLY)]
+    return struct_options(RecallArguments, names, _HELP, without=_NOW_ONLY if between else ())
 
-    def decorate(command: Command) -> Command:
-        for field in reversed(fields):
-            kind, meta = _annotated(hints[field.name])
-            command = click.option(
-                *names.get(field.name, (f"--{field.name.replace('_', '-')}",)),
-                type=int if kind is int else str,
-                multiple=get_origin(kind) is tuple or field.name == "context",
-                default=() if field.name == "context" else field.default,
-                help=_HELP.get(field.name, meta.description),
-                shell_complete=completed_by("formulas") if field.name == "formula" else None,
-            )(command)
-        return command
 
-    return decorate
+def struct_options(
+    arguments: type[msgspec.Struct],
+    names: Mapping[str, tuple[str, ...]] = {},
+    texts: Mapping[str, str] = {},
+    without: Sequence[str] = (),
+) -> Callable[[Command], Command]:
+    """One option for each field of a Struct; `names` and `texts` say how it is called and explained here."""
+    hints = get_type_hints(arguments, include_extras=True)
+
+    def option(field: msgspec.structs.FieldInfo) -> Callable[[Command], Command]:
+        kind, meta = _annotated(hints[field.name])
+        return click.option(
+            *names.get(field.name, (f"--{field.name.replace('_', '-')}",)),
+            type={int: int, bool: bool}.get(kind, str),
+            is_flag=kind is bool,
+            multiple=get_origin(kind) is tuple or field.name == "context",
+            default=() if field.name == "context" else field.default,
+            help=texts.get(field.name, meta.description),
+            metavar="ID" if field.name == "held" else None,
+            shell_complete=completed_by(_COMPLETED[field.name]) if field.name in _COMPLETED else None,
+        )
+
+    fields = msgspec.structs.fields(arguments)
+    return with_options(*(option(field) for field in fields if field.name not in without))
 
 
 def _annotated(hint: Any) -> tuple[Any, msgspec.Meta]:

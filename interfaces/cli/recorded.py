@@ -8,30 +8,12 @@ import click
 
 from recollect.interfaces.cli import app
 from recollect.interfaces.cli.app import main, open_memory, options_without_embedder, row_options
-from recollect.interfaces.cli.commands import completed_by
-
-_FILTERS = (
-    click.option("--since", help="From this moment on: '2 days ago', a time, @1234 or r1234."),
-    click.option("--until", help="Up to this moment."),
-    click.option("--session", help="Only what this session asked."),
-    click.option("--project", help="Only questions about this project."),
-    click.option("--actor", help="Only what this program or person asked."),
-    click.option("--formula", shell_complete=completed_by("formulas"), help="Only what it ranked."),
-    click.option("--grep", metavar="TEXT", help="Only questions with this in their text, in any case."),
-    click.option("--empty", is_flag=True, help="Only what found nothing."),
-    click.option("--rated", is_flag=True, help="Only answers that were rated."),
-    click.option("--held", metavar="ID", shell_complete=completed_by("memory_ids"), help="Only answers with this memory."),
-)  # fmt: skip
-
-
-def _filtered(function: Any) -> Any:
-    for option in reversed(_FILTERS):
-        function = option(function)
-    return function
+from recollect.interfaces.cli.recall_options import struct_options
+from recollect.interfaces.common.recall_filters import RecallFilters
 
 
 @main.command()
-@_filtered
+@struct_options(RecallFilters)
 @click.option("--limit", default=50, show_default=True, help="How many at most.")
 @click.option("--before", metavar="RECALL", help="Only older ones than this: the next page.")
 @row_options

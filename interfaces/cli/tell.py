@@ -10,7 +10,6 @@ import click
 from recollect.engine import validate
 from recollect.engine.similar import nearness_min
 from recollect.interfaces.cli.app import (
-    Command,
     common_options,
     given_only,
     main,
@@ -18,10 +17,11 @@ from recollect.interfaces.cli.app import (
     options_without_embedder,
     project_of,
     show,
+    with_options,
 )
 from recollect.interfaces.cli.commands import completed_by
 
-_STORED = (
+_stored_options = with_options(
     click.option("--kind", help="note, decision, preference, bug, …"),
     click.option("--importance", type=float, help="0 to 1."),
     click.option("--priority", type=int, help="1 to 5."),
@@ -44,12 +44,6 @@ _STORED = (
         help="It takes the place of this memory, which answers no more. May be repeated.",
     ),
 )
-
-
-def _stored_options(function: Command) -> Command:
-    for option in reversed(_STORED):
-        function = option(function)
-    return function
 
 
 @main.command()

@@ -19,6 +19,7 @@ from recollect.interfaces.cli.app import (
     rows_wanted,
     show,
     whole_texts,
+    with_options,
 )
 from recollect.interfaces.cli.commands import AtOnce, Failure, completed_by
 from recollect.interfaces.cli.recall_options import QUESTION, arguments_of, recall_options
@@ -30,18 +31,12 @@ if TYPE_CHECKING:
 
 _AT = click.option("--at", "when", help="As of a moment: @1234, a time, 'last tuesday'.")
 _VALID_AT = click.option("--valid-at", help="Only what held at this time (valid_from, valid_to).")
-_SCOPE = (
+_scoped = with_options(
     click.option("--project", help="Only memories of this project."),
     click.option("--session", help="Only memories of this session."),
     click.option("--tag", "tags", multiple=True, help="Only memories with one of these tags."),
     click.option("--kind", "kinds", multiple=True, help="Only memories of these kinds."),
 )
-
-
-def _scoped(function: Any) -> Any:
-    for option in reversed(_SCOPE):
-        function = option(function)
-    return function
 
 
 @main.command()
@@ -229,7 +224,6 @@ def sql(query: str, params: tuple[str, ...], seconds: float, store: str, as_json
       recollect sql "SELECT kind, count(*) FROM memories GROUP BY kind"
       recollect sql 'SELECT id, access_count FROM memories_as_of($seq)' --param seq=120
     """
-    from recollect.interfaces.cli.render import time_travel as render_travel  # noqa: PLC0415
     from recollect.projections.sql.limits import QueryAbandoned, bounded_memory  # noqa: PLC0415
 
     given = dict(_parameter(text) for text in params)
@@ -241,10 +235,7 @@ def sql(query: str, params: tuple[str, ...], seconds: float, store: str, as_json
     except QueryAbandoned as error:
         Failure(str(error)).show()
         raise AtOnce(Failure.exit_code) from None
-    if as_json:
-        click.echo(render_travel.to_jsonable(result))
-    else:
-        show(result, as_json, "time_travel.sql")
+    show(result, as_json, "time_travel.sql")
 
 
 def _parameter(text: str) -> tuple[str, Any]:

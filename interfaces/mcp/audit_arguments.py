@@ -8,7 +8,8 @@ import msgspec
 from msgspec import Meta
 
 from recollect.engine.recall_options import BetweenArguments
-from recollect.interfaces.mcp.tool_arguments import Formula, Id, Moment, Session
+from recollect.interfaces.common.recall_filters import RecallFilters
+from recollect.interfaces.mcp.tool_arguments import Formula, Id, Session
 
 RecallId = Annotated[str, Meta(description="The id of a recorded recall, such as 'r12'.")]
 Query = Annotated[str, Meta(description="The question, or the id of a recorded recall: 'r12'.")]
@@ -24,17 +25,7 @@ class WhyChanged(BetweenArguments, frozen=True, kw_only=True):
     id: Id
 
 
-class FindRecalls(msgspec.Struct, frozen=True, kw_only=True):
-    since: Moment | None = None
-    until: Moment | None = None
-    session: Session | None = None
-    project: Annotated[str | None, Meta(description="Only questions about this project.")] = None
-    actor: Annotated[str | None, Meta(description="Only questions of this program or person.")] = None
-    formula: Formula | None = None
-    grep: Annotated[str | None, Meta(description="A part of the question's text, in any case.")] = None
-    held: Annotated[str | None, Meta(description="Only answers with this memory among the hits.")] = None
-    empty: Annotated[bool, Meta(description="Only answers without hits.")] = False
-    rated: Annotated[bool, Meta(description="Only answers that were rated.")] = False
+class FindRecalls(RecallFilters, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(description="How many at most.", ge=1, le=1_000)] = 50
     before: Annotated[str | None, Meta(description="Only older ones than this recall: 'r12'.")] = None
 

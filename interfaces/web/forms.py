@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from recollect.engine.answers import Happening, Memo, Status
 from recollect.engine.recall_options import At, BetweenArguments, K, RecallArguments, Track
+from recollect.interfaces.common.recall_filters import RecallFilters
 
 Limit = Annotated[int, Meta(ge=1, le=1_000)]
 Seq = Annotated[int, Meta(ge=1)]
@@ -91,25 +92,14 @@ class Sides(msgspec.Struct, frozen=True, kw_only=True):
     last: Annotated[int, Meta(ge=1)] | None = None
 
 
-class Paging(msgspec.Struct, frozen=True, kw_only=True):
+class RecallsPage(RecallFilters, frozen=True, kw_only=True):
     before: Seq | None = None
     limit: Limit = 50
 
 
-class RecallsPage(Paging, frozen=True, kw_only=True):
-    since: str | None = None
-    until: str | None = None
-    session: str | None = None
-    project: str | None = None
-    actor: str | None = None
-    formula: str | None = None
-    grep: str | None = None
-    held: str | None = None
-    empty: bool = False
-    rated: bool = False
-
-
-class Timeline(Paging, frozen=True, kw_only=True):
+class Timeline(msgspec.Struct, frozen=True, kw_only=True):
+    before: Seq | None = None
+    limit: Limit = 50
     memory: str | None = None
     session: str | None = None
     type: str | None = None

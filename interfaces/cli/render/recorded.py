@@ -9,7 +9,12 @@ from recollect.engine.recalls import Recalls, RecordedRecall
 from recollect.engine.safe_text import drawing
 from recollect.interfaces.cli.render.common import console, table_of
 
-SECONDS = 19
+_SECONDS = 19
+
+
+def when(at: str) -> str:
+    """A time to the second."""
+    return at[:_SECONDS].replace("T", " ")
 
 
 @drawing
@@ -20,7 +25,7 @@ def recalls(result: Recalls) -> None:
         return
     table = table_of("recall", "when", ">hits", "~question")
     for row in result:
-        table.add_row(row.id, row.at[:SECONDS].replace("T", " "), str(row.hits), _question(row))
+        table.add_row(row.id, when(row.at), str(row.hits), _question(row))
     out.print(table)
     if result.before is not None:
         out.print(f"[dim]{len(result)} of {result.total:,}; older ones: --before r{result.before}[/]")

@@ -9,7 +9,6 @@ import click
 import msgspec
 from rich.text import Text
 
-from recollect.engine.answers import Memo
 from recollect.engine.event_summaries import spelled_filters
 from recollect.engine.safe_text import block, drawing, inline, visible
 from recollect.engine.show import Shown, ShownEvent, ShownFormula
@@ -17,7 +16,7 @@ from recollect.engine.show_dream import ShownDream
 from recollect.engine.show_memory import ShownMemory, Version
 from recollect.engine.show_recall import ShownRecall
 from recollect.interfaces.cli.render.common import console, echo_wrapped, memo, print_pairs, table_of
-from recollect.interfaces.cli.render.recorded import SECONDS
+from recollect.interfaces.cli.render.recorded import when
 
 _STYLES = {"same": "", "added": "green", "removed": "red strike"}
 _MARKS = {"same": ("", ""), "added": ("{+", "+}"), "removed": ("[-", "-]")}
@@ -61,27 +60,18 @@ def _hits(result: ShownRecall) -> None:
         return
     table = table_of(">#", ">score", "~memory")
     for hit in result.hits:
-        facts = (hit.id, hit.kind, hit.at[:SECONDS].replace("T", " "), hit.project, hit.source)
+        facts = (hit.id, hit.kind, when(hit.at), hit.project, hit.source)
         about = "  ".join(fact for fact in facts if fact)
         table.add_row(str(hit.rank), f"{hit.score:.12g}", Text.assemble(hit.content, (f"\n{about}", "dim")))
     out.print(table)
 
 
 def _memory(result: ShownMemory) -> None:
-    memo(
-        Memo(
-            id=result.id,
-            at=result.at,
-            content=result.content,
-            state=result.state,
-            visible=result.visible,
-            hidden_because=result.hidden_because,
-        )
-    )
+    memo(result)
     out = console()
     versions = table_of(">version", "seq", "when", "~text")
     for version in result.versions:
-        versions.add_row(str(version.revision), f"@{version.seq}", _when(version.at), _difference(version))
+        versions.add_row(str(version.revision), f"@{version.seq}", when(version.at), _difference(version))
     out.print(versions)
     for link in result.links:
         out.print(Text(f"{link.a} -{link.kind}-> {link.b}  {link.weight:g}  since @{link.seq}"))
@@ -90,9 +80,7 @@ def _memory(result: ShownMemory) -> None:
         return
     recalls = table_of("recall", "when", ">rank", ">score", "~question")
     for one in result.recalls:
-        recalls.add_row(
-            one.recall, _when(one.at), str(one.rank), f"{one.score:.12g}", Text(inline(one.query))
-        )
+        recalls.add_row(one.recall, when(one.at), str(one.rank), f"{one.score:.12g}", Text(inline(one.query)))
     out.print(recalls)
 
 
@@ -166,10 +154,6 @@ def _formula(result: ShownFormula) -> None:
         }
     )
     click.echo(visible(result.text), nl=False)
-
-
-def _when(at: str) -> str:
-    return at[:SECONDS].replace("T", " ")
 
 
 def _value(value: float | str | None) -> str:

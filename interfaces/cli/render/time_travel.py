@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
 from rich.text import Text
 
 from recollect.engine.answers import Happening, Memo
@@ -132,12 +131,6 @@ def sparkline(values: list[int | None]) -> str:
         "·" if value is None else _BARS[round((worst - value) / span * 7) if worst > 1 else 7]
         for value in values
     )
-
-
-def to_jsonable(result: SqlTable) -> str:
-    """Rows as mappings; what JSON has no word for as text."""
-    encoded = msgspec.json.encode(result.dicts(), enc_hook=str)
-    return msgspec.json.format(encoded, indent=2).decode()
 
 
 @drawing

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import click
 import msgspec
-from rich.table import Table
 from rich.text import Text
 
 from recollect.engine.safe_text import spelled
 from recollect.interfaces.cli.app import to_json
-from recollect.interfaces.cli.render.common import console
+from recollect.interfaces.cli.render.common import console, print_pairs
 from recollect.interfaces.folders.report import Happened, WatchReport, counted
 
 _COLOURS = {"paused": "yellow", "degraded": "yellow", "quarantined": "yellow", "forgotten": "red"}
@@ -35,9 +34,6 @@ def report(result: WatchReport, *, as_json: bool, lines: bool) -> None:
         click.echo(msgspec.json.encode(result) if lines else to_json(result))
         return
     result = spelled(result)
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="dim")
-    table.add_column(overflow="fold")
     memories = counted(result.chunks, "memory", "memories")
     done = [(name, getattr(result, name)) for name in _COUNTS]
     pairs = {
@@ -49,11 +45,9 @@ def report(result: WatchReport, *, as_json: bool, lines: bool) -> None:
         "skipped": ", ".join(f"{count:,} {reason}" for reason, count in sorted(result.skipped.items())),
         "waiting": f"{result.waiting:,} files" if result.waiting else "",
     }
-    for name, value in pairs.items():
-        if value:
-            table.add_row(name, Text(value))
-    for trouble in result.quarantined:
-        table.add_row(Text("quarantined", style="yellow"), Text(f"{trouble.path}: {trouble.reason}"))
-    for note in result.degraded:
-        table.add_row(Text("degraded", style="yellow"), Text(note))
-    console().print(table)
+    quarantined = [f"{trouble.path}: {trouble.reason}" for trouble in result.quarantined]
+    warnings = {"quarantined": quarantined, "degraded": result.degraded}
+    print_pairs(
+        {name: value for name, value in pairs.items() if value},
+        {name: notes for name, notes in warnings.items() if notes},
+    )
