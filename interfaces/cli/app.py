@@ -1,4 +1,4 @@
-"""The command line: the group, and what every command shares; commands live in `cli_<topic>.py`.
+"""The command line: the group, and what all commands share; the commands are in `cli/<topic>.py`.
 
 A command joins through the table in `commands.py`, so that calling one imports no other. Each parses, calls its
 Python twin, and renders. Exit status: 0 done, 1 the answer is "no", 2 a usage or input error with one clear line
@@ -146,7 +146,7 @@ def helper_use() -> HelperUse:
 
 
 def project_of(store: str, named: str | None) -> str | None:
-    """The project that a command is for: as named, or as configured; '*' names all of them."""
+    """The project of a command: the named one, or the configured one; '*' means all projects."""
     from recollect.engine.configuration import configured  # noqa: PLC0415 (imports wait until needed)
 
     project = named
@@ -163,14 +163,14 @@ def embedder_named(name: str) -> Embedder | None:
 
 
 def was_named(option: str) -> bool:
-    """Whether the command was told this, by an option or by the environment."""
+    """Whether an option was given on the command line or in the environment."""
     context = click.get_current_context(silent=True)
     source = context.get_parameter_source(option) if context else None
     return source not in (None, ParameterSource.DEFAULT)
 
 
 class _Say(logging.Handler):
-    """What the engine warns of, as lines of the command."""
+    """Print the engine's warnings as lines of the command."""
 
     def emit(self, record: logging.LogRecord) -> None:
         say(record.getMessage())
@@ -193,9 +193,9 @@ def open_memory(
     make: bool = False,
     **options: Any,
 ) -> Iterator[Memory]:
-    """An open store, which is made only if the command tells it something: a mistyped path is no empty store.
+    """Open a store; create it only with `make`, so that a mistyped path is not an empty store.
 
-    That its log is damaged is said beside an answer; an error stands alone.
+    Note damage to its log after an answer, but not after an error.
     """
     if not make and not is_url(store) and not _is_store(Path(store).expanduser()):
         raise Failure(f"there is no store at {store}; `recollect remember` makes one")
@@ -272,7 +272,7 @@ def rows_wanted() -> str | None:
 
 
 def whole_texts(as_json: bool) -> bool:
-    """Whether programs read what is printed, or a pipe: then no text is cut."""
+    """Whether to print texts whole: for a program or a pipe."""
     from recollect.interfaces.cli.render.common import draws  # noqa: PLC0415 (imports wait until needed)
 
     return as_json or rows_wanted() is not None or not draws()

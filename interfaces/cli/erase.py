@@ -119,7 +119,7 @@ def _importance(value: str) -> float:
 
 
 def _new_file(path: str) -> Path:
-    """A file that can be written, looked at before anything is gone; what is there is not replaced."""
+    """Check, before anything is erased, that a new file can be written here."""
     wanted = Path(path).expanduser()
     try:
         wanted.touch(exist_ok=False)

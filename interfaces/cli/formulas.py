@@ -89,7 +89,7 @@ def print_formula(name: str, flat: bool, store: str, as_json: bool) -> None:
 
 
 def _read(name: str, store: str) -> tuple[Formula, str | None]:
-    """A formula and its text; the log has no text as it was written."""
+    """A formula and its text as it was written, None for one that only the log has."""
     file = _file(name)
     if name in names():
         return built_in(name), _built_in_text(name)
@@ -101,7 +101,7 @@ def _read(name: str, store: str) -> tuple[Formula, str | None]:
 
 
 def _file(name: str) -> str | None:
-    """The file that a name means: a path as it is, mine is mine.toml where there is one."""
+    """The file that a name means: a path, or `mine` for mine.toml if that exists."""
     if name.endswith(".toml") or "/" in name:
         return name
     return f"{name}.toml" if Path(f"{name}.toml").is_file() else None

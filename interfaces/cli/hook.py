@@ -31,7 +31,7 @@ class _Mistyped(click.UsageError):
 
 
 class _NeverBlocking(click.Command):
-    """Claude Code shows what a hook says and goes on, unless its exit status is 2: then the prompt is lost."""
+    """Exit with 1 for a wrong option: Claude Code drops the prompt if a hook exits with 2."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -122,7 +122,7 @@ def hook(
     except prompt_hook.TooSlow as error:
         click.echo(f"recollect hook: {error}", err=True)
         raise AtOnce(0) from None
-    except Exception as error:  # noqa: BLE001 (whatever it is, it must not block the prompt)
+    except Exception as error:  # noqa: BLE001 (no failure may block the prompt)
         click.echo(f"recollect hook: {inline(str(error))}; nothing was injected", err=True)
 
 

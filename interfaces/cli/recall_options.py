@@ -27,7 +27,7 @@ _COMPLETED = {"formula": "formulas", "held": "memory_ids"}
 
 
 def recall_options(*, between: bool = False) -> Callable[[Command], Command]:
-    """One option for each of recall's arguments, none with a default: what is not said may come from a recall.
+    """One option for each of recall's arguments, without defaults: what is left out may come from a recorded recall.
 
     With `between` the command asks at several moments: its own --since and --until say from when to when, so the dates
     of memories are --told-since and --told-until.
@@ -63,7 +63,7 @@ def struct_options(
 
 
 def _annotated(hint: Any) -> tuple[Any, msgspec.Meta]:
-    """The type and the description, which stand inside where None may be given beside it."""
+    """The type and the description of an argument, also where it may be None."""
     kind, meta = get_args(hint)
     return (kind, meta) if isinstance(meta, msgspec.Meta) else get_args(kind)
 

@@ -1,7 +1,7 @@
 """A result as rows for other programs: CSV, tab-separated values, or one JSON object a line.
 
-Rows are the members of a list, or of the field of a result that is its rows (`ROWS`). A column is a field; one inside
-another has its name (`state_kind`). A list in a cell is JSON. Nothing is cut; in TSV a tab or a line break inside a cell is
+Rows are the members of a list, or of the first field of a result that `ROWS` names. A column is a field; a nested field
+has both names (`state_kind`). A list in a cell is JSON. Nothing is cut; in TSV a tab or a line break inside a cell is
 written as `\\t` or `\\n`.
 """
 

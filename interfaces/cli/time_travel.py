@@ -239,7 +239,7 @@ def sql(query: str, params: tuple[str, ...], seconds: float, store: str, as_json
 
 
 def _parameter(text: str) -> tuple[str, Any]:
-    """A number, true, false and null are those; anything else is text."""
+    """Parse numbers, true, false and null as JSON; take anything else as text."""
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise Failure(f"--param {text!r} is not NAME=VALUE")

@@ -1,6 +1,6 @@
 """Front matter: the YAML (---) or TOML (+++) block at the top of a Markdown file, and the text under it.
 
-What its length bounds is read (`yaml_block.py`, `events/toml_file.py`); anything else is `Unreadable`, with the reason.
+Blocks that could cost more than their length are refused (`yaml_block.py`, `events/toml_file.py`) as `Unreadable`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is known of a hit beside its text, on one line for people and models."""
+"""The fields of a hit beside its text, on one line for people and models."""
 
 from __future__ import annotations
 

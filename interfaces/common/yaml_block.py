@@ -1,4 +1,4 @@
-"""YAML from others: read in time and memory that its length bounds.
+"""YAML from others, read in time and memory bounded by its length.
 
 An alias may stand for a whole tree, so ten lines of them can mean a billion values. What the aliases of a document
 stand for is counted, and how deep it is nested, before any value is made. A number too long to be written out again

@@ -3,8 +3,8 @@
 A note is a memory (front matter `title`, `type`, `permalink`, `tags`, `created`); each of its observations
 (`- [category] text #tag (context)`) is a memory of its own with the category as its kind, the note's title as an
 entity and an edge `observation_of` to the note; relations (`- relates_to [[Target]]`) are edges of that kind and
-other [[wiki links]] edges `links_to`. As in basic-memory a checkbox or a time code is no category, and a line with
-more text around its link is prose. An observation is known by its note and what it says.
+other [[wiki links]] edges `links_to`. As in basic-memory a checkbox or a time code is not a category, and a line with
+more text around its link is prose. An observation is identified by its note and its text.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]
 
 
 def _page(file: Path, named: Path) -> front_matter.Page | None:
-    """The file taken apart; None if it cannot be read, which is told when its turn comes."""
+    """The parsed file; None if it cannot be read, which is reported when its turn comes."""
     try:
         return front_matter.parse(page_text(file, follow=file == named))
     except InvalidInput:

@@ -85,7 +85,7 @@ def _message(message: object, node_id: str, session: str, title: str, before: ob
 
 
 def _part(part: object) -> str:
-    """A text, or what was heard; pictures and sounds have none."""
+    """A text or a transcript; pictures and sounds have none."""
     if isinstance(part, str):
         return part
     return text_at(part, "text") if text_at(part, "content_type") == "audio_transcription" else ""

@@ -59,7 +59,7 @@ def turn(
 
 
 def text_at(value: object, *names: str) -> str:
-    """The first of these fields that is a text; empty if none is."""
+    """The first of these fields that is a text, or an empty text."""
     if isinstance(value, Mapping):
         for name in names:
             if isinstance(found := value.get(name), str):

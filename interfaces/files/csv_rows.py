@@ -44,7 +44,7 @@ def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]
 
 
 def _lines(text: io.TextIOWrapper, path: Path) -> Iterator[str]:
-    """Line by line; a line that no row needs ends the import instead of filling the memory."""
+    """Line by line; a line longer than any row may be ends the import instead of filling the memory."""
     while line := text.readline(LINE_CHARACTERS_MAX):
         if len(line) == LINE_CHARACTERS_MAX and not line.endswith(("\n", "\r")):
             raise InvalidInput(f"{path} has a line of more than {LINE_CHARACTERS_MAX:,} characters")

@@ -1,4 +1,4 @@
-"""Which program wrote a file, from what it holds; one that is none of the known formats is refused with the choices.
+"""Which program wrote a file, judged by its content; refuse an unknown format and list the known ones.
 
 A folder whose files are all of one program is of that format; one that holds several is `folder`, read file by file.
 """

@@ -25,7 +25,7 @@ from recollect.interfaces.files.rows import GUESSES, parse_mapping
 
 
 class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a caller may say about an import, checked."""
+    """The options of an import, checked."""
 
     format_: str | None
     choices: Choices
@@ -55,7 +55,7 @@ class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
 def import_file(
     writer: Writer, path: Path, wishes: ImportOptions, *, progress: Progress | None = None
 ) -> ImportReport:
-    """Whatever the path holds, into the store."""
+    """Import the file or folder into the store."""
     store, kind = writer.store, format_of(path, wishes.format_)
     _refuse_what_means_nothing(wishes, kind)
     if kind == LOG:
@@ -83,7 +83,7 @@ def import_file(
 def _read(
     importer: Importer, path: Path, kind: str, wishes: ImportOptions, progress: Progress
 ) -> list[Skipped]:
-    """Import the path as its format; what was passed over of a folder, unless the user said what to read of it."""
+    """Import the path as its format; return what was passed over in a folder, unless the user named a format."""
     if kind == FOLDER:
         return import_folder(importer, path, wishes.choices, progress)
     namespace = wishes.namespace or (table_namespace(path, path.parent) if kind in TABLES else kind)

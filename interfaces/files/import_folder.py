@@ -1,4 +1,4 @@
-"""A folder with files of several programs: each is read as what it is, and what was passed over is told.
+"""A folder with files of several programs: read each in its own format, and report what was passed over.
 
 Conversations, tables and databases are read file by file in order of their paths; the notes and sessions of a program
 that keeps many files belong together, since they link to and repeat each other. One file that cannot be read does not
@@ -44,7 +44,7 @@ class _Part(msgspec.Struct, frozen=True):
 
 
 def table_namespace(path: Path, root: Path) -> str:
-    """What ids of a table begin with, since they are only unique in it: its path without the ending."""
+    """The prefix of a table's ids, which are unique in the table only: its path without the ending."""
     name = path.relative_to(root).with_suffix("").as_posix()
     return _NOT_A_WORD.sub("-", name).strip("-") or "table"
 
@@ -52,7 +52,7 @@ def table_namespace(path: Path, root: Path) -> str:
 def import_folder(
     importer: Importer, folder: Path, choices: Choices, progress: ByteProgress
 ) -> list[Skipped]:
-    """Read every part; what was passed over."""
+    """Read every part; return what was passed over."""
     found = contents(folder)
     passed_over = list(found.passed_over)
     parts = _parts(folder, found, passed_over)
@@ -82,7 +82,7 @@ def _refuse_what_no_part_takes(choices: Choices, found: Contents) -> None:
 
 
 def _parts(folder: Path, found: Contents, passed_over: list[Skipped]) -> list[_Part]:
-    """The parts in order; a table whose ids would be another's is passed over."""
+    """The parts in order; pass over a table whose ids would collide with another's."""
     parts: list[_Part] = []
     tables: dict[str, str] = {}
     for file, format_ in found.files.items():
@@ -101,7 +101,7 @@ def _parts(folder: Path, found: Contents, passed_over: list[Skipped]) -> list[_P
 
 
 def _items(part: _Part, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
-    """What the reader finds, with the file's name; what ends the reader is a problem of this part."""
+    """The reader's items with the file's name; an error that ends the reader becomes a problem of this part."""
     alone = part.name != "."
     own = Choices(
         mapping=choices.mapping if part.format in TABLES else {},

@@ -1,7 +1,7 @@
-"""What a batch of records changes at one view: the events that say it, and how many of which sort.
+"""What a batch of records changes at one view: the events to write, and counts of each sort.
 
-A record is compared with what imports said of its memory before, which the log knows by their actor
-(`import:FORMAT`): only what the file says otherwise than then is a change, and only if the memory is not so already.
+A record is compared with what earlier imports wrote about its memory, which the log knows by their actor
+(`import:FORMAT`): a field is changed only if the file changed it since then and the memory does not have it already.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Plan:
         return Revised(id=fact.id, at=self._store.clock(), **changes)  # type: ignore[arg-type]
 
     def _step(self, planned: Planned) -> AnyFact | None:
-        """The next entry of a history; those that an import wrote already are passed over."""
+        """Plan the next entry of a history; pass over those that an import wrote already."""
         record, fact = planned.record, planned.fact
         memory = self._known(fact.id)
         written = len(self._imported(memory)) if memory >= 0 else 0
@@ -110,7 +110,7 @@ class Plan:
         return {"content": self._store.content_of_row(row), **{name: getattr(state, name) for name in names}}
 
     def _said_before(self, memory: int) -> dict[str, object]:
-        """What imports said of a memory, the last word on each."""
+        """What imports last wrote in each field of a memory."""
         said: dict[str, object] = {}
         for fact in self._imported(memory):
             if isinstance(fact, (Ingested, Revised)):
@@ -127,14 +127,14 @@ class Plan:
 
 
 def _said(planned: Planned) -> dict[str, object]:
-    """What a record says of a memory; what it does not name is not said."""
+    """The fields that a record names."""
     fact, record = planned.fact, planned.record
     named = {name for name in _WHEN_NAMED if name in record.fields or (name == "project" and record.project)}
     return {name: getattr(fact, name) for name in (*_ALWAYS, *sorted(named))}
 
 
 def _differing(said: dict[str, object], other: dict[str, object]) -> dict[str, object]:
-    """What is said otherwise; the order of tags and entities says nothing."""
+    """The fields that differ; the order of tags and entities does not matter."""
     return {name: value for name, value in said.items() if _plain(value) != _plain(other.get(name, value))}
 
 

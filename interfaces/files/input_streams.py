@@ -212,7 +212,7 @@ def lines(
 ) -> Iterator[tuple[int, bytes]]:
     """The lines of a file that are not blank, with their numbers, without a byte order mark.
 
-    One that is longer than any entry may be is cut, so that what reads it says that it is not whole.
+    A line that is longer than any entry may be is cut; its reader then reports that it is incomplete.
     """
     with reading(path, follow=follow) as file:
         stream = counted(file, total or size_of(path), progress, before)

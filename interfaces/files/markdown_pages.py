@@ -14,7 +14,7 @@
     - replaces [[old-plan]]
     - "relates to" [[notes-3f2a|notes:7]] 0.5
 
-Only what is said of a memory stands here, nothing that reading it changes, so a page changes only when its memory
+A page holds what was written about a memory, not what reading it changes, so a page changes only when its memory
 does. A link is the page's name, and the memory's id behind a bar where it differs; a weight of 1 is left out. The
 last line with the comment begins the links; a text that holds that very line is followed by it once more.
 """

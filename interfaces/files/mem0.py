@@ -55,7 +55,7 @@ def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """The database for reading; whatever is wrong with it is said in one sentence."""
+    """The database, opened for reading; raise InvalidInput with one sentence if it cannot be."""
     with tempfile.TemporaryDirectory(prefix="recollect-mem0-") as folder:
         journals = [path.with_name(path.name + end) for end in ("-wal", "-journal")]
         here = path

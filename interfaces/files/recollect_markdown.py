@@ -34,7 +34,7 @@ def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]
 
 
 def _when(file: Path, named: Path) -> tuple[int, str]:
-    """The time of a page's memory, as far as it can be read; what cannot be read is told later."""
+    """The time of a page's memory; a page that cannot be read is reported later."""
     try:
         found = markdown_pages.read(page_text(file, follow=file == named))
         return (found and moment(found[0].get("at"))) or 0, file.as_posix()

@@ -1,4 +1,4 @@
-"""What a foreign file holds, whatever its format: one `Record` per memory or step of a memory, links, and what was left out.
+"""What a reader finds in a file of any format: one `Record` per memory or step of a memory, links, and what was left out.
 
 A reader is a generator from a path to these items, in the order in which they happened. `Record.external` is the
 id that the file gives; the memory's id is made of it and a namespace (`memory_id`), so the same thing has the same
@@ -68,7 +68,7 @@ class Skipped(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that should be a memory and cannot be read; the rest goes on."""
+    """An entry that should be a memory but cannot be read; reading goes on."""
 
     where: str
     reason: str
@@ -84,7 +84,7 @@ Item = Record | Link | Skipped | Problem | Notice
 
 
 class Choices(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user may say about a file; `files` are those to read of a folder that holds other programs' too.
+    """The user's options for a file; `files` are those to read in a folder that also holds other programs' files.
 
     `follow` is whether the path may be a link: one that the user named may, one that was met in a folder may not.
     """

@@ -84,7 +84,7 @@ def complete(mapping: Mapping[str, str], columns: Iterable[str]) -> tuple[dict[s
 
 
 def look_up(row: object, path: str) -> object:
-    """The value at a dotted path; None where there is none."""
+    """The value at a dotted path; None if the path leads nowhere."""
     if isinstance(row, Mapping) and path in row:
         return row[path]
     head, _, rest = path.partition(".")
@@ -149,7 +149,7 @@ def _list(value: object) -> tuple[str, ...]:
 
 
 def _further(values: Mapping[str, object]) -> dict[str, object]:
-    """What is a number or a time: as such, or refused."""
+    """Further columns: numbers and times, parsed or refused."""
     found: dict[str, object] = {
         name: moment(values[name]) for name in _TIMES if values.get(name) not in (None, "")
     }

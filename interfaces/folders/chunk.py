@@ -31,7 +31,7 @@ class Unreadable(Exception):
 
 
 class NoNote(Exception):
-    """A file that holds something else than a note; the message is what: `BINARY` or `EXPORTED`."""
+    """A file that is not a note; the message says what it is: `BINARY` or `EXPORTED`."""
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -74,7 +74,7 @@ class Chunk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Print(msgspec.Struct, frozen=True, kw_only=True, order=True):
-    """All of a chunk that a store must agree with. When it was written is not part of it: touching is no change."""
+    """The parts of a chunk that the store must hold too. Its time is left out, so that touching a file changes nothing."""
 
     key: str
     text: bytes

@@ -1,7 +1,7 @@
 """Source files by top-level definition, headed by the file's path and the definition's name.
 
-A definition begins at a line without indent that a language begins one with, together with the comments and
-decorators right above it. A file without any is taken in blocks between blank lines.
+A definition begins at an unindented line that opens one in some language, with the comments and decorators right above
+it. A file without definitions is taken in blocks between blank lines.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A file is passed over only if its stamp is as it was then and the store still ho
 only once the file has been left alone for longer than the coarsest clock of a file system ticks. The same file
 holds the folder's marker and which files could not be read. All of it may be deleted at any time.
 
-What was read by an older `READER` is read again once: the same bytes may mean other chunks now.
+Files that an older `READER` read are read again once: the same bytes may give other chunks now.
 """
 
 from __future__ import annotations

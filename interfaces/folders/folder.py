@@ -1,4 +1,4 @@
-"""A watched folder: which one it is, and whether it is still the one that it was.
+"""A watched folder: its path, and a check that it is still the same folder.
 
 The marker (device and inode of the folder) tells a folder from the empty place where a disk was mounted. Nothing
 is forgotten when the folder is gone, when it is another one by its marker and most of what is known is missing
@@ -69,7 +69,7 @@ def _within(path: str, folder: str) -> bool:
 
 
 def own_folders(store: str | None) -> frozenset[tuple[int, int]]:
-    """Device and inode of the store's folder, wherever links lead to it."""
+    """Device and inode of the store's folder, by which it is recognised through links too."""
     try:
         found = None if store is None else Path(store).stat()
     except OSError:
@@ -85,7 +85,7 @@ def doubt(
     known: Sequence[str],
     found: int,
 ) -> str | None:
-    """Why this folder may not be the one that is known, so that nothing must be forgotten; None if it is.
+    """Why this may be another folder than the one the store knows, so that nothing may be forgotten; None if it is the same.
 
     `known` are the paths that the store has of it, `found` how many of those are there.
     """

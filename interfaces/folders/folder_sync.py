@@ -1,7 +1,7 @@
 """One folder kept equal to the store: a step is look, read, plan, write, link. Any step may be the last one.
 
-Nothing about the folder is carried from step to step that the log and the disk do not say again, but for how long
-a file has been missing. So a sync may be killed at any point and another may take over.
+Only one thing is carried from step to step: how long a file has been missing. All else is read again from the log and
+the disk, so a sync may be killed at any point and another may take over.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Step(msgspec.Struct, kw_only=True):
 
 
 def _replace(old: dict[str, T], new: dict[str, T], scope: set[str]) -> None:
-    """Make what is at and below the paths of a scope what is new there."""
+    """Replace the entries at and below the paths of a scope by the new ones."""
     below = tuple(f"{path}/" for path in scope if old.pop(path, None) is None)
     for path in [path for path in old if path.startswith(below)] if below else ():
         del old[path]
@@ -105,7 +105,7 @@ class FolderSync:
 
     @property
     def due(self) -> bool:
-        """Whether a file that was waited for can be decided about now."""
+        """Whether the wait for a missing or growing file is over."""
         now = self._timing.clock()
         over = any(now - since >= self._timing.grace_s for since in self._missing_since.values())
         return over or bool(self._unsettled)
@@ -164,7 +164,7 @@ class FolderSync:
         return before | {path: taken.stamp for path, taken in reading.taken.items()}
 
     def _read(self, step: Step, bars: Bars | None) -> Reading:
-        """Read what may have changed: neither has the stamp it had nor was found unreadable as it is."""
+        """Read the files that may have changed; skip those with the same stamp as when they were last read or found unreadable."""
         wanted: dict[str, FileStamp] = {}
         for path, stamp in list(step.seen.files.items()):
             if stamp.size > self._settings.max_bytes:
@@ -181,7 +181,7 @@ class FolderSync:
             )
 
     def _set_aside(self, step: Step, path: str, reason: str) -> None:
-        """What is no note is left out; what was one until now is quarantined, as is a note that cannot be read."""
+        """Leave out files that are not notes; quarantine a file that was a note until now, and a note that cannot be read."""
         turned = reason in (BINARY, self._too_large)
         if reason == EXPORTED or (turned and not self.manifest.holds(path)):
             del step.seen.files[path]
@@ -231,7 +231,7 @@ class FolderSync:
         )
 
     def _remember(self, step: Step, reading: Reading, disk: Disk) -> None:
-        """Note what need not be read again, and what is still waited for."""
+        """Save which files need not be read again, and which are still waited for."""
         for path, taken in reading.taken.items():
             if taken.document is not None:
                 now_is = self.manifest.fingerprint(path)

@@ -29,7 +29,7 @@ def suffix_of(path: str) -> str:
 
 
 def is_known_format(path: str) -> bool:
-    """Whether a name is one of a text; a name without a suffix may be (README, Makefile)."""
+    """Whether a file name looks like a text file's; one without a suffix may be (README, Makefile)."""
     suffix = suffix_of(path)
     return not suffix or suffix in MARKDOWN or suffix in PLAIN or suffix in CODE or suffix in (".org", ".pdf")
 

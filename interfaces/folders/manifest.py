@@ -1,4 +1,4 @@
-"""The manifest: what the store believes about a folder. A projection of the log, told from its own memories.
+"""The manifest: which chunks of a folder the store holds. A projection of the log.
 
 A memory belongs to a folder by its source (file:///folder/path#key). Its text, traits and visibility are read from
 the views that every question reads; nothing about a folder is kept anywhere else. After the first look only
@@ -48,7 +48,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> bool:
-        """Whether the store still holds it for a part of the file: all but what the watcher removed."""
+        """Whether it still counts as a part of the file: true unless the watcher removed it."""
         return self.standing != "removed"
 
     @property
@@ -101,7 +101,7 @@ class Manifest:
         return set() if old == known else {each.path for each in (old, known) if each is not None}
 
     def _read(self, view: View, numbers: IntArray) -> Iterator[tuple[int, Known | None]]:
-        """The chunk that each of these memories is; None for one that was ours or is not any more."""
+        """The chunk that each of these memories is; None for a memory that no longer belongs to the folder."""
         sources = view.lifecycle.at(numbers, view.seq).source
         strings = view.lifecycle.strings.values
         prefix = prefix_of(self._folder)
@@ -158,11 +158,11 @@ class Manifest:
             yield known
 
     def paths(self) -> list[str]:
-        """The paths that the store holds chunks of, which a file must stand behind."""
+        """The paths that the store holds chunks of; each must have a file."""
         return [path for path in self._paths if self.holds(path)]
 
     def holds(self, path: str) -> bool:
-        """Whether the store holds chunks of a path, which a file must stand behind."""
+        """Whether the store holds chunks of a path, which then must have a file."""
         return any(known.removable for known in self._paths.get(path, {}).values())
 
     def fingerprint(self, path: str) -> bytes:
@@ -175,7 +175,7 @@ class Manifest:
         return self._text(self._store.projections.at(self.seq, 0), known.number)
 
     def takes(self, id_: str) -> bool:
-        """Whether the store has a memory of this id, of whatever source."""
+        """Whether the store has a memory of this id, from any source."""
         return self._store.projections.documents.ids.find(id_) >= 0
 
     @locked
@@ -190,7 +190,7 @@ class Manifest:
     def edges(self, kind: str) -> set[tuple[str, str]]:
         """The edges of this kind among the folder's chunks, as pairs of ids.
 
-        One that leads out of the folder is not among them: a watcher of a larger folder keeps it.
+        Edges that lead out of the folder are left out: a watcher of a larger folder maintains them.
         """
         view = self._store.projections.at(self.seq, 0)
         if kind not in view.graph.edges.kinds:

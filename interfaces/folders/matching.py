@@ -58,7 +58,7 @@ def _pair(
     left: list[Chunk], free: list[Known], of_chunk: Callable[[Chunk], Hashable],
     of_known: Callable[[Known], Hashable], pairs: Pairs,
 ) -> None:  # fmt: skip
-    """Pair what has the same value (None has none), in order; paired ones leave both lists."""
+    """Pair items of the same value in order, ignoring None; remove the pairs from both lists."""
     waiting: dict[Hashable, list[Known]] = {}
     for known in reversed(free):
         waiting.setdefault(of_known(known), []).append(known)

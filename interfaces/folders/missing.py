@@ -21,7 +21,7 @@ REMOVED = "was removed"
 def gone_paths(
     manifest: Manifest, seen: Seen, scope: set[str] | None, cache: FileCache, folder: str
 ) -> dict[str, str]:
-    """Paths that the store holds and no file stands behind, each with the reason."""
+    """Paths that the store holds and that have no file, each with the reason."""
     gone: dict[str, str] = {}
     for path in manifest.paths():
         above = [path, *_ancestors(path)]
@@ -54,7 +54,7 @@ def _unmounted(path: str, cache: FileCache, folder: str) -> bool:
 def unnoticed(
     manifest: Manifest, documents: Mapping[str, Document], gone: set[str], cache: FileCache, folder: str
 ) -> dict[str, str]:
-    """Files that a new one may have been and that are gone without an event: a rename may report one end only."""
+    """Files that are gone without an event and may have become a new file: a rename may report one end only."""
     new = [path for path in documents if not any(known.counts for known in manifest.at(path))]
     if not new:
         return {}

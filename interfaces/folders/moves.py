@@ -1,4 +1,4 @@
-"""Which file that is gone is which file that is new: identity across renames.
+"""Renames: match files that are gone with files that are new.
 
 A rename is a file gone and a file new with the same bodies, or with the same inode and something in common (file
 systems give the inode of a deleted file to the next one). Among several the same file name wins, then the order.
@@ -59,7 +59,7 @@ def _name(path: str) -> str:
 
 
 def _bodies(document: Sequence[Chunk]) -> Bodies:
-    """What a file consists of, whatever its name; a chunk without a body is known by its key."""
+    """The bodies of a file's chunks, regardless of its name; a chunk without a body counts by its key."""
     bodies = ((digest(body_of(chunk.text)), chunk.key) for chunk in document)
     return tuple(sorted((body, key if body == _NO_BODY else "") for body, key in bodies))
 

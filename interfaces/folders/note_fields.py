@@ -1,8 +1,8 @@
-"""What of a note's front matter a memory can hold.
+"""The fields of a note's front matter that a memory can hold.
 
 tags, tag → tags; title; aliases, alias → entities; date, created, else updated → when it was written; valid_from
-and valid_to. Other keys are ignored. What is there but cannot be read makes the file unreadable, with the reason.
-That of a page which `recollect export` wrote says that the file is no note: the store would remember itself.
+and valid_to. Other keys are ignored. A field that cannot be read makes the file unreadable, with the reason. A page that
+`recollect export` wrote is not a note: the store would remember itself.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def chunks(text: str, stem: str) -> tuple[Chunk, ...]:
 
 
 def _apart(heading: str) -> tuple[str, str]:
-    """A heading's title and its tags: the last word, if it looks like `:this:` and is not all."""
+    """A heading's title and its tags: the last word, if it looks like `:this:` and is not the whole heading."""
     word = heading.replace("\t", " ").rpartition(" ")[2]
     if len(word) < len(heading) and _TAGS.fullmatch(word):
         return heading[: -len(word)].rstrip(" \t"), word

@@ -23,7 +23,7 @@ class Outline:
         self._sections[-1][1].append(line)
 
     def take_back(self) -> str:
-        """The last line, which turns out to be no text of its section."""
+        """Take back the last line: it turned out to be part of a heading."""
         return self._sections[-1][1].pop()
 
     @property
@@ -33,7 +33,7 @@ class Outline:
         return not preamble and self._levels[:1] == [1] and self._levels.count(1) == 1
 
     def sections(self) -> list[Section]:
-        """All that say something: with a body, or with no heading below them."""
+        """The sections that have a body, or no heading below them."""
         kept = []
         for place, (path, lines, tags) in enumerate(self._sections):
             following = self._sections[place + 1][0] if place + 1 < len(self._sections) else ()

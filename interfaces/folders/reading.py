@@ -1,4 +1,4 @@
-"""Files that are being written are waited for; then they are read whole, or not at all.
+"""Reading files: wait until a file is no longer being written, then read it whole or not at all.
 
 A file has settled when two stamps of it, a moment apart, are the same. One that never settles is taken as it is when
 the wait is over. A file that changed while it was read is read again, and left for later if it keeps changing.

@@ -112,7 +112,7 @@ class _Planner:
         return actions
 
     def _update(self, chunk: Chunk, known: Known) -> list[Action]:
-        """What a user hid stays hidden, though its text follows the file; what was erased is left alone."""
+        """Update the text of a memory that the user hid, but keep it hidden; leave an erased one alone."""
         if known.standing == "erased":
             return []
         changes = self._changes(chunk, known)
@@ -152,7 +152,7 @@ class _Planner:
 
 
 def memory_id(path: str, chunk: Chunk, again: int) -> str:
-    """20 characters; `again` tells apart what stands at a place where the same stood before and moved on."""
+    """An id of 20 characters; `again` numbers chunks of the same place and text, of which earlier ones moved elsewhere."""
     whole = f"{CHUNKER}\0{shown(path)}\0{chunk.key}\0{again}\0".encode() + digest(chunk.text)
     number = int.from_bytes(hashlib.sha256(whole).digest(), "big")
     return "".join(_ALPHABET[number >> 5 * place & 31] for place in range(_ID_CHARACTERS))

@@ -1,4 +1,4 @@
-"""What watching tells: single happenings as they come, and a report of a whole run. All are Structs."""
+"""What a watcher reports: each change as it happens, and a summary of the run."""
 
 from __future__ import annotations
 

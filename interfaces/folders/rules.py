@@ -1,6 +1,6 @@
-"""What is taken of a folder, and why the rest is not.
+"""Which files of a folder are taken, and why others are not.
 
-A path is ignored by the first of these that has something to say about it: the patterns given by the caller; the
+The first of these that matches a path decides whether it is ignored: the patterns given by the caller; the
 ignore files `.gitignore`, `.ignore` and `.recollectignore` (in one folder the later named wins) from the path's
 own folder up to the root; the built-in list. All speak the language of .gitignore, so `!pattern` takes back. As
 with git, nothing below an ignored folder can be taken back. Symbolic links are never followed.
@@ -102,7 +102,7 @@ def spec_of(lines: tuple[str, ...]) -> GitIgnoreSpec:
 
 @cache
 def _is_pattern(line: str) -> bool:
-    """As git does it: a line of an ignore file that is no pattern is passed over."""
+    """Whether a line of an ignore file is a pattern; git passes over other lines too."""
     try:
         GitIgnoreSpec.from_lines([line])
     except ValueError:

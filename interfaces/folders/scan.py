@@ -13,7 +13,7 @@ from recollect.interfaces.folders.rules import Rules
 
 
 class FileStamp(msgspec.Struct, frozen=True):
-    """What tells, without reading a file, that it may have changed."""
+    """What shows that a file may have changed, without reading it."""
 
     device: int
     inode: int
@@ -26,7 +26,7 @@ class Seen(msgspec.Struct, kw_only=True):
     """What one scan found. All paths are relative to the folder.
 
     `refused` says why a file or folder is not taken; what is in `unreadable`, and all below it, could not be seen
-    and must not be thought missing.
+    and must not count as missing.
     """
 
     files: dict[str, FileStamp] = {}

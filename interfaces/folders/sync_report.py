@@ -55,7 +55,7 @@ def add(report: WatchReport, step: Step) -> None:
 
 
 def describe(report: WatchReport, sync: FolderSync, step: Step, touched: set[str]) -> None:
-    """What the folder is like after a look at all of it; `touched` are the memories that were written."""
+    """Describe the whole folder after a full scan; `touched` are the memories that were written."""
     visible = [known for known in sync.manifest if known.standing == "visible"]
     report.files += len(step.seen.files)
     report.chunks += len(visible)

@@ -25,7 +25,7 @@ Tell = Callable[[Happened], None]
 
 
 class Watcher:
-    """Several folders over one store. `tell` hears of every thing as it happens."""
+    """Watch several folders for one store. `tell` is called with every change as it happens."""
 
     def __init__(
         self,

@@ -87,7 +87,7 @@ class Writer:
     def _append(
         self, facts: Sequence[AnyFact], ids: Sequence[EventId | None], paths: set[str | None]
     ) -> list[bool] | None:
-        """Append; says of each fact whether it is new. None: another process changed these paths since."""
+        """Append; return for each fact whether it is new, or None if another process changed these paths meanwhile."""
 
         def attempt() -> list[bool] | None:
             if self._manifest.refresh() & paths:

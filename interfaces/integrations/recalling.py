@@ -1,4 +1,4 @@
-"""What the retrievers share: a memory, open for threads or for a loop, asked with the options of `recall`."""
+"""What the retrievers share: recall from a `Memory` or an `AsyncMemory`, with the options of `recall`."""
 
 from __future__ import annotations
 

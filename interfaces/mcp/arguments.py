@@ -1,4 +1,4 @@
-"""What a model sends with a tool call, made into the arguments that the tool has, or refused in words it can act on.
+"""Turn what a model sends with a tool call into the tool's arguments, or refuse it in words that it can act on.
 
 Models guess. So a name may be written `maxTokens` or `max-tokens`, may be one of the ALIASES of an argument, a
 number may come as text, one text may stand for a list, and null is the same as not given. What is left over is

@@ -1,4 +1,4 @@
-"""What goes on beside a server while agents are served: dreams by `--dream-every`, and vectors that are missing."""
+"""Background work of a server: dreams by `--dream-every`, and filling in missing vectors."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def fit(
 ) -> tuple[T, ...]:
     """The items, in order, whose answer as a `whole` takes at most so many tokens.
 
-    `least` is what an item takes at any rate: a cheap look before the answer is written with it.
+    `least` is the fewest tokens that an item can take: a cheap check before the whole answer is measured.
     """
     kept: tuple[T, ...] = ()
     taken = 0

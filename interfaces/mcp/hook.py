@@ -2,8 +2,8 @@
 
 Claude Code runs the hook `UserPromptSubmit` with a JSON object on standard input (`session_id`, `prompt`, `cwd`,
 `hook_event_name`) and puts `additionalContext` of the object that it prints before the model. What is injected is
-recorded as such. A hook must never stand in the way of a prompt: there is a time limit, and whatever goes wrong ends
-in a note and no memories.
+recorded as such. A hook must never hold up a prompt: there is a time limit, and any failure ends in a note
+and no memories.
 
 Not every hit bears on a prompt: one whose score is below a share of the best one's is left out, and so is what this
 session was given before and has not changed since. A command of Claude Code (`/clear`) is no question and is not recorded
@@ -44,7 +44,7 @@ _HEADER = (
 
 
 class HookInput(msgspec.Struct, frozen=True, kw_only=True):
-    """What Claude Code sends; fields that it adds are none of ours."""
+    """What Claude Code sends; other fields are ignored."""
 
     prompt: str = ""
     session_id: str | None = None
@@ -82,7 +82,7 @@ def read(raw: bytes) -> HookInput:
 
 
 def scope_of(named: str | None, cwd: str | None) -> dict[str, object]:
-    """The filters of a hook: the project that it was told, or that of the folder and what belongs to none."""
+    """The filters of a hook: the given project, or the folder's project together with memories of no project."""
     if named is not None:
         return {"project": named}
     project = project_of(cwd)
@@ -183,7 +183,7 @@ def relevant(answer: Answer, share_min: float) -> Answer:
 
 
 def _wait_for_model(memory: Memory, seconds_max: float) -> None:
-    """A model that is still being loaded is asked to go on for the next prompt."""
+    """Wait for the model up to a limit; it goes on loading for the next prompt."""
     embedder, deadline = memory.embedder, time.monotonic() + seconds_max
     if embedder is None:
         return

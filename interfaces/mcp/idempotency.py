@@ -1,8 +1,7 @@
-"""An id that is known already and is remembered again.
+"""Remembering an id that exists already.
 
-`remember` adds: what answers stays as it is. So a known id is refused, also one that was forgotten. The one thing that
-is let through is the same memory told again, as a client does whose reply was lost: nothing is written then. An id
-whose memory was erased is free.
+`remember` only adds. So an id that exists is refused, also one that was forgotten. The exception is the same memory told
+again, as a client does whose reply was lost: that succeeds and writes nothing. The id of an erased memory is free.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _LATER_MICROS = 86_400_000_000
 
 
 def existing_memory(memory: Memory, memory_id: str | None) -> Memo | None:
-    """What an id stands for, visible or not; None if it is free."""
+    """The memory of an id, visible or not; None if the id is free."""
     if memory_id is None:
         return None
     try:

@@ -40,7 +40,7 @@ def opener(
 ) -> Opener:
     """How to open a store by its path; nothing is imported before it is called.
 
-    What can be seen to go wrong is refused at once: better than a server that greets and then fails at every call.
+    Refuse at once what is certain to fail: better than a server that greets and then fails at every call.
     """
     require_embedder(embedder)
     folder = Path(path).expanduser()
@@ -76,7 +76,7 @@ class LazyStore:
     async def model(self) -> None:
         """Wait until texts can be embedded; raises what the embedder raised if they cannot.
 
-        One that is away is no error: what is told meanwhile is kept without a vector, and says so.
+        An embedder that is away is not an error: what is told meanwhile is kept without a vector and says so.
         """
         memory = (await self.memory()).memory
         from recollect.engine.embedding.embedder import EmbedderAway  # noqa: PLC0415 (numpy; loaded by now)

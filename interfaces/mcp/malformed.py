@@ -1,4 +1,4 @@
-"""Lines on standard input that are no message of the protocol, answered all the same.
+"""Answer lines on standard input that are not messages of the protocol.
 
 The SDK passes over what it cannot read: half an emoji (a lone surrogate, which JSON text can spell and Unicode cannot
 hold), a batch, a number with a fraction as the id. The client would wait for ever. So it is told what was wrong,
@@ -37,7 +37,7 @@ _SHOWN = 80
 
 
 class ReadableMessages:
-    """A stream of messages without what could not be read, which is answered here."""
+    """A stream of messages that answers the lines it cannot read and passes on the rest."""
 
     def __init__(self, incoming: ReadStream[Item], outgoing: WriteStream[SessionMessage]) -> None:
         self._incoming = incoming
@@ -78,7 +78,7 @@ class ReadableMessages:
 
 
 def replies(item: Item) -> Iterator[types.JSONRPCError]:
-    """What to say to a line that is no message: nothing if it is blank, or an answer to us."""
+    """The replies to a line that is not a message; none if it is blank, or an answer to us."""
     if isinstance(item, SessionMessage):
         log.warning("a request has no id that can be answered: %s", NOT_A_MESSAGE)
         yield _refused(None, types.INVALID_REQUEST, NOT_A_MESSAGE)
@@ -92,7 +92,7 @@ def replies(item: Item) -> Iterator[types.JSONRPCError]:
 
 
 def _lacks_an_id(item: SessionMessage) -> bool:
-    """A request whose id is no id is taken for a notification by the SDK; those have names of their own."""
+    """The SDK takes a request with an invalid id for a notification; real notifications have names of their own."""
     message = item.message
     return isinstance(message, types.JSONRPCNotification) and not message.method.startswith(_NOTIFICATIONS)
 
@@ -110,7 +110,7 @@ def _read(error: Exception) -> tuple[object, int, str]:
 
 
 def _ids(line: object) -> list[RequestId]:
-    """The ids under which an answer is waited for; none for what is an answer itself, or no request."""
+    """The ids of the requests in a line that wait for an answer."""
     try:
         parsed = json.loads(line) if isinstance(line, str) else line
     except (ValueError, RecursionError):

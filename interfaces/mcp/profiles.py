@@ -19,7 +19,7 @@ def tools_of(profile: str) -> dict[str, AnyTool]:
 
 
 def unknown(name: str, profile: str) -> str:
-    """What to say to a call of a tool that this server does not have."""
+    """The answer to a call of a tool that this server does not have."""
     elsewhere = [other for other, tools_ in PROFILES.items() if name in {tool.name for tool in tools_}]
     if elsewhere:
         return f"the tool {name!r} belongs to the profile {elsewhere[0]!r}; start the server with --profile {elsewhere[0]}"

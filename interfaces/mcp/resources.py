@@ -115,7 +115,7 @@ def recall(memory: Memory, recall_id: str) -> str:
 
 
 def _sentence(memory: Memory, recall_id: str, memory_id: str) -> str:
-    """What was erased since cannot be explained, and that is said in its place."""
+    """The sentence of a hit, or why it can no longer be explained."""
     try:
         found = memory.why(recall_id, memory_id)
     except RecollectError as error:

@@ -1,6 +1,6 @@
 """The server: tools, resources and prompts of one store, put together for the official SDK.
 
-Whatever touches the store runs in a worker thread; the event loop only reads and writes messages. A call that was
+Work on the store runs in a worker thread; the event loop only reads and writes messages. A call that was
 refused, or failed, is a result with `isError` whose text says what to do; a tool, prompt or resource that does not
 exist is an error of the protocol. A cancelled call is no longer waited for: what it had handed to a worker is done all
 the same, whole; one that still waited for the model leaves no trace.
@@ -185,7 +185,7 @@ class McpHandlers:
         return types.ReadResourceResult(contents=[contents])
 
     async def _read(self, function: Callable[[Memory], T]) -> T:
-        """Read outside of a tool, where what is refused is an error of the protocol."""
+        """Read for a resource; a refusal is an error of the protocol."""
         try:
             return await self._run(function, lane="reads")
         except RecollectError as error:

@@ -1,7 +1,7 @@
 """Serving over standard input and output, for the client that started this process.
 
 The end of standard input is the end of the server, also while a call is running: the store is closed if that is
-quick, and the process leaves in any case. While it serves, whatever prints goes to standard error. A line that is no
+quick, and the process leaves in any case. While it serves, all printing goes to standard error. A line that is not a
 message is answered too (`malformed.py`).
 """
 
@@ -70,7 +70,7 @@ def run_and_leave(lazy_store: LazyStore, scope: Scope, dream_every: str | None) 
 
 
 async def _close_and_leave(lazy_store: LazyStore) -> None:
-    """What a signal does. The thread that reads standard input cannot be cancelled, so nothing waits for it."""
+    """Handle a signal. The thread that reads standard input cannot be cancelled, so do not wait for it."""
     with suppress(TimeoutError):
         await asyncio.wait_for(lazy_store.close(), CLOSE_S)
     leave(0)

@@ -35,7 +35,7 @@ Lane = Literal["writes", "reads", "long"]
 Schema = dict[str, Any]
 
 ALL_PROJECTS = "*"
-"""What a recall names to be answered from all projects; nothing is kept under it."""
+"""The project name by which a recall asks all projects; no memory is kept under it."""
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
         return named if named and named.strip() else self.session
 
     def formula(self, memory: Memory, given: str | None) -> str | Formula | None:
-        """What a caller names, as `Memory` takes it: who may name no file gets a formula that is known, or nothing."""
+        """The formula that a caller names. A caller that may not name files gets a built-in or recorded formula, or an error."""
         if not given or self.files:
             return given or None
         return formula_lookup.formula_named(memory.store, given, files=False)
@@ -123,7 +123,7 @@ def _schema(kind: type[msgspec.Struct] | UnionType) -> Schema:
 
 
 def _plain(part: Schema) -> Schema:
-    """An argument that may be left out, without the null that a model need not send: shorter to read."""
+    """An optional argument without its null, which a model need not send: shorter to read."""
     if part.get("default", ...) is not None:
         return part
     (kind,) = (one for one in part["anyOf"] if one != {"type": "null"})

@@ -179,7 +179,7 @@ def revise(memory: Memory, given: tool_arguments.Revise, _: Call) -> ReviseResul
 
 
 def forget(memory: Memory, given: tool_arguments.Forget, _: Call) -> ForgetResult:
-    """The same call again is not an error: what it asks for is so."""
+    """Forgetting a forgotten memory is not an error; nothing is written."""
     if memory.get(whole_id(memory.store, given.id)).state.visibility == "forgotten":
         return ForgetResult(id=given.id, seq=None)
     return ForgetResult(id=given.id, seq=memory.forget(given.id, given.reason))

@@ -131,7 +131,7 @@ class HelperConnection:
 
 
 def _avoid(place: Place) -> None:
-    """Raise HelperHung if the helper that lives here was found hanging a moment ago."""
+    """Raise HelperHung if this helper was found hanging less than a minute ago."""
     try:
         pid, age_s = int(place.hung.read_text("utf-8")), time.time() - place.hung.stat().st_mtime
     except (OSError, ValueError):
@@ -142,7 +142,7 @@ def _avoid(place: Place) -> None:
 
 
 def _is_loading(place: Place) -> bool:
-    """Whether the helper of a place is still loading, and not stopped as far as the system tells."""
+    """Whether the helper is still loading, and not suspended (SIGSTOP) as far as the system tells."""
     holder = place.holder()
     if holder is None or holder[1]:
         return False

@@ -80,7 +80,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         return self.directory / f"{self.name}.log"
 
     def holder(self) -> tuple[int, bool] | None:
-        """The pid of the helper that lives here and whether it is ready; None if none does."""
+        """The pid of the helper that runs here and whether it is ready; None if no helper runs here."""
         try:
             with self.lock.open("rb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -31,7 +31,7 @@ class FoundHelper(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def helpers() -> list[FoundHelper]:
-    """The helpers of this user that live, whether or not they answer."""
+    """The running helpers of this user, also those that do not answer."""
     return [found for place in places() if (found := look(place)) is not None]
 
 
@@ -53,7 +53,7 @@ def stop_helpers() -> list[FoundHelper]:
 
 
 def look(place: Place, *, stop: bool = False) -> FoundHelper | None:
-    """The helper that lives in a place, asked anew even if it was found hanging; `stop` asks it to end."""
+    """The helper that runs at a place, asked again even if it was found hanging; `stop` asks it to end."""
     holder = place.holder()
     place.hung.unlink(missing_ok=True)
     if holder is None:

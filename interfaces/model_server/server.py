@@ -90,7 +90,7 @@ class Server:
     async def _load(self, on_ready: Callable[[], None]) -> None:
         """Make the model ready and keep the vector of the probe text, which every opening of a store asks for.
 
-        A helper without its model says why for a moment and ends: the next one may find it installed.
+        If the model cannot be loaded, answer with the reason for a moment and end: the next helper may find it installed.
         """
         reply = await self._embed([PROBE_TEXT])
         if isinstance(reply, Vectors):
@@ -132,9 +132,9 @@ class Server:
                 return await self._embed(texts, queries=queries)
 
     async def _within_limit(self, reply: Vectors) -> Vectors | Failed:
-        """What this helper holds, and what all of a user's hold together, has a limit.
+        """Keep the memory of all of the user's helpers together below the limit.
 
-        Those that were idle for longest end to make room. One that is too large by itself says so and ends; its client
+        End those that were idle for longest to make room. A helper that is too large by itself says so and ends; its client
         loads the model itself.
         """
         own, most = _memory_bytes(), self._memory_bytes_max

@@ -57,8 +57,8 @@ def memory_limit_bytes() -> int:
 def start(place: Place, model: str, *, minutes: float, answers: Callable[[], bool]) -> None:
     """Start the helper of a place unless one answers; returns when its socket can be connected to.
 
-    The second of two clients waits for the first and finds its helper. One that is ending still holds the place:
-    its end is waited for.
+    The second of two clients waits for the first and finds its helper. A helper that is ending still holds the place:
+    wait for its end.
     """
     deadline = time.monotonic() + _LEAVING_S
     with _only_starter(place.start):

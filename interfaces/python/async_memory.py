@@ -84,7 +84,7 @@ class AsyncMemory:
     """An open store whose methods are awaited. `async with await AsyncMemory.open(path) as memory`, or `close` it."""
 
     def __init__(self, memory: Memory, *, owner: bool = True) -> None:
-        """Over a memory that is open already; it is closed along with this only by its owner."""
+        """Wrap an open memory; `close` closes it too if `owner`."""
         self._memory = memory
         self._owner = owner
         self._closing: Future[None] | None = None

@@ -27,7 +27,7 @@ Tell = Callable[[Happened], None]
 
 
 class Keeper(Dreamer, Fillable, Protocol):
-    """An open memory, as far as it does something between two looks at the folders."""
+    """The part of an open memory that is needed between two scans of the folders."""
 
 
 def watch(
@@ -82,7 +82,7 @@ def watch(
 
 
 def _dreams_when_due(dreamer: Dreamer, every: str | None, tell: Tell | None) -> Callable[[], None]:
-    """What to do between two looks at the folders: dream if it is time."""
+    """Dream between two scans of the folders, when it is due."""
     if every is None:
         return lambda: None
 

@@ -1,4 +1,4 @@
-"""What the API takes and gives beside the engine's own Structs: a field is a parameter of a query string or a body."""
+"""The API's own Structs, beside the engine's: a field is a parameter of a query string or of a body."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Ask(AskNow, frozen=True, kw_only=True):
 
 
 class AskAndRecord(AskNow, frozen=True, kw_only=True):
-    """A question that is recorded, and so is one of now: what was asked of the past is not."""
+    """A question that is recorded. Only questions of the present are, so there is no `at`."""
 
     track: Track = True
 

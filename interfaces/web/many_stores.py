@@ -1,11 +1,11 @@
-"""One server, many stores: who asks for what is decided here, before any store is touched.
+"""One server, many stores: check the token and the path of a request before any store is opened.
 
     /stores/NAME/            the page of a store; the same bytes for every name, it asks for a token itself
     /stores/NAME/api/…       its API            /stores/NAME/mcp    its MCP server, for a token that may write
     /metrics                 Prometheus text: of the token's own store, or of all with a token for metrics
 
-An unknown token, or none, gets the same 401 everywhere. A known token gets the same 404, byte for byte, for a store of
-somebody else, for one that is not there, and for any other path: it learns nothing but that the store is not its own.
+An unknown token, or none, gets the same 401 everywhere. A known token gets the same 404, byte for byte, for another
+user's store, for one that does not exist, and for any other path: it learns only that the store is not its own.
 Only then does a request count against the limits of the token's store.
 """
 

@@ -1,7 +1,7 @@
 """What a server of many stores counts, in the text format of Prometheus (version 0.0.4).
 
-A store's own token sees the lines of that store alone; a token for metrics sees all of them, and the requests that no
-known token came with. Names of stores are letters, digits, - and _, so no label needs escaping.
+A store's own token sees the lines of that store alone; a token for metrics sees all of them, and the requests without
+a known token. Names of stores are letters, digits, - and _, so no label needs escaping.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The stores of a server that are open just now: opened when they are asked for, closed when nobody asked for a while.
+"""The open stores of a server: opened at the first request, closed after a while without requests.
 
 Each open store has a task of its own that keeps what runs beside it (the MCP server's sessions, scrubbing) and closes
 it at the end. A store with requests under way, such as an agent's event stream, is not closed. Above `open_max` the
@@ -50,7 +50,7 @@ def load_model(memory: Memory) -> None:
     """Load the model in the background; every answer says if it could not be loaded."""
 
     def load() -> None:
-        with suppress(Exception):  # whatever it is, the answers say so
+        with suppress(Exception):  # every answer reports a model that could not be loaded
             memory.load_model()
 
     memory.warm()
@@ -112,7 +112,7 @@ class OpenStores:
 
     @asynccontextmanager
     async def using(self, name: str, *, make: bool) -> AsyncIterator[OpenStore | None]:
-        """The open store; None if there is none of this name, and it shall not be made."""
+        """The open store; None if it does not exist and `make` is false."""
         async with self._turns.setdefault(name, asyncio.Lock()):
             one = self._open.get(name) or await self._opened(name, make=make)
             if one is not None:

@@ -1,4 +1,4 @@
-"""What the log recorded, in words, page by page, newest first."""
+"""The log in words, page by page, newest first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WINDOW = 1_024
 
 
 class TimelinePage(msgspec.Struct, frozen=True, kw_only=True):
-    """Newest first; `before` asks for the page after this one, None if there is none."""
+    """Newest first; `before` asks for the next page, None at the end."""
 
     events: tuple[Happening, ...]
     head: int

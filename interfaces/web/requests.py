@@ -1,4 +1,4 @@
-"""What a request says, as typed Structs; and what an error is answered with.
+"""Parse requests into typed Structs, and turn errors into answers.
 
 Parameters are the fields of a Struct: a name that it does not have, or a value of another type, is refused with what
 there is instead. Bodies are JSON objects and must say so: a page elsewhere cannot send that type without asking first.
@@ -61,7 +61,7 @@ _OWN_STATUS: dict[type[RecollectError], int] = {NotAllowed: 403, NotJson: 415}
 
 
 def status_of(error: RecollectError) -> int:
-    """The HTTP status of an error; what was refused at the edge is a bad request."""
+    """The HTTP status of an error; 400 unless the table says otherwise."""
     own = _OWN_STATUS.get(type(error))
     return own or next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
 

@@ -193,7 +193,7 @@ def _address(host: str, port: int, token: str | None, read_only: bool, *, has_mc
 
 @asynccontextmanager
 async def _dreams(memory: AsyncMemory, serving: Serving, interval: int) -> AsyncIterator[None]:
-    """Dream as it comes due, for as long as the server runs; what goes wrong is in its status."""
+    """Dream when it is due while the server runs; report a failure in its status."""
 
     def failed(error: RecollectError | None) -> None:
         serving.dream_problem = None if error is None else f"the last scheduled dream failed: {error}"
@@ -205,7 +205,7 @@ async def _dreams(memory: AsyncMemory, serving: Serving, interval: int) -> Async
 
 @asynccontextmanager
 async def _beside(work: Coroutine[object, object, None]) -> AsyncIterator[None]:
-    """Do something inside the block that is cancelled at its end."""
+    """Run the work while the block runs, then cancel it."""
     task = asyncio.create_task(work)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What the server says by itself, as server-sent events: that the log grew, and how far long work has come.
+"""Server-sent events: that the log grew, and the progress of long work.
 
 A stream ends when its client is gone. Long work goes on to its end, as every request does that was begun.
 """
@@ -36,7 +36,7 @@ def event(name: str, value: object) -> str:
 
 
 async def growth(memory: AsyncMemory, request: Request) -> AsyncIterator[str]:
-    """`head` whenever the log grew; a comment now and then, so that what lies between does not close the line."""
+    """Send `head` whenever the log grew, and a comment now and then so that proxies keep the connection open."""
     parameters(request, Nothing)
     head, silent = -1, 0.0
     while not await request.is_disconnected():

@@ -48,7 +48,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Grant(NamedTuple):
-    """What a token is good for; the store of a token for metrics is ""."""
+    """The store and the rights of a token; the store of a token for metrics is ""."""
 
     store: str
     rights: Rights
@@ -71,7 +71,7 @@ class Tokens:
         self._grants = read_tokens(path)
 
     def grant(self, authorization: str) -> Grant | None:
-        """What the Authorization header of a request is good for; None if its token is unknown."""
+        """The grant of a request's Authorization header; None if its token is unknown."""
         self._look()
         scheme, _, token = authorization.partition(" ")
         digest = sha256(token.strip().encode("latin-1")).hexdigest()

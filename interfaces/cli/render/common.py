@@ -159,7 +159,7 @@ def excerpt(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text with brackets in it, shown as it is."""
+    """Escape a text for rich, so that its brackets are shown as they are."""
     from rich.markup import escape  # noqa: PLC0415
 
     return escape(inline(text))

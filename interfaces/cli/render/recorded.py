@@ -32,7 +32,7 @@ def recalls(result: Recalls) -> None:
 
 
 def _question(row: RecordedRecall) -> Text:
-    """The question, and below it how it was asked, as far as that is not as always."""
+    """The question, and below it the options that it was asked with."""
     asked = {
         "session": row.session,
         "actor": row.actor,

@@ -25,7 +25,7 @@ class Buckets:
         self._levels: dict[str, tuple[float, float]] = {}
 
     def wait_s(self, client: str) -> int:
-        """Take a token and return 0; or, if there is none, the whole seconds until there is one."""
+        """Take a token and return 0, or return the whole seconds until there is one."""
         now = self._clock()
         level = self._level(client, now)
         if level < 1.0:

@@ -1,6 +1,6 @@
 """Connections that stall are closed, and there are never too many: uvicorn's HTTP/1.1 protocol with a watchdog.
 
-What a connection may take depends on whom it waits for:
+The time limit of a connection depends on who has to act next:
 
     request   the client owes a request line and headers     `request_s` in all, however slowly they drip
     body      the client owes the rest of a body             `BYTES_A_WINDOW` in every `body_s`

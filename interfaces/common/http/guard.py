@@ -69,8 +69,8 @@ def guarded(
     """`app` behind the guard of a server that is bound to `host` and `port`.
 
     `origins` are other sites whose pages may call it (https://example.org). `host_names` are the names by which a
-    server with a token that is not on the loopback interface is called; any name if none is given. `public_paths`
-    are served without a token: what stands there must tell nothing about the store. With `has_tokens` the application
+    server with a token that is not on the loopback interface is called; any name if empty. `public_paths`
+    are served without a token and must tell nothing about the store. With `has_tokens` the application
     itself asks for tokens, and may be reached from other machines.
     """
     if token is None and not has_tokens and not is_loopback(host):

@@ -160,7 +160,7 @@ def test_a_page_that_was_edited_is_kept_and_can_be_imported(open_memory: Open, t
     assert "once more" in page.read_text("utf-8")
 
 
-def test_a_file_of_somebody_else_is_never_replaced(open_memory: Open, tmp_path: Path):
+def test_a_file_that_export_did_not_write_is_never_replaced(open_memory: Open, tmp_path: Path):
     memory, folder = filled(open_memory()), tmp_path / "notes"
     folder.mkdir()
     (folder / "plain.md").write_text("mine", "utf-8")

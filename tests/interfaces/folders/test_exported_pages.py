@@ -25,7 +25,7 @@ def test_watching_the_pages_of_an_export_adds_nothing_however_often(notes: Path,
     assert report.files == 1
 
 
-def test_a_page_that_somebody_edited_is_passed_over_too(notes: Path, memory: Memory):
+def test_an_edited_page_is_passed_over_too(notes: Path, memory: Memory):
     memory.remember("acme pays in March", id="acme")
     memory.export(notes, format="markdown")
     page = notes / "acme.md"

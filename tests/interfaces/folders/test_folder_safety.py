@@ -203,7 +203,9 @@ class TestTrouble:
 
 
 class TestOthers:
-    def test_what_somebody_forgot_stays_forgotten_though_its_text_follows(self, notes: Path, memory: Memory):
+    def test_a_memory_that_the_user_forgot_stays_forgotten_while_its_text_follows_the_file(
+        self, notes: Path, memory: Memory
+    ):
         write(notes, {"a.md": "first", "b.md": "x"})
         keep(memory, notes)
         (id_,) = ids_at(memory, notes, "a.md")

@@ -1,4 +1,4 @@
-"""A line that is no message of the protocol is answered and logged: nobody waits for ever."""
+"""A line that is not a message of the protocol is answered and logged, so that no client waits for ever."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def unread(line: str) -> Exception:
         ('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"reason":"\\ud800"}}', []),
     ],
 )
-def test_the_answer_goes_to_whoever_waits_for_one(line, ids):
+def test_every_request_in_the_line_is_answered(line, ids):
     assert [reply.id for reply in replies(unread(line))] == ids
 
 

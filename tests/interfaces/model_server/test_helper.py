@@ -165,7 +165,7 @@ def test_a_socket_that_a_killed_helper_left_is_replaced(runtime):
     assert pid_of(warm) != pid
 
 
-def test_it_leaves_by_itself_when_nobody_asks(runtime):
+def test_it_ends_by_itself_when_idle(runtime):
     warm = hashing(minutes=0.2 / 60)
     warm.embed(["a"])
     until(lambda: warm.helper() is None)
@@ -367,7 +367,7 @@ def test_a_process_of_another_user_gets_no_answer(serve, monkeypatch):
     with monkeypatch.context() as patched:
         place = place_of("hash")
         ours = os.getuid()
-        patched.setattr(os, "getuid", lambda: ours + 1)  # everybody else is then somebody else
+        patched.setattr(os, "getuid", lambda: ours + 1)  # then every other process runs as another user
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.connect(str(place.socket))
             connection.settimeout(120)
@@ -407,7 +407,7 @@ def test_a_helper_that_hangs_is_named_with_what_to_do_and_then_avoided_without_w
     ):
         warm.embed(["a"])
     assert place_of("hash").hung.read_text() == str(stopped)
-    monkeypatch.setattr(connection, "PING_S", 3_600.0)  # nobody waits for it again
+    monkeypatch.setattr(connection, "PING_S", 3_600.0)  # it is not waited for again
     assert (warm.ready, warm.helper()) == (False, None)
     assert warm.failure is not None
     assert str(stopped) in warm.state

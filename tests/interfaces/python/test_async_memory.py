@@ -134,7 +134,7 @@ def test_a_cancelled_await_stops_waiting_and_its_work_is_done_all_the_same(tmp_p
     with_memory(tmp_path, scenario)
 
 
-def test_work_that_fails_after_its_await_was_cancelled_is_logged_and_troubles_nobody(tmp_path, caplog):
+def test_work_that_fails_after_its_await_was_cancelled_is_only_logged(tmp_path, caplog):
     unheard: list[dict[str, object]] = []
 
     async def scenario(memory: AsyncMemory):

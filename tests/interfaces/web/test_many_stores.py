@@ -114,7 +114,7 @@ def test_a_token_reaches_its_own_store_and_a_reader_changes_nothing(run: Callabl
 def test_a_thousand_requests_across_stores_are_refused_and_say_nothing(
     run: Callable[..., None], tmp_path: Path
 ) -> None:
-    """Proof 6: of a store of somebody else, and of one that is not there, a known token hears the same bytes."""
+    """A known token gets the same bytes for another user's store as for one that does not exist."""
     places = [
         "",
         "/",

@@ -1,4 +1,4 @@
-"""The page: files that ask nobody but their server, and, where there is a Chromium, every view used as a person does."""
+"""The page: its files send requests to their own server only; where there is a Chromium, every view is used as a person does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FLAGS = (
 CHROMIUM, CHROMEDRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
 
-def test_the_page_asks_nobody_but_its_server_and_parses_no_text_as_html():
+def test_the_page_sends_requests_to_its_own_server_only_and_parses_no_text_as_html():
     for name in (assets.PAGE, *assets.names()):
         text = assets.text(name)
         assert set(re.findall(r"https?://[^'\"\s]+", text)) <= {"http://www.w3.org/2000/svg"}, name
