@@ -11,10 +11,10 @@ import msgspec
 
 from recollect.engine.answers import Happening
 from recollect.engine.event_summaries import happening_of
-from recollect.engine.moments import Edge, When, is_recall_id, iso, parse_seq
+from recollect.engine.moments import Edge, When, iso, parse_seq
 from recollect.engine.names import memory_named
 from recollect.engine.store import Store
-from recollect.engine.validate import whole
+from recollect.engine.validate import is_recall_id, whole
 from recollect.events.envelope import Recorded
 from recollect.events.errors import InvalidInput
 from recollect.events.log import Log

@@ -29,7 +29,7 @@ from recollect.events.facts import Recalled
 from recollect.events.log import Log
 
 __all__ = [
-    "Edge", "When", "clock_ahead_max", "is_recall_id", "iso", "micros", "parse_seq", "parse_time", "recall_moment", "to_datetime",
+    "Edge", "When", "clock_ahead_max", "iso", "micros", "parse_seq", "parse_time", "recall_moment", "to_datetime",
 ]  # fmt: skip
 
 When = int | str | datetime
@@ -275,11 +275,6 @@ def parse_seq(when: When) -> int | None:
             raise InvalidInput(f"{when!r} is not a seq; write it as @1234")
         return int(digits)
     return None
-
-
-def is_recall_id(text: object) -> bool:
-    """Whether this has the form of a recall's id, such as r12."""
-    return isinstance(text, str) and text.startswith("r") and text[1:].isascii() and text[1:].isdecimal()
 
 
 def recall_moment(log: Log, recall: str, *, head: int) -> tuple[int, int]:

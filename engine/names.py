@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from recollect.engine import validate
-from recollect.engine.moments import is_recall_id
 from recollect.engine.store import Store
 from recollect.events.envelope import type_name
 from recollect.events.errors import InvalidInput, UnknownMemory
@@ -61,7 +60,7 @@ def whole_id(store: Store, name: str) -> str:
 
 def is_recall(store: Store, name: str) -> bool:
     """Whether this is the id of a recorded recall."""
-    seq = int(name[1:]) if is_recall_id(name) else 0
+    seq = int(name[1:]) if validate.is_recall_id(name) else 0
     return 0 < seq <= store.catch_up() and store.event(seq).type == type_name(Recalled)
 
 

@@ -123,7 +123,8 @@ class _Desk(NamedTuple):
 def rank_from(here: Standpoint, query: str, options: RecallOptions, *, words_instead: bool = False) -> Ranked:
     """The question of these arguments, or of a recall with that id, ranked; with `words_instead` also while the
     embedder is away."""
-    store, asked = here.store, posed(here.store, query, options)
+    store = here.store
+    asked = posed(store, query, options) if validate.is_recall_id(query) else Posed(query, options)
     given = asked.options.get("formula")
     formula = here.formula if given is None else formula_named(store, given, files=True)
     question, degraded = _with_vector(here, asked, formula, words_instead=words_instead)
@@ -145,12 +146,14 @@ def _with_vector(
     here: Standpoint, asked: Posed, formula: Formula, *, words_instead: bool
 ) -> tuple[Question, tuple[Degraded, ...]]:
     """The question with its vector: the recorded one, if that is of the embedder in force there."""
-    question = asked.with_effects(question_of(asked.text, asked.options, now=here.now))
-    adoptions = here.store.projections.adoptions
-    adopted = adoptions.embedder(here.store.log.head if here.seq is None else here.seq)
-    vector = None if adopted is None else asked.vector(adopted.label)
-    if vector is not None and adopted is not None:
-        return msgspec.structs.replace(question, vector=vector, embedder=adopted.label), ()
+    question = question_of(asked.text, asked.options, now=here.now)
+    if asked.recorded is not None:
+        question = asked.with_effects(question)
+        seq = here.store.log.head if here.seq is None else here.seq
+        adopted = here.store.projections.adoptions.embedder(seq)
+        vector = None if adopted is None else asked.vector(adopted.label)
+        if vector is not None and adopted is not None:
+            return msgspec.structs.replace(question, vector=vector, embedder=adopted.label), ()
     return embedded(
         question, here.embedding, formula, wait=asked.options.get("wait", True), words_instead=words_instead
     )

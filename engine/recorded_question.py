@@ -7,9 +7,10 @@ from typing import NamedTuple, cast
 
 import msgspec
 
-from recollect.engine.moments import is_recall_id, to_datetime
+from recollect.engine.moments import to_datetime
 from recollect.engine.recall_options import ANY_TIME, RecallOptions
 from recollect.engine.store import REDACTED, Store
+from recollect.engine.validate import is_recall_id
 from recollect.events.envelope import type_name
 from recollect.events.errors import InvalidInput, UnknownRecall
 from recollect.events.facts import Context, Filters, GridVector, Question, Recalled

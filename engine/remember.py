@@ -9,7 +9,6 @@ import numpy as np
 from recollect.engine import validate
 from recollect.engine.memories import memo
 from recollect.engine.memory_arguments import changes, ingested, tell_kept
-from recollect.engine.moments import is_recall_id
 from recollect.engine.store import Progress, Store
 from recollect.engine.writer import Writer, require_visible
 from recollect.events.errors import InvalidInput, UnknownRecall
@@ -211,7 +210,7 @@ def _require_hidden(store: Store, view: View, memory_id: str) -> None:
 
 def recall_seq(recall: object) -> int:
     """The seq in a recall id."""
-    if not isinstance(recall, str) or not is_recall_id(recall):
+    if not isinstance(recall, str) or not validate.is_recall_id(recall):
         raise UnknownRecall(recall)
     return int(recall[1:])
 

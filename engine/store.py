@@ -38,17 +38,10 @@ from typing import TypeVar
 from recollect.engine.built_once import BuiltOnce
 from recollect.engine.checkpointing import Checkpointer
 from recollect.engine.erased_bytes import ErasedBytes
-from recollect.engine.moments import (
-    Edge,
-    When,
-    clock_ahead_max,
-    is_recall_id,
-    parse_seq,
-    parse_time,
-    recall_moment,
-)
+from recollect.engine.moments import Edge, When, clock_ahead_max, parse_seq, parse_time, recall_moment
 from recollect.engine.opening import no_collection, open_log
 from recollect.engine.torn_state import Wholeness, interrupted, locked
+from recollect.engine.validate import is_recall_id
 from recollect.events.envelope import EventId, Recorded, draft
 from recollect.events.errors import (
     EventIdReused,

@@ -59,6 +59,11 @@ def identifier(value: object, what: str = "id") -> str:
     return checked
 
 
+def is_recall_id(value: object) -> bool:
+    """Whether this has the form of a recall's id, such as r12."""
+    return isinstance(value, str) and value.startswith("r") and value[1:].isascii() and value[1:].isdecimal()
+
+
 def optional_identifier(value: object, what: str) -> str | None:
     return None if value is None else identifier(value, what)
 

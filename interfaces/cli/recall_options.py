@@ -9,8 +9,8 @@ import click
 import msgspec
 
 from recollect.engine.context_arguments import context_of
-from recollect.engine.moments import is_recall_id
 from recollect.engine.recall_options import RecallArguments
+from recollect.engine.validate import is_recall_id
 from recollect.interfaces.cli.app import Command, project_of, with_options
 from recollect.interfaces.cli.commands import completed_by
 

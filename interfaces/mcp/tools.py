@@ -14,8 +14,8 @@ import msgspec
 from msgspec import UNSET
 
 from recollect.engine.lazy import LazyModule
-from recollect.engine.moments import is_recall_id
 from recollect.engine.names import whole_id
+from recollect.engine.validate import is_recall_id
 from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
 from recollect.interfaces.mcp import audit, text, tool_arguments
 from recollect.interfaces.mcp.budget import fit, tokens_of

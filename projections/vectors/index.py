@@ -364,25 +364,16 @@ class Vectors:
         """Which of these rows have a vector of the embedder in force at `at`."""
         return self._embeddings.belong(rows, at)
 
-    def dots(self, query: GridArray, rows: Int32Array | IntArray, *, at: int) -> IntArray:
-        """Dot products with the vectors of these rows; 0 where a row is not comparable."""
-        found = np.zeros(len(rows), dtype=np.int64)
+    def cosines(self, query: GridArray, rows: Int32Array | IntArray, *, at: int) -> FloatArray:
+        """Rounded cosines with the vectors of these rows; 0 where a row is not comparable."""
+        found = np.zeros(len(rows), dtype=np.float64)
         able = self._embeddings.belong(rows, at)
         if able.any():
             space = self._embeddings.space_at(at)
             check_query(query, space)
             slots = self._embeddings.slots_of(rows[able])
-            found[able] = space.dots(query.astype(np.float32), slots)
-        return found
-
-    def cosines(self, query: GridArray, rows: Int32Array | IntArray, *, at: int) -> FloatArray:
-        """Rounded cosines with the vectors of these rows; 0 where a row is not comparable."""
-        found = np.zeros(len(rows), dtype=np.float64)
-        dots = self.dots(query, rows, at=at)
-        able = self.comparable(rows, at=at)
-        norms2 = self._embeddings.space_at(at).norms2.array[self._embeddings.slots_of(rows[able])]
-        exact = grid.cosines(dots[able], grid.norm2(query), norms2)
-        found[able] = round12_array(exact)
+            dots = space.dots(query.astype(np.float32), slots).astype(np.int64)
+            found[able] = round12_array(grid.cosines(dots, grid.norm2(query), space.norms2.array[slots]))
         return found
 
     def largest_cosine(self, row: int, others: Int32Array) -> float:

@@ -234,10 +234,9 @@ def test_similarity_is_the_rounded_cosine_of_two_rows():
     assert store.vectors.largest_cosine(0, np.array([2])) == 0.0
 
 
-def test_dots_and_cosines_of_given_rows():
+def test_cosines_of_given_rows():
     store = folded([memory("a", [1, 0]), memory("b", None), memory("c", [0, 1]), memory("d", [-1, 0])])
     rows = np.array([3, 1, 0, 2])
-    assert store.vectors.dots(EAST, rows, at=4).tolist() == [-(GRID**2), 0, GRID**2, 0]
     assert store.vectors.cosines(EAST, rows, at=4).tolist() == [-1.0, 0.0, 1.0, 0.0]
 
 
