@@ -21,6 +21,7 @@ from recollect.engine.event_summaries import expected_words, summarize
 from recollect.engine.formula_lookup import DEFAULT_FORMULA, formula_in_force, formula_named
 from recollect.engine.memories import born
 from recollect.engine.moments import When, iso
+from recollect.engine.names import memory_named
 from recollect.engine.recall import Standpoint
 from recollect.engine.remember import recorded_recall
 from recollect.engine.store import Progress, Store
@@ -89,11 +90,11 @@ class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def expect(
-    writer: Writer, recall: str, memory_id: str, *, top: int | None, first: bool, absent: bool, above: str | None,
-    note: str,
+    writer: Writer, recall: str, name: str, *, top: int | None, first: bool, absent: bool, above: str | None, note: str
 ) -> str:  # fmt: skip
     """State what the question of a recorded recall ought to be answered with; returns the expectation's name."""
-    store = writer.store
+    store, memory_id = writer.store, memory_named(writer.store, name)
+    above = None if above is None else memory_named(store, above)
     given = sum((top is not None, bool(first), bool(absent), above is not None))
     if given != 1:
         raise InvalidInput(f"expect takes one of top, first, absent and above, not {given or 'none'} of them")
@@ -102,11 +103,11 @@ def expect(
     places = 1 if first else top
     fact = Expected(
         recall=recorded_recall(store, recall),
-        id=validate.identifier(memory_id),
+        id=memory_id,
         at=store.clock(),
         top=None if places is None else validate.whole(places, "top", low=1, high=validate.K_MAX),
         absent=bool(absent),
-        above=None if above is None else validate.identifier(above, "above"),
+        above=above,
         note=validate.text(note, "note"),
     )
 

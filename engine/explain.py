@@ -36,8 +36,9 @@ def _named(store: Store, seq: int, memory_id: str) -> str:
     return memory_named(store, memory_id)
 
 
-def explain(here: Standpoint, query: str, memory_id: str, options: RecallOptions) -> Explanation:
+def explain(here: Standpoint, query: str, name: str, options: RecallOptions) -> Explanation:
     """One memory in the answer that a question has there."""
+    memory_id = memory_named(here.store, name)
     return _explained(here.store, rank_from(here, query, options), memory_id)
 
 

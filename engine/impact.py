@@ -17,6 +17,7 @@ from recollect.engine import validate
 from recollect.engine.erase import with_derived
 from recollect.engine.memories import memo
 from recollect.engine.moments import iso
+from recollect.engine.names import memory_named
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
 from recollect.events.envelope import Recorded
@@ -87,10 +88,10 @@ class _Held(NamedTuple):
     formula: Formula | None
 
 
-def impact(store: Store, memory_id: str, progress: Progress | None = None) -> Impact:
+def impact(store: Store, name: str, progress: Progress | None = None) -> Impact:
     """Every recorded answer that held a memory, each with what it would have been without it."""
     view = store.view()
-    known = memo(store, view, validate.identifier(memory_id))
+    known = memo(store, view, memory_named(store, name))
     held = _held(store, view, known.id)
     used = _used(store, known.id, [one.recorded.seq for one in held])
     analyzers = {name for one in held if one.formula for name in one.formula.analyzers}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 import msgspec
 
@@ -70,14 +70,24 @@ class _Bound(NamedTuple):
     at: int | None = None
 
 
+class LogFilters(TypedDict, total=False):
+    """Which events `Memory.log` shows; `since` and `until` are moments, and both are included."""
+
+    memory: str | None
+    session: str | None
+    type: str | None
+    since: When | None
+    until: When | None
+
+
 def select(
-    store: Store, *, memory: str | None = None, session: str | None = None, type_: str | None = None,
+    store: Store, *, memory: str | None = None, session: str | None = None, type: str | None = None,  # noqa: A002
     since: When | None = None, until: When | None = None, follow: bool = False,
 ) -> Selection:  # fmt: skip
-    """The selection that a caller describes; both ends are included. Who follows may name a seq that is to come."""
+    """The selection that these filters describe; with `follow` they may name a seq that is to come."""
     head = store.catch_up()
-    if type_ is not None:
-        _check_type(store, type_)
+    if type is not None:
+        _check_type(store, type)
     if memory is not None:
         memory = memory_named(store, memory)
     first = _bound(store, since, edge="begins", newest=None if follow else head + 1)
@@ -90,20 +100,17 @@ def select(
         until_at=last.at,
         memory=memory,
         session=session,
-        type=type_,
+        type=type,
     )
 
 
 def read_log(
-    store: Store, *, memory: str | None, session: str | None, type_: str | None, since: When | None, until: When | None,
-    limit: int | None, follow: bool, full: bool,
-) -> Iterator[Happening]:  # fmt: skip
+    store: Store, *, limit: int | None, follow: bool, full: bool, **filters: Unpack[LogFilters]
+) -> Iterator[Happening]:
     """The log in words, oldest first; `limit` shows the last so many, `follow` waits for more, `full` cuts no text."""
     if limit is not None:
         whole(limit, "limit", low=1, high=10**9)
-    selection = select(
-        store, memory=memory, session=session, type_=type_, since=since, until=until, follow=follow
-    )
+    selection = select(store, follow=follow, **filters)
     return stream(store, selection, limit=limit, follow=follow, full=full)
 
 

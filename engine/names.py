@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 from recollect.engine import validate
@@ -34,13 +34,6 @@ def memory_named(store: Store, name: str) -> str:
     raise UnknownMemory(
         name, at=store.projections.position, damage=store.damage, hint=did_you_mean(name, ids.values)
     )
-
-
-def memories_named(store: Store, names: str | Iterable[str]) -> str | list[str]:
-    """The same for one or for several."""
-    if isinstance(names, str):
-        return memory_named(store, names)
-    return [memory_named(store, name) for name in validate.labels(names, "ids")]
 
 
 def pair_named(store: Store, a: str, b: str) -> tuple[str, str]:

@@ -58,7 +58,7 @@ class PastView:
 
     def explain(self, query: str, id: str, **options: Unpack[RecallOptions]) -> Explanation:  # noqa: A002
         """Why a memory would have ranked where it would have then; takes `recall`'s arguments."""
-        return explaining.explain(self._here, query, memory_named(self._store, id), options)
+        return explaining.explain(self._here, query, id, options)
 
     def bars(self, query: str, *, losers: int = 5, **options: Unpack[RecallOptions]) -> RankedBars:
         """The ranking with the parts that every score is made of; takes `recall`'s arguments."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.engine.configuration import Configuration
 from recollect.engine.embedding.reranker import AnyReranker, Reranker, choose_reranker
 
 if TYPE_CHECKING:
-    from recollect.engine.chat import ChatServer
+    from recollect.engine.chat import ChatServer, Summary
 
 Expander = Callable[[str], Iterable[str]]
 """From a question to rewritings. One that has a `name`, and `prompt_digest` of a question, is recorded with them."""
@@ -21,6 +21,11 @@ class Models(NamedTuple):
     reranker: Reranker | None = None
     expander: Expander | None = None
     chat: ChatServer | None = None
+
+    @property
+    def summariser(self) -> Callable[[Sequence[str]], Summary | None] | None:
+        """What summarises texts for a dream, if a chat server is configured."""
+        return None if self.chat is None else self.chat.summarise
 
 
 def models_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from recollect.engine import validate
+from recollect.engine.names import memory_named, pair_named
 from recollect.engine.remember import recorded_recall
 from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
@@ -17,8 +18,9 @@ SUPERSEDES = "supersedes"
 _WEIGHT_MAX = 1e6
 
 
-def rate(writer: Writer, memory_id: str, verdict: str, *, recall: str | None, session: str | None) -> int:
+def rate(writer: Writer, name: str, verdict: str, *, recall: str | None, session: str | None) -> int:
     """Judge a memory, perhaps as part of one answer."""
+    memory_id = memory_named(writer.store, name)
     fact = Rated(
         id=memory_id,
         verdict=validate.verdict(verdict),
@@ -34,6 +36,7 @@ def link(writer: Writer, a: str, b: str, kind: str, weight: float) -> int:
 
     That a supersedes b takes effect at once: it is `supersede`, and not an edge that the next dream would act upon.
     """
+    a, b = pair_named(writer.store, a, b)
     if kind == SUPERSEDES:
         if weight != 1.0:
             raise InvalidInput("one memory supersedes another or does not; leave the weight out")
@@ -49,6 +52,7 @@ def link(writer: Writer, a: str, b: str, kind: str, weight: float) -> int:
 
 def unlink(writer: Writer, a: str, b: str, kind: str | None) -> int:
     """Take an edge from a to b away, or every edge between them in that direction."""
+    a, b = pair_named(writer.store, a, b)
     wanted = validate.optional_identifier(kind, "kind")
     fact = Unlinked(a=a, b=b, kind=wanted)
     return writer.append_if(lambda view: _require_edge(writer.store, view, a, b, wanted), fact)
@@ -56,6 +60,7 @@ def unlink(writer: Writer, a: str, b: str, kind: str | None) -> int:
 
 def supersede(writer: Writer, old: str, new: str, reason: str) -> int:
     """One memory takes the place of another, which no longer answers until it is restored."""
+    old, new = pair_named(writer.store, old, new)
     fact = Superseded(old=old, new=new, reason=validate.text(reason, "reason"))
     return writer.append_if(lambda view: _require_pair(writer.store, view, old, new, "supersede"), fact)
 

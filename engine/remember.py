@@ -9,6 +9,7 @@ import numpy as np
 from recollect.engine import validate
 from recollect.engine.memories import memo
 from recollect.engine.memory_arguments import changes, ingested, tell_kept
+from recollect.engine.names import memory_named, whole_id
 from recollect.engine.store import Progress, Store
 from recollect.engine.writer import Writer, require_visible
 from recollect.events.errors import InvalidInput, UnknownRecall
@@ -125,9 +126,9 @@ def missing_vector(writer: Writer, memory_id: str) -> list[str]:
     return [f"vector: {why}; the text is kept without a vector until `recollect reembed --missing`"]
 
 
-def revise(writer: Writer, memory_id: str, given: Mapping[str, object]) -> int:
-    """A new version of a memory; its revision count. The text is embedded before the head is decided upon."""
-    store = writer.store
+def revise(writer: Writer, name: str, given: Mapping[str, object]) -> int:
+    """Add a new version of a memory and return its revision count; embed the text before deciding at the head."""
+    store, memory_id = writer.store, memory_named(writer.store, name)
     vectors: dict[str, bytes | None] = {}
     replaced = _replacing(given.get("supersedes"), memory_id)
     given = {name: value for name, value in given.items() if name != "supersedes"}
@@ -173,7 +174,7 @@ def access(
         raise InvalidInput("access needs at least one memory id")
     store = writer.store
     fact = Accessed(
-        ids=tuple(dict.fromkeys(wanted)),
+        ids=tuple(dict.fromkeys(memory_named(store, name) for name in wanted)),
         at=store.clock(),
         session=validate.optional_identifier(session, "session"),
         how=validate.access_kind(how),
@@ -187,13 +188,15 @@ def access(
 
 
 def forget(writer: Writer, memory_id: str, reason: str) -> int:
-    """Soft delete; the seq of the event."""
+    """Hide a memory, named by its whole id; return the seq of the event."""
+    whole_id(writer.store, memory_id)
     fact = Forgotten(id=memory_id, reason=validate.text(reason, "reason"))
     return writer.append_if(lambda view: require_visible(writer.store, view, memory_id), fact)
 
 
-def restore(writer: Writer, memory_id: str, reason: str) -> int:
-    """Bring back a hidden memory; the seq of the event."""
+def restore(writer: Writer, name: str, reason: str) -> int:
+    """Bring back a hidden memory; return the seq of the event."""
+    memory_id = memory_named(writer.store, name)
     fact = Restored(id=memory_id, reason=validate.text(reason, "reason"))
     return writer.append_if(lambda view: _require_hidden(writer.store, view, memory_id), fact)
 

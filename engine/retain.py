@@ -63,9 +63,11 @@ def limit_of(given: str | timedelta | None) -> int:
 
 
 def retain(
-    store: Store, limit: int, *, dry_run: bool = False, actor: str = "", progress: Progress | None = None
-) -> Retention:
+    store: Store, recalls: str | timedelta | None = None, *, dry_run: bool = False, actor: str = "",
+    progress: Progress | None = None,
+) -> Retention:  # fmt: skip
     """Attest and erase the recorded recalls that are older than this."""
+    limit = limit_of(recalls)
     pending, erasures = Pending(), -1
 
     @locked
@@ -98,7 +100,7 @@ def retain(
 def retain_as_set(store: Store, actor: str) -> None:
     """Do what the setting says, if there is one."""
     if os.environ.get(SETTING):
-        retain(store, limit_of(None), actor=actor)
+        retain(store, actor=actor)
 
 
 def _finish(store: Store) -> None:

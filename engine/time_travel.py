@@ -10,6 +10,7 @@ from recollect.engine.event_summaries import summarize
 from recollect.engine.formula_lookup import DEFAULT_FORMULA, formula_named
 from recollect.engine.memories import born
 from recollect.engine.moments import Edge, When
+from recollect.engine.names import memory_named
 from recollect.engine.recall import Standpoint, check_context
 from recollect.engine.recall_options import RecallOptions, question_of
 from recollect.engine.recorded_question import Posed, posed
@@ -31,10 +32,10 @@ _POINTS_MAX = 1_000
 
 @locked
 def why_changed(
-    here: Standpoint, query: str, memory_id: str, since: When, until: When | None, options: RecallOptions
+    here: Standpoint, query: str, name: str, since: When, until: When | None, options: RecallOptions
 ) -> Change:  # fmt: skip
     """Why a memory's rank and score differ between two moments, cause by cause."""
-    store = here.store
+    store, memory_id = here.store, memory_named(here.store, name)
     begin, end = _range(store, memory_id, since, until)
     asked = posed(store, query, options, required=True)
     inquiry = inquiry_of(here, asked, now=end.now)
@@ -45,12 +46,12 @@ def why_changed(
 
 @locked
 def bisect(
-    here: Standpoint, query: str, memory_id: str, since: When | None, until: When | None, options: RecallOptions,
+    here: Standpoint, query: str, name: str, since: When | None, until: When | None, options: RecallOptions,
     *, until_rank: int, every: bool, progress: Progress | None,
 ) -> Bisection:  # fmt: skip
     """The first event after which a memory left, or entered, the first `until_rank` places."""
     validate.whole(until_rank, "until_rank", low=1, high=validate.K_MAX)
-    store = here.store
+    store, memory_id = here.store, memory_named(here.store, name)
     begin, end = _range(store, memory_id, since, until)
     asked = posed(store, query, options, required=True)
     asked.options.setdefault("k", max(10, until_rank))
@@ -66,12 +67,12 @@ def bisect(
 
 @locked
 def ranks(
-    here: Standpoint, query: str, memory_id: str, since: When | None, until: When | None, options: RecallOptions,
+    here: Standpoint, query: str, name: str, since: When | None, until: When | None, options: RecallOptions,
     *, points: int,
 ) -> RankHistory:  # fmt: skip
     """A memory's rank over time, each point with the corpus, formula and clock of its moment."""
     validate.whole(points, "points", low=2, high=_POINTS_MAX)
-    store = here.store
+    store, memory_id = here.store, memory_named(here.store, name)
     begin, end = _range(store, memory_id, since, until)
     asked = posed(store, query, options, required=True)
     inquiry = inquiry_of(here, asked, now=end.now)

@@ -20,7 +20,6 @@ from recollect.engine.torn_state import locked
 from recollect.engine.transfer import target_of
 from recollect.engine.unfinished_files import refuse_existing, unfinished_file
 from recollect.engine.writer import Writer
-from recollect.events.facts import FormulaAdopted
 from recollect.query.flat_formula import flat_toml, toml
 from recollect.query.formula import Formula, names, parse
 from recollect.query.formula import built_in as built_in_formula
@@ -92,7 +91,7 @@ def tune(
     start = here.formula if formula is None else formula_named(store, formula, files=True)
     result, found = _learned(store, start, progress)
     if adopt and result.recommended:
-        writer.append([FormulaAdopted(name=found.name, digest=found.digest, text=found.text, in_force=True)])
+        writer.adopt(found)
         result = msgspec.structs.replace(result, adopted=True)
     if "html" in targets:
         _write(targets["html"], page(result), overwrite=overwrite)

@@ -21,9 +21,10 @@ from recollect.engine.torn_state import locked
 from recollect.engine.validate import identifier
 from recollect.events.envelope import EventId, type_name
 from recollect.events.errors import HeadMoved, InvalidInput
-from recollect.events.facts import AnyFact, EmbedderAdopted, Ingested, Revised
+from recollect.events.facts import AnyFact, EmbedderAdopted, FormulaAdopted, Ingested, Revised
 from recollect.events.log import Durability
 from recollect.projections.view import View
+from recollect.query.formula import Formula
 
 _log = logging.getLogger("recollect")
 _NO_VECTORS: Mapping[str, bytes | None] = {}
@@ -126,6 +127,12 @@ class Writer:
                 "%s; what was told is kept without vectors until `recollect reembed --missing`", away
             )
             return [self._with_vector(fact, _NO_VECTORS) for fact in facts], None
+
+    def adopt(self, formula: Formula) -> None:
+        """Put a formula in force."""
+        self.append(
+            [FormulaAdopted(name=formula.name, digest=formula.digest, text=formula.text, in_force=True)]
+        )
 
     def append_if(
         self, check: Callable[[View], object], fact: AnyFact, *, durability: Durability = "durable"

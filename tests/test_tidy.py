@@ -22,7 +22,9 @@ SERVERS = (
 )  # it can start these
 FUNCTION_LINES_MAX = 60
 FILE_LINES_MAX = 500
-LONGER = {"interfaces/python/memory.py"}  # one method per operation, each with its docstring
+LONGER = {
+    "interfaces/python/memory.py": 626
+}  # one method per operation, each with its whole signature and docstring
 
 
 def sources() -> list[Path]:
@@ -90,12 +92,9 @@ def test_imports_are_absolute():
 
 
 def test_a_file_is_one_idea():
-    long = {
-        str(path.relative_to(ROOT))
-        for path in sources()
-        if len(path.read_text("utf-8").splitlines()) > FILE_LINES_MAX
-    }
-    assert long == LONGER
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text("utf-8").splitlines()) for path in sources()}
+    long = {path: lines for path, lines in lengths.items() if lines > LONGER.get(path, FILE_LINES_MAX)}
+    assert long == {}
 
 
 def test_functions_fit_on_a_screen():

@@ -25,7 +25,7 @@ from functools import partial, wraps
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, Literal, ParamSpec, Self, TypedDict, TypeVar, Unpack
+from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -33,17 +33,13 @@ from msgspec import UNSET, UnsetType
 from recollect.engine import log_stream as streaming
 from recollect.engine import validate
 from recollect.engine.answers import Happening
-from recollect.engine.embedding.embedder import Embedder, EmbedFunction
-from recollect.engine.embedding.reranker import Reranker, RerankFunction
+from recollect.engine.log_stream import LogFilters
 from recollect.engine.moments import When
 from recollect.engine.past import PastView
-from recollect.engine.recall_models import Expander
-from recollect.engine.store import Progress, Store
+from recollect.engine.store import Store
 from recollect.events.errors import InvalidInput
-from recollect.events.log import Clock
-from recollect.interfaces.model_server.client import HelperUse
-from recollect.interfaces.model_server.connection import Tell
 from recollect.interfaces.python.memory import Memory
+from recollect.interfaces.python.opening import OpenOptions
 from recollect.query.formula import Formula
 
 P = ParamSpec("P")
@@ -53,21 +49,6 @@ Lane = Literal["writes", "reads", "long"]
 
 _THREADS: dict[Lane, int] = {"writes": 1, "reads": 4, "long": 1}
 _CHUNK = 256
-
-
-class Options(TypedDict, total=False):
-    """The options of `Memory.open`."""
-
-    embedder: str | Embedder | EmbedFunction | None
-    reranker: str | Path | Reranker | RerankFunction | None
-    expander: Expander | None
-    formula: str | Path | Formula | None
-    actor: str
-    clock: Clock
-    progress: Progress | None
-    ahead: bool
-    helper: HelperUse | None
-    tell: Tell | None
 
 
 def _twin(
@@ -95,7 +76,7 @@ class AsyncMemory:
         memory.store.checkpointer.start()
 
     @classmethod
-    async def open(cls, path: str | Path, **options: Unpack[Options]) -> Self:
+    async def open(cls, path: str | Path, **options: Unpack[OpenOptions]) -> Self:
         """Open the store in a directory, as `Memory.open` does; the fold of a long log blocks no other task."""
         opening = asyncio.get_running_loop().run_in_executor(None, partial(Memory.open, path, **options))
         try:
@@ -222,17 +203,12 @@ class AsyncMemory:
         return AsyncView(self, await self.run(lambda memory: memory.at(when), lane="reads"))
 
     async def log(
-        self, *, memory: str | None = None, session: str | None = None, type: str | None = None,  # noqa: A002
-        since: When | None = None, until: When | None = None, limit: int | None = None, follow: bool = False,
-        full: bool = False,
+        self, *, limit: int | None = None, follow: bool = False, full: bool = False, **filters: Unpack[LogFilters]
     ) -> AsyncIterator[Happening]:  # fmt: skip
         """The log in words, oldest first; `limit` shows the last so many, `follow` waits for more, `full` cuts no text."""
         if limit is not None:
             validate.whole(limit, "limit", low=1, high=10**9)
-        select = partial(
-            streaming.select, self.store, memory=memory, session=session, type_=type, since=since, until=until
-        )
-        selection = await self.run(lambda _: select(), lane="reads")
+        selection = await self.run(lambda _: streaming.select(self.store, **filters), lane="reads")
         shown = 0
         while True:
             head = await self.run(lambda _: self.store.catch_up(), lane="reads")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from recollect.engine import transfer
 from recollect.engine.embedding.store_embedder import Embedding
+from recollect.engine.formula_lookup import formula_in_force
 from recollect.engine.moments import When
 from recollect.engine.store import Progress, Store
 from recollect.engine.time_travel import moment_at
@@ -17,6 +18,7 @@ from recollect.interfaces.files import markdown_export
 from recollect.interfaces.files.import_file import ImportOptions, import_file
 from recollect.interfaces.files.markdown_export import MarkdownExport
 from recollect.interfaces.files.report import ImportReport
+from recollect.query.formula import Formula
 
 
 def export(
@@ -44,12 +46,17 @@ def export(
 def import_into(
     writer: Writer, path: str | Path, *, format_: str | None, mapping: str | Mapping[str, str], namespace: str | None,
     include: Iterable[str], strict: bool, dry_run: bool, progress: Progress | None,
-) -> ImportReport:  # fmt: skip
-    """A file or folder of another program, or an exported log, whose embedder the writer then has."""
+) -> tuple[ImportReport, Formula | None]:  # fmt: skip
+    """Import a file or folder of another program, or an exported log; the writer then has the embedder of the log.
+
+    Also return the formula in force, if the import brought it into an empty store.
+    """
+    was_empty = writer.store.catch_up() == 0
     wishes = ImportOptions.of(
         format_=format_, mapping=mapping, namespace=namespace, include=include, strict=strict, dry_run=dry_run
     )
     done = import_file(writer, Path(path).expanduser(), wishes, progress=progress)
-    adopted = writer.store.projections.adoptions.embedder(done.head)
-    writer.embedding = Embedding(writer.embedding.embedder, adopted)
-    return done
+    adoptions = writer.store.projections.adoptions
+    writer.embedding = Embedding(writer.embedding.embedder, adoptions.embedder(done.head))
+    brought = was_empty and adoptions.formula_in_force(done.head)
+    return done, formula_in_force(adoptions, done.head) if brought else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypedDict
 
 from recollect.dream.schedule import parse_interval
 from recollect.engine import validate
@@ -30,25 +30,45 @@ class Keeper(Dreamer, Fillable, Protocol):
     """The part of an open memory that is needed between two scans of the folders."""
 
 
+class WatchOptions(TypedDict, total=False):
+    """How `Memory.watch` looks at folders.
+
+    once         make the store equal to the folders and return
+    every        compare the whole of each folder every so many seconds (300)
+    grace        treat a file as deleted when it has been gone for so many seconds (2)
+    ignore       patterns of files to leave out, written as in .gitignore
+    max_bytes    leave out larger files
+    project      the project that the memories belong to
+    dream_every  dream at this interval (`1d`)
+    poll         do not ask the file system for changes
+    accept_root  take a folder that replaced the watched one
+    tell         is called with everything that happens
+    stop         ends the watching when set
+    bars         show progress
+    timing       the clock and the pauses
+    """
+
+    once: bool
+    every: float
+    grace: float
+    ignore: Iterable[str]
+    max_bytes: int | None
+    project: str | None
+    dream_every: str | None
+    poll: bool
+    accept_root: bool
+    tell: Tell | None
+    stop: threading.Event | None
+    bars: Bars | None
+    timing: Timing | None
+
+
 def watch(
-    writer: Writer,
-    memory: Keeper,
-    paths: str | Path | Iterable[str | Path],
-    *,
-    once: bool,
-    every: float,
-    grace: float,
-    ignore: Iterable[str],
-    max_bytes: int | None,
-    project: str | None,
-    dream_every: str | None,
-    poll: bool,
-    accept_root: bool,
-    tell: Tell | None,
-    stop: threading.Event | None,
-    bars: Bars | None,
-    timing: Timing | None,
-) -> WatchReport:
+    writer: Writer, memory: Keeper, paths: str | Path | Iterable[str | Path], *, once: bool = False, every: float = 300.0,
+    grace: float = 2.0, ignore: Iterable[str] = (), max_bytes: int | None = None, project: str | None = None,
+    dream_every: str | None = None, poll: bool = False, accept_root: bool = False, tell: Tell | None = None,
+    stop: threading.Event | None = None, bars: Bars | None = None, timing: Timing | None = None,
+) -> WatchReport:  # fmt: skip
     """Check the arguments, and keep the store equal to the folders."""
     given = [paths] if isinstance(paths, (str, Path)) else list(paths)
     patterns = tuple(validate.text(pattern, "ignore") for pattern in ignore)

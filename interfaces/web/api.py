@@ -189,7 +189,7 @@ def verify_one(memory: Memory, _: Nothing, request: Request) -> RecallCheck:
 @ENDPOINTS.add("GET", "/api/timeline", "the log in words, newest first")
 def timeline(memory: Memory, page: Timeline, _: Request) -> TimelinePage:
     selection = streaming.select(
-        memory.store, memory=page.memory, session=page.session, type_=page.type, since=page.since, until=page.until
+        memory.store, memory=page.memory, session=page.session, type=page.type, since=page.since, until=page.until
     )  # fmt: skip
     return recorded.timeline(memory, selection, before=page.before, limit=page.limit)
 
