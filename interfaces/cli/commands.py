@@ -62,7 +62,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Print the script that completes commands, options, formulas and memories with Tab.",
     ),
     "demo": (
-        "sample",
+        "demo_store",
         "Make a store to look at: two weeks of memories, questions, changes of mind and dreams.",
     ),
     "doctor": ("doctor", "Examine a store end to end and say what is wrong; exit 1 if anything is."),
@@ -99,7 +99,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "history": ("ask", "Every event that touched a memory, or its rank over time."),
     "hook": ("hook", "Memories for a prompt or a new session, as Claude Code's hooks want them."),
     "impact": (
-        "question",
+        "impact",
         "Which recorded answers held a memory, and what each would have been had it never been told.",
     ),
     "import": ("files", "Take memories from a file or folder of another program, or an exported log."),
@@ -108,7 +108,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "mcp": ("mcp", "Serve the store to agents over the Model Context Protocol."),
     "memories": ("time_travel", "All memories that would answer, now or as of a moment."),
     "proposals": (
-        "question",
+        "impact",
         "Duplicates and contradictions that dreams found, to be accepted; until then they change nothing.",
     ),
     "rate": ("relate", "Judge a memory."),
@@ -134,7 +134,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("recorded", "Everything about one thing: a recall, a memory, an event, a dream or a formula."),
     "sql": ("time_travel", "Ask the store in SQL (DuckDB, read only)."),
     "stale": (
-        "question",
+        "impact",
         "Answers given from a memory that had been superseded, contradicted or was no longer valid; who was told.",
     ),
     "status": ("ask", "The store's health and sizes on one screen."),

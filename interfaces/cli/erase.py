@@ -11,6 +11,7 @@ from recollect.engine import validate
 from recollect.engine.safe_text import identifier
 from recollect.interfaces.cli.app import main, open_memory, options_without_embedder, progress_bar, show
 from recollect.interfaces.cli.commands import Failure
+from recollect.interfaces.common.counting import counted
 
 _LISTS = {"kind": "kinds", "tag": "tags", "entity": "entities", "source": "sources"}
 _SINGLE = ("project", "session", "since", "until", "valid_at", "min_importance")
@@ -136,13 +137,9 @@ def _confirm(ids: tuple[str, ...], yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise Failure(
-            f"this would erase {_count(ids)} for good, and no terminal is here to ask at; "
+            f"this would erase {counted(len(ids), 'memory')} for good, and no terminal is here to ask at; "
             f"say --yes to do it, or --dry-run to look first"
         )
     shown = ", ".join(map(identifier, ids[:5])) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
-    if not click.confirm(f"Erase {_count(ids)} for good ({shown})?"):
+    if not click.confirm(f"Erase {counted(len(ids), 'memory')} for good ({shown})?"):
         raise Failure("nothing was erased")
-
-
-def _count(ids: tuple[str, ...]) -> str:
-    return "1 memory" if len(ids) == 1 else f"{len(ids)} memories"

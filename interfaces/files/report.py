@@ -53,22 +53,21 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
         return 0 < self.read == self.skipped.get(UNREADABLE, 0)
 
 
-class Tally:
+class Tally(msgspec.Struct, kw_only=True):
     """The counts of an import that is under way."""
 
-    def __init__(self) -> None:
-        self.read = 0
-        self.remembered = 0
-        self.revised = 0
-        self.forgotten = 0
-        self.linked = 0
-        self.unchanged = 0
-        self.events = 0
-        self.skipped: Counter[str] = Counter()
-        self.problems: list[Problem] = []
-        self.problems_left_out = 0
-        self.notes: list[str] = []
-        self.parts: list[PartRead] = []
+    read: int = 0
+    remembered: int = 0
+    revised: int = 0
+    forgotten: int = 0
+    linked: int = 0
+    unchanged: int = 0
+    events: int = 0
+    skipped: Counter[str] = msgspec.field(default_factory=Counter)
+    problems: list[Problem] = []
+    problems_left_out: int = 0
+    notes: list[str] = []
+    parts: list[PartRead] = []
 
     def problem(self, problem: Problem) -> None:
         self.skipped[UNREADABLE] += 1
@@ -86,13 +85,9 @@ class Tally:
             self.problems_left_out += 1
 
     def report(self, *, path: str, format_: str, dry_run: bool, head: int, chain: str) -> ImportReport:
-        return ImportReport(
-            path=path, format=format_, dry_run=dry_run, read=self.read, remembered=self.remembered,
-            revised=self.revised, forgotten=self.forgotten, linked=self.linked, unchanged=self.unchanged,
-            skipped=dict(sorted(self.skipped.items())), problems=tuple(self.problems), notes=tuple(self.notes),
-            events=self.events, head=head, chain=chain, problems_left_out=self.problems_left_out,
-            parts=tuple(self.parts),
-        )  # fmt: skip
+        counts = msgspec.structs.asdict(self) | {"skipped": dict(sorted(self.skipped.items()))}
+        where = {"path": path, "format": format_, "dry_run": dry_run, "head": head, "chain": chain}
+        return msgspec.convert({**counts, **where}, ImportReport)
 
     def sentence(self) -> str:
         """How far an import came that was interrupted."""

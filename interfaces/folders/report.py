@@ -52,7 +52,3 @@ class WatchReport(msgspec.Struct, kw_only=True):
     quarantined: tuple[Trouble, ...] = ()
     waiting: int = 0
     degraded: tuple[str, ...] = ()
-
-
-def counted(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from recollect.interfaces.common.counting import counted
 from recollect.interfaces.common.file_uris import shown
 from recollect.interfaces.folders.folder_sync import FolderSync, Step
 from recollect.interfaces.folders.reconcile import FileChange, Forget, Ingest, Restore, Revise
-from recollect.interfaces.folders.report import Happened, Trouble, WatchReport, What, counted
+from recollect.interfaces.folders.report import Happened, Trouble, WatchReport, What
 
 _COUNTED: dict[type, What] = {Ingest: "ingested", Revise: "revised", Forget: "forgotten", Restore: "restored"}
 
@@ -17,7 +18,7 @@ def happenings(sync: FolderSync, step: Step) -> list[Happened]:
     folder = sync.folder.shown
     told = [_happened(folder, change) for change in step.changes]
     if step.linked or step.unlinked:
-        detail = f"{counted(step.linked, 'link', 'links')} added, {step.unlinked} removed"
+        detail = f"{counted(step.linked, 'link')} added, {step.unlinked} removed"
         told.append(Happened(what="linked", folder=folder, detail=detail))
     return told
 
@@ -38,7 +39,7 @@ def _happened(folder: str, change: FileChange) -> Happened:
 
 def _detail(counts: Counter[What], main: What) -> str:
     if set(counts) == {main}:
-        return counted(counts[main], "memory", "memories")
+        return counted(counts[main], "memory")
     return ", ".join(f"{count} {what}" for what, count in counts.items())
 
 

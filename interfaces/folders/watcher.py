@@ -8,6 +8,7 @@ from functools import partial
 import msgspec
 
 from recollect.events.errors import InvalidInput
+from recollect.interfaces.common.counting import counted
 from recollect.interfaces.common.file_uris import shown
 from recollect.interfaces.folders import sync_report
 from recollect.interfaces.folders.folder import Folder
@@ -15,7 +16,7 @@ from recollect.interfaces.folders.folder_sync import Bars, FolderSync, Settings,
 from recollect.interfaces.folders.fs_events import changed_paths
 from recollect.interfaces.folders.lease import FolderBusy
 from recollect.interfaces.folders.reading import Timing
-from recollect.interfaces.folders.report import Happened, WatchReport, What, counted
+from recollect.interfaces.folders.report import Happened, WatchReport, What
 from recollect.interfaces.folders.rules import IGNORE_FILES
 from recollect.interfaces.folders.writing import Overtaken, Port
 
@@ -71,9 +72,7 @@ class Watcher:
         for sync in self._syncs:
             step = self._patiently(sync, partial(self._full, sync, bars))
             memories = sum(known.standing == "visible" for known in sync.manifest)
-            detail = (
-                f"{counted(len(step.seen.files), 'file', 'files')}, {counted(memories, 'memory', 'memories')}"
-            )
+            detail = f"{counted(len(step.seen.files), 'file')}, {counted(memories, 'memory')}"
             self._tell(Happened(what="watching", folder=sync.folder.shown, detail=detail))
         self._store.sealer.start()
         own = None if self._store.folder is None else str(self._store.folder.resolve())

@@ -27,7 +27,7 @@ from pydantic import ConfigDict
 from recollect.engine.answers import Answer
 from recollect.engine.recall_options import RecallOptions
 from recollect.events.facts import Filters
-from recollect.integrations.recalling import arecall, metadata, recall
+from recollect.integrations.recall import arecall, metadata, recall
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import Formula

@@ -24,7 +24,7 @@ except ModuleNotFoundError as missing:
 from recollect.engine.answers import Answer
 from recollect.engine.recall_options import RecallOptions
 from recollect.events.facts import Filters
-from recollect.integrations.recalling import AnyMemory, arecall, metadata, recall
+from recollect.integrations.recall import AnyMemory, arecall, metadata, recall
 from recollect.query.formula import Formula
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.mcp import audit, expectation_tools, impact_tools, tools
+from recollect.interfaces.mcp import audit_tools, expectation_tools, impact_tools, tools
 from recollect.interfaces.mcp.tool import AnyTool
 
 PROFILES: dict[str, tuple[AnyTool, ...]] = {
     "default": tools.TOOLS,
-    "audit": tools.TOOLS + audit.TOOLS + impact_tools.TOOLS + expectation_tools.TOOLS,
+    "audit": tools.TOOLS + audit_tools.TOOLS + impact_tools.TOOLS + expectation_tools.TOOLS,
 }
 
 

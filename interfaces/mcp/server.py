@@ -25,7 +25,7 @@ from recollect.engine.safe_text import block, closed
 from recollect.events.errors import RecollectError
 from recollect.interfaces.common.version import __version__
 from recollect.interfaces.mcp import arguments, prompts, resources
-from recollect.interfaces.mcp.beside import keep_dreaming, keep_filling
+from recollect.interfaces.mcp.background import keep_dreaming, keep_filling
 from recollect.interfaces.mcp.lazy_store import CLOSE_S, LazyStore
 from recollect.interfaces.mcp.profiles import tools_of, unknown
 from recollect.interfaces.mcp.progress import Meter, reporting

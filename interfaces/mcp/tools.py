@@ -17,7 +17,7 @@ from recollect.engine.lazy import LazyModule
 from recollect.engine.names import whole_id
 from recollect.engine.validate import is_recall_id
 from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
-from recollect.interfaces.mcp import audit, text, tool_arguments
+from recollect.interfaces.mcp import audit_tools, text, tool_arguments
 from recollect.interfaces.mcp.budget import fit, tokens_of
 from recollect.interfaces.mcp.idempotency import existing_memory, require_same_memory
 from recollect.interfaces.mcp.results import (
@@ -282,5 +282,5 @@ TOOLS: tuple[AnyTool, ...] = (
         ),
         arguments=tool_arguments.Used, result=WriteResult, run=used, show=text.noted, lane="writes",
     ),
-    audit.WHY,
+    audit_tools.WHY,
 )  # fmt: skip

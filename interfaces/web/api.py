@@ -23,7 +23,6 @@ from recollect.query.formula import Formula
 from recollect.replay.changes.why_changed import Change
 from recollect.replay.compare.comparison import Comparison
 from recollect.replay.verify import VerifyReport
-from recollect.web import recorded
 from recollect.web.endpoint import Endpoints
 from recollect.web.forms import (
     Ask,
@@ -43,7 +42,7 @@ from recollect.web.forms import (
     Sides,
     Timeline,
 )
-from recollect.web.recorded import TimelinePage
+from recollect.web.timeline import TimelinePage, timeline_page
 
 ENDPOINTS = Endpoints()
 
@@ -191,7 +190,7 @@ def timeline(memory: Memory, page: Timeline, _: Request) -> TimelinePage:
     selection = streaming.select(
         memory.store, memory=page.memory, session=page.session, type=page.type, since=page.since, until=page.until
     )  # fmt: skip
-    return recorded.timeline(memory, selection, before=page.before, limit=page.limit)
+    return timeline_page(memory, selection, before=page.before, limit=page.limit)
 
 
 @ENDPOINTS.add("GET", "/api/events/{seq:int}", "one position of the log: its time and what happened")

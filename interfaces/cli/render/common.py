@@ -15,6 +15,7 @@ from recollect.engine.answers import Answer, Happening, Memo, Status
 from recollect.engine.event_summaries import shorten
 from recollect.engine.moments import iso
 from recollect.engine.safe_text import block, drawing, inline
+from recollect.interfaces.common.counting import counted
 from recollect.interfaces.common.hit_fields import hit_fields
 
 if TYPE_CHECKING:
@@ -306,8 +307,7 @@ def _ago(then: str | None, now: str) -> str:
     seconds = max(0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(then)).total_seconds())
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= length:
-            count = int(seconds // length)
-            return f", {count:,} {unit}{'s' if count != 1 else ''} ago"
+            return f", {counted(int(seconds // length), unit)} ago"
     return ", just now"
 
 

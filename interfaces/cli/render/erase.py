@@ -15,6 +15,7 @@ from recollect.engine.receipt import ErasureReceipt
 from recollect.engine.retain import Retention
 from recollect.engine.safe_text import drawing, inline
 from recollect.interfaces.cli.render.common import console, escaped, first_of
+from recollect.interfaces.common.counting import counted
 
 _SHOWN = 10
 
@@ -32,12 +33,12 @@ def erasure(report: ErasureReport) -> None:
     seqs = first_of(report.seqs, _SHOWN)
     where = ", ".join(f"@{seq}" for seq in seqs) + (" …" if len(report.seqs) > len(seqs) else "")
     verb = "holding" if report.dry_run else "overwritten:"
-    out.print(f"  {_count(report.seqs, 'event')} {verb} {report.bytes:,} bytes ({where})")
+    out.print(f"  {counted(len(report.seqs), 'event')} {verb} {report.bytes:,} bytes ({where})")
     if report.purged:
-        out.print(f"  {_count(report.purged, 'cached file')} deleted")
+        out.print(f"  {counted(len(report.purged), 'cached file')} deleted")
     if report.recalls:
         out.print(
-            f"  named in {_count(report.recalls, 'recall')}, which keep the id: {_some(report.recalls)}"
+            f"  named in {counted(len(report.recalls), 'recall')}, which keep the id: {_some(report.recalls)}"
         )
     _attested(out, report)
     _copies(out, report.copies)
@@ -61,7 +62,9 @@ def _receipt(out: Console, receipt: ErasureReceipt) -> None:
 
 def _copies(out: Console, copies: Sequence[Copy]) -> None:
     if copies:
-        out.print(Text(f"  {_count(copies, 'copy')} may hold it and must be erased in or deleted:", "yellow"))
+        out.print(
+            Text(f"  {counted(len(copies), 'copy')} may hold it and must be erased in or deleted:", "yellow")
+        )
     for copy in copies:
         how_far = f"up to @{copy.upto}" if copy.finished else "not finished"
         out.print(Text(f"    {copy.path} ({copy.kind} of {copy.at[:19]}Z, {how_far})"))
@@ -75,14 +78,19 @@ def retention(report: Retention) -> None:
         if report.dry_run
         else "[red]erased[/]" + (f" @{report.at}" if report.at else "")
     )
-    out.print(f"{what}  {_number(report.recalls)} from before {report.before}: {report.bytes:,} bytes")
+    out.print(
+        f"{what}  {counted(report.recalls, 'recall')} from before {report.before}: {report.bytes:,} bytes"
+    )
     if report.attested:
-        out.print(f"  {_number(report.attested)} verified and attested before")
+        out.print(f"  {counted(report.attested, 'recall')} verified and attested before")
     if report.different:
         out.print(Text(f"  not as recorded: {', '.join(first_of(report.different, _SHOWN))}", "red"))
     if report.unattested:
         out.print(
-            Text(f"  {_number(report.unattested)} could not be verified any more, not attested", "yellow")
+            Text(
+                f"  {counted(report.unattested, 'recall')} could not be verified any more, not attested",
+                "yellow",
+            )
         )
     _copies(out, report.copies)
 
@@ -90,12 +98,18 @@ def retention(report: Retention) -> None:
 def _attested(out: Console, report: ErasureReport) -> None:
     if report.attested:
         verb = "would be verified and attested first" if report.dry_run else "verified and attested"
-        what = f"  {_number(report.attested)} that can no longer be verified afterwards: {verb}"
-        out.print(what + (f", {_count(report.different, 'recall')} different" if report.different else ""))
+        what = f"  {counted(report.attested, 'recall')} that can no longer be verified afterwards: {verb}"
+        out.print(
+            what + (f", {counted(len(report.different), 'recall')} different" if report.different else "")
+        )
     if report.different:
         out.print(Text(f"  not as recorded: {', '.join(first_of(report.different, _SHOWN))}", "red"))
     if report.unattested:
-        out.print(Text(f"  {_number(report.unattested)} can no longer be verified, not attested", "yellow"))
+        out.print(
+            Text(
+                f"  {counted(report.unattested, 'recall')} can no longer be verified, not attested", "yellow"
+            )
+        )
 
 
 @drawing
@@ -123,7 +137,7 @@ def diagnosis(result: Diagnosis) -> None:
         out.print(f"[green]healthy[/]  {escaped(result.store)}, head @{result.head}")
     else:
         out.print(
-            f"[red]{_count(result.problems, 'problem')}[/]  {escaped(result.store)}, head @{result.head}"
+            f"[red]{counted(len(result.problems), 'problem')}[/]  {escaped(result.store)}, head @{result.head}"
         )
 
 
@@ -138,12 +152,3 @@ def _some(names: Sequence[str]) -> str:
     shown = first_of(names, _SHOWN)
     more = len(names) - len(shown)
     return escaped(", ".join(shown)) + (f" and {more} more" if more else "")
-
-
-def _number(recalls: int) -> str:
-    return "1 recall" if recalls == 1 else f"{recalls:,} recalls"
-
-
-def _count(things: Sequence[object], noun: str) -> str:
-    plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
-    return f"1 {noun}" if len(things) == 1 else f"{len(things)} {plural}"

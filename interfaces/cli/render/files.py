@@ -11,6 +11,7 @@ from recollect.engine.safe_text import drawing
 from recollect.engine.sync import SyncReport
 from recollect.engine.transfer import Transfer
 from recollect.interfaces.cli.render.common import console, escaped
+from recollect.interfaces.common.counting import counted
 from recollect.interfaces.files.format_detection import LOG
 from recollect.interfaces.files.markdown_export import MarkdownExport
 from recollect.interfaces.files.report import ImportReport
@@ -93,7 +94,7 @@ def imported(result: ImportReport) -> None:
         f"[green]{verb}[/] {escaped(str(result.path))} ({escaped(result.format)}): {result.read:,} read  [dim]{_extent(result)}[/]"
     )
     for part in result.parts:
-        what = part.path if part.path != "." else f"{part.files:,} file{'s' if part.files > 1 else ''}"
+        what = part.path if part.path != "." else counted(part.files, "file")
         out.print(Text(f"  {what} ({part.format}): {part.read:,} read"))
     counts = {name: getattr(result, name) for name in _COUNTS}
     out.print("  ".join(f"{name} {count:,}" for name, count in counts.items() if count) or "nothing to write")

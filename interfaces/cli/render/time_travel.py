@@ -12,6 +12,7 @@ from recollect.engine.moments import iso
 from recollect.engine.safe_text import drawing
 from recollect.interfaces.cli.render.common import console, draws, echo_wrapped, escaped, excerpt, table_of
 from recollect.interfaces.cli.render.grid import Grid
+from recollect.interfaces.common.counting import counted
 from recollect.replay.changes.bisect import Bisection
 from recollect.replay.changes.inquiry import Standing
 from recollect.replay.changes.ranks import RankHistory
@@ -46,7 +47,7 @@ def sql(result: SqlTable) -> None:
     for row in result.rows:
         table.add_row(*(Text("∅" if cell is None else shorten(str(cell), None)) for cell in row))
     console().print(table)
-    console().print(f"[dim]{len(result.rows)} row{'' if len(result.rows) == 1 else 's'}[/]")
+    console().print(f"[dim]{counted(len(result.rows), 'row')}[/]")
 
 
 def _numeric(kind: str) -> bool:

@@ -9,7 +9,8 @@ from rich.text import Text
 from recollect.engine.safe_text import spelled
 from recollect.interfaces.cli.app import to_json
 from recollect.interfaces.cli.render.common import console, print_pairs
-from recollect.interfaces.folders.report import Happened, WatchReport, counted
+from recollect.interfaces.common.counting import counted
+from recollect.interfaces.folders.report import Happened, WatchReport
 
 _COLOURS = {"paused": "yellow", "degraded": "yellow", "quarantined": "yellow", "forgotten": "red"}
 _COUNTS = ("ingested", "revised", "moved", "forgotten", "restored", "linked", "unlinked")
@@ -34,13 +35,13 @@ def report(result: WatchReport, *, as_json: bool, lines: bool) -> None:
         click.echo(msgspec.json.encode(result) if lines else to_json(result))
         return
     result = spelled(result)
-    memories = counted(result.chunks, "memory", "memories")
+    memories = counted(result.chunks, "memory")
     done = [(name, getattr(result, name)) for name in _COUNTS]
     pairs = {
         "folders": ", ".join(result.folders),
         "holds": memories
         if lines
-        else f"{counted(result.files, 'file', 'files')}, {memories}, {result.unchanged:,} of them unchanged",
+        else f"{counted(result.files, 'file')}, {memories}, {result.unchanged:,} of them unchanged",
         "done": ", ".join(f"{count:,} {name}" for name, count in done if count) or "nothing",
         "skipped": ", ".join(f"{count:,} {reason}" for reason, count in sorted(result.skipped.items())),
         "waiting": f"{result.waiting:,} files" if result.waiting else "",

@@ -30,7 +30,7 @@ def impact(memory_id: str, store: str, as_json: bool) -> None:
     """
     with open_memory(store) as memory, progress_bar("without it") as progress:
         found = memory.impact(memory_id, progress=progress)
-    show(found, as_json, "question.impact")
+    show(found, as_json, "impact.impact")
 
 
 @main.command()
@@ -47,7 +47,7 @@ def stale(store: str, as_json: bool) -> None:
     """
     with open_memory(store) as memory, progress_bar("looking") as progress:
         found = memory.stale(progress=progress)
-    show(found, as_json, "question.stale")
+    show(found, as_json, "impact.stale")
 
 
 @main.command()
@@ -67,4 +67,4 @@ def proposals(accept: tuple[str, ...], supersede: bool, store: str, as_json: boo
       recollect proposals --accept p120-1
     """
     with open_memory(store) as memory:
-        show(memory.proposals(accept=accept, supersede=supersede), as_json, "question.proposals")
+        show(memory.proposals(accept=accept, supersede=supersede), as_json, "impact.proposals")

@@ -7,6 +7,7 @@ from recollect.engine.proposals import Proposal
 from recollect.engine.safe_text import drawing
 from recollect.engine.stale import Stale, StaleAnswer
 from recollect.interfaces.cli.render.common import echo_wrapped, excerpt
+from recollect.interfaces.common.counting import counted
 
 
 @drawing
@@ -17,7 +18,7 @@ def impact(result: Impact) -> None:
     else:
         told = ", ".join(f"{name} ({count})" for name, count in result.sessions.items())
         echo_wrapped(
-            f"in {_count(result.answers, 'recorded answer')}{f', in the sessions {told}' if told else ''}; "
+            f"in {counted(len(result.answers), 'recorded answer')}{f', in the sessions {told}' if told else ''}; "
             f"used after {result.used}"
         )
         lost = f"; {result.unknown} cannot be ranked again" if result.unknown else ""
@@ -49,7 +50,7 @@ def stale(result: Stale) -> None:
         echo_wrapped(f"none of {result.checked} recorded answers was stale")
         return
     told = f", told to {', '.join(result.sessions)}" if result.sessions else ""
-    echo_wrapped(f"{_count(result.answers, 'stale answer')} in {result.checked} recorded recalls{told}")
+    echo_wrapped(f"{counted(len(result.answers), 'stale answer')} in {result.checked} recorded recalls{told}")
     echo_wrapped(f"still answering: {', '.join(result.answering) or 'none of these memories'}")
     for answer in result.answers:
         _stale(answer)
@@ -81,7 +82,3 @@ def proposals(results: list[Proposal]) -> None:
 
 def _by(actor: str) -> str:
     return f"  by {actor}" if actor else ""
-
-
-def _count(things: tuple[object, ...], what: str) -> str:
-    return f"{len(things)} {what}{'' if len(things) == 1 else 's'}"

@@ -20,7 +20,7 @@ class TimelinePage(msgspec.Struct, frozen=True, kw_only=True):
     before: int | None
 
 
-def timeline(memory: Memory, selection: Selection, *, before: int | None, limit: int) -> TimelinePage:
+def timeline_page(memory: Memory, selection: Selection, *, before: int | None, limit: int) -> TimelinePage:
     """The last `limit` matching events before a seq; the log is read backwards only as far as it must be."""
     store = memory.store
     head = store.catch_up()
