@@ -10,7 +10,7 @@ import re
 
 from recollect.interfaces.folders.chunk import Chunk, Meta, Section, finish
 from recollect.interfaces.folders.paragraphs import pack
-from recollect.interfaces.folders.plain import keyed_by_words
+from recollect.interfaces.folders.plain_text import keyed_by_words
 
 CODE_CHARACTERS_MAX = 4_000
 _LINE_CHARACTERS_MAX = 1_000  # a longer line is data, or was made by a tool

@@ -6,7 +6,7 @@ import codecs
 import posixpath
 
 from recollect.interfaces.common.file_uris import shown
-from recollect.interfaces.folders import code, markdown, org, pdf, plain
+from recollect.interfaces.folders import code, markdown, org, pdf, plain_text
 from recollect.interfaces.folders.chunk import BINARY, Chunk, NoNote, Unreadable
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdx", ".mkd"})
@@ -48,7 +48,7 @@ def chunks_of(path: str, data: bytes) -> tuple[Chunk, ...]:
         return org.chunks(text, stem)
     if suffix in CODE:
         return code.chunks(text, name, suffix)
-    return plain.chunks(text, stem)
+    return plain_text.chunks(text, stem)
 
 
 def decode(data: bytes) -> str:

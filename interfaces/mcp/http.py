@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.common.http.guard import BODY_BYTES_MAX, Application, guarded
+from recollect.interfaces.common.http.listening import bound_socket
 from recollect.interfaces.mcp.lazy_store import LazyStore
 from recollect.interfaces.mcp.stdio import lazy_store_of, leave
 from recollect.interfaces.mcp.tool import Scope
@@ -90,7 +90,8 @@ async def listen(
 
     from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, Server, protocol  # noqa: PLC0415
 
-    with _bound(address) as listener:
+    with bound_socket(*address, choose="another address") as listener:
+        listener.listen(_BACKLOG)  # a client that reads the announced address can connect at once
         port = listener.getsockname()[1]
         app = application(
             lazy_store, scope, Address(address.host, port), token=token, dream_every=dream_every
@@ -144,18 +145,3 @@ def _unguarded(
     return server.streamable_http_app(
         streamable_http_path=path, host=host, max_request_body_size=BODY_BYTES_MAX
     )
-
-
-def _bound(address: Address) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(_BACKLOG)  # a client that reads the announced address can connect at once
-    except OSError as error:
-        listener.close()
-        raise InvalidInput(
-            f"cannot listen on {address.host}:{address.port}: {error.strerror}; choose another address"
-        ) from None
-    return listener

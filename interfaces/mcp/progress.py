@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+
+from recollect.interfaces.common.tasks import background_task
 
 Report = Callable[[float, float | None, str | None], Awaitable[None]]
 
@@ -34,16 +36,11 @@ class Meter:
         return float(self.done), None if self.total is None else float(self.total), None
 
 
-@asynccontextmanager
-async def reporting(meter: Meter, report: Report, *, interval_s: float = INTERVAL_S) -> AsyncIterator[None]:
+def reporting(
+    meter: Meter, report: Report, *, interval_s: float = INTERVAL_S
+) -> AbstractAsyncContextManager[None]:
     """Send the meter's reading every so often while the block runs."""
-    task = asyncio.create_task(_report(meter, report, interval_s))
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+    return background_task(_report(meter, report, interval_s))
 
 
 async def _report(meter: Meter, report: Report, interval_s: float) -> None:

@@ -11,10 +11,8 @@ Only then does a request count against the limits of the token's store.
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
-from contextlib import suppress
 
 from starlette.responses import RedirectResponse, Response
 
@@ -29,6 +27,7 @@ from recollect.interfaces.common.http.exchange import (
     Send,
     refuse,
 )
+from recollect.interfaces.common.tasks import background_task
 from recollect.web import assets
 from recollect.web.metrics import CONTENT_TYPE, Metrics
 from recollect.web.open_stores import FULL, READ_ONLY, OpenStore, OpenStores
@@ -125,12 +124,9 @@ class ManyStores:
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
-        closing = asyncio.create_task(self._stores.keep_closing())
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        closing.cancel()
-        with suppress(asyncio.CancelledError):
-            await closing
+        async with background_task(self._stores.keep_closing()):
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
         await self._stores.close()
         await send({"type": "lifespan.shutdown.complete"})
 

@@ -7,12 +7,11 @@ the work in the threads is waited for.
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -25,9 +24,11 @@ from recollect.dream.schedule import parse_interval
 from recollect.engine.dream_schedule import keep_dreaming_beside, schedule_of
 from recollect.engine.scrubbing import scrubbing_beside
 from recollect.engine.vector_backfill import keep_filling_beside
-from recollect.events.errors import InvalidInput, RecollectError
+from recollect.events.errors import RecollectError
 from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, Limits, Server, protocol
 from recollect.interfaces.common.http.guard import BODY_BYTES_MAX, Application, guarded
+from recollect.interfaces.common.http.listening import bound_socket
+from recollect.interfaces.common.tasks import background_task
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
 from recollect.web import assets
@@ -82,7 +83,7 @@ def serve(
     a client is waited for. `ready` gets the address once requests are answered.
     """
     interval = None if dream_every is None else parse_interval(dream_every)
-    with _bound(host, port) as listening:
+    with bound_socket(host, port, choose="another --port, or 0 for any") as listening:
         agents = None if read_only or mcp is None else mcp(memory, host=host, path=MCP_PATH)
         address = _address(host, listening.getsockname()[1], token, read_only, has_mcp=agents is not None)
         serving = Serving(read_only=read_only, dream_every=dream_every)
@@ -115,7 +116,7 @@ def serve_stores(
     requests (`many_stores`).
     """
     known = Tokens(Path(tokens).expanduser())
-    with _bound(host, port) as listening:
+    with bound_socket(host, port, choose="another --port, or 0 for any") as listening:
         address = _address(host, listening.getsockname()[1], None, read_only, has_mcp=False)
         address = msgspec.structs.replace(address, page=f"{address.url}/stores/NAME/")
         agents = None if mcp is None else partial(mcp, host=host, path=MCP_PATH)
@@ -151,36 +152,13 @@ def _application(
             if agents is not None:
                 await beside.enter_async_context(agents.router.lifespan_context(agents))
             if not serving.read_only:
-                await beside.enter_async_context(_beside(keep_filling_beside(shared)))
+                await beside.enter_async_context(background_task(keep_filling_beside(shared)))
             if interval is not None:
                 await beside.enter_async_context(_dreams(shared, serving, interval))
             await beside.enter_async_context(scrubbing_beside(memory.store))
             yield
 
     return application(shared, serving, mounts=agents.routes if agents else (), lifespan=lifespan)
-
-
-@contextmanager
-def _bound(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket that listens there."""
-    if not 0 <= port <= 65_535:
-        raise InvalidInput(f"port {port} is not from 0 to 65535")
-    try:
-        family, kind, protocol, _, where = socket.getaddrinfo(
-            host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listening = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise InvalidInput(f"{host!r} is not an address of this machine: {error.strerror}") from None
-    with listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind(where)
-        except OSError as error:
-            raise InvalidInput(
-                f"cannot listen on {host}:{port}: {error.strerror}; choose another --port, or 0 for any"
-            ) from None
-        yield listening
 
 
 def _address(host: str, port: int, token: str | None, read_only: bool, *, has_mcp: bool) -> Address:
@@ -199,20 +177,8 @@ async def _dreams(memory: AsyncMemory, serving: Serving, interval: int) -> Async
         serving.dream_problem = None if error is None else f"the last scheduled dream failed: {error}"
 
     dreams = keep_dreaming_beside(memory, schedule_of(interval), dreamt=lambda _: None, on_failure=failed)
-    async with _beside(dreams):
+    async with background_task(dreams):
         yield
-
-
-@asynccontextmanager
-async def _beside(work: Coroutine[object, object, None]) -> AsyncIterator[None]:
-    """Run the work while the block runs, then cancel it."""
-    task = asyncio.create_task(work)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 class _Server(Server):
