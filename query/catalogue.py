@@ -45,7 +45,7 @@ def complete(name: str, given: Mapping[str, Parameter]) -> dict[str, Parameter]:
 
 
 def range_of(name: str, parameters: Mapping[str, Parameter]) -> Range:
-    """The lowest and the highest value that a factor can have with these parameters (none left out)."""
+    """The lowest and the highest value that a factor can have with these parameters (all of them given)."""
     stated = RANGES[name]
     return stated(**parameters) if callable(stated) else stated
 

@@ -1,4 +1,4 @@
-"""An explanation: one object for a hit, for a miss and for the past alike.
+"""An explanation: the same object for a hit, for a miss, and for the past.
 
 It is read off the score sheet of the ranking (`explain/`), never computed a second time. Stages are numbered
 from 1 as in the formula's file. A value that does not exist is None. What a scoring stage read is complete:
@@ -91,7 +91,7 @@ class StagePart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Drop(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a miss was lost: the number it had, the number it needed, and the reason in words.
+    """Which stage dropped a miss: the number it had, the number it needed, and the reason in words.
 
     `number` is 0 where no stage ever saw it (not born, hidden, expired, out of scope), and one more than the
     last stage's where it was ranked but not among the k that were asked for.
@@ -166,7 +166,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def reproduce(explanation: Explanation, formula: Formula) -> float | None:
-    """The score, once more: the explained stages applied to the explained reads. None without a score."""
+    """The score again, by applying the explained stages to the explained reads. None without a score."""
     score = math.nan
     for part in explanation.stages:
         if part.scored:

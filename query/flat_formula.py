@@ -1,4 +1,4 @@
-"""A formula as TOML with everything in it: what `extends` and every default come to.
+"""A formula as TOML with everything in it: `extends` and every default are resolved.
 
 The flat text states each stage with its label, its numbers and the versions of what it names, so that it means the
 same for ever; a file of it has the formula's own digest.
@@ -24,7 +24,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
 class Whole(Protocol):
-    """What is told of a formula."""
+    """A formula with everything that a flat file states."""
 
     @property
     def name(self) -> str: ...
@@ -65,7 +65,7 @@ def flat_fields(formula: Whole) -> dict[str, object]:
 
 
 def as_written(stage: AnyStage, label: str) -> dict[str, object]:
-    """A stage as a file says it: a factor's parameters beside its keys, and nothing that means nothing."""
+    """A stage as a file writes it: a factor's parameters beside its keys, and no keys without effect."""
     fields: dict[str, object] = {"op": stage.__struct_config__.tag, "label": label}
     plain = msgspec.to_builtins(stage)
     for field in msgspec.structs.fields(type(stage)):

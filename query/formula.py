@@ -56,8 +56,8 @@ class Formula(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Name, source, one line of description, and the stages in order. Two with the same text are the same.
 
     `order = "score"`: answers stand by score, or as the stages say. A text in the log that states no order is from
-    before there was a choice: there a derived memory always stands below its sources. A file that states none means
-    "score"; `order = "sources"` asks for the old rule.
+    before there was a choice: there a derived memory always stands below its sources. A file that states no order
+    means "score"; `order = "sources"` asks for the old rule.
 
     `given_labels` and `free` decide no ranking: they are for people and for `tune`, and no part of the text.
     """
@@ -242,7 +242,7 @@ def built_in_named(name: str) -> Formula:
 
 
 def _ordered(fields: Mapping[str, object], origin: str) -> dict[str, object]:
-    """The fields of a file with the order that it means; the old one is that of a text without any."""
+    """The fields of a file with its order made explicit; a text without `order` means the old rule."""
     order = fields.get("order", "score")
     if order not in ("score", "sources"):
         raise InvalidFormula(
@@ -256,7 +256,7 @@ def _ordered(fields: Mapping[str, object], origin: str) -> dict[str, object]:
 def _with_newest_analyzers(formula: Formula, written: list[object]) -> Formula:
     """A stage that names no analyzer gets the newest, and the text that is adopted states it.
 
-    The default of the types is the first one for ever: that is what a text in the log means that states none.
+    The default of the types stays the first analyzer for ever: that is what a text in the log without one means.
     """
     stages = list(formula.stages)
     for place, (stage, given) in enumerate(zip(formula.stages, written, strict=True)):
@@ -267,7 +267,7 @@ def _with_newest_analyzers(formula: Formula, written: list[object]) -> Formula:
 
 
 def problem_with(formula: Formula) -> str | None:
-    """What keeps a formula from being used, beside what its types say; None if nothing does."""
+    """What is wrong with a formula that its types cannot express; None if nothing is."""
     beyond = beyond_limits(formula.name, formula.stages, formula.dials)
     return beyond or problem_of(formula.stages, formula.dials)
 

@@ -94,7 +94,7 @@ def _problems_of_inputs(stage: FactorStage, sofar: tuple[AnyStage, ...]) -> Iter
         if name not in own:
             yield f"gives {stage.factor!r} the input {name!r}, which it does not read; {there_are(name, own)}"
     if "fuse_k" in stage.sources and not any(isinstance(one, Fuse) for one in sofar):
-        yield f"has the factor {stage.factor!r}, which follows the k of a `fuse` before it; there is none"
+        yield f"has the factor {stage.factor!r}, which needs the k of a `fuse` before it, but no `fuse` comes before"
 
 
 def _unknown_dials(stage: AnyStage, turned: set[str]) -> Iterator[str]:
@@ -104,7 +104,7 @@ def _unknown_dials(stage: AnyStage, turned: set[str]) -> Iterator[str]:
 
 
 def _unread(stage: AnyStage, later: tuple[AnyStage, ...], known: set[str]) -> Iterator[str]:
-    """Columns that a stage reads and that do not exist, or not yet."""
+    """Columns that a stage reads but no stage before it writes."""
     for name in read_by(stage):
         if name in known or name in INPUTS or (name.startswith(_EDGES) and _EDGES in known):
             continue
@@ -116,7 +116,7 @@ def _unread(stage: AnyStage, later: tuple[AnyStage, ...], known: set[str]) -> It
 
 
 def _too_early(stage: AnyStage, sofar: tuple[AnyStage, ...]) -> Iterator[str]:
-    """A stage that has no candidates yet to look at, or no score yet to change."""
+    """Why a stage comes too early: there are no candidates yet, or no scores to change."""
     before = sofar[:-1]
     if isinstance(stage, (Retrieve, Gate)) or not stage.enabled:
         return

@@ -1,4 +1,4 @@
-"""The reference of formulas: all that a file may say, read from the types that read it.
+"""The reference of formulas: everything a formula file may contain, taken from the types that parse it.
 
 docs/formula-reference.md is what `recollect formulas reference` prints; a test keeps the two the same.
 """
@@ -42,26 +42,29 @@ _KEY_MEANINGS = {
 _INPUT_MEANINGS = {
     "age_days": "days since the memory was last written",
     "age_hours": "hours since the memory was created",
-    "idle_days": "days since the memory was last written or accessed",
+    "idle_days": "days since the memory was last accessed, or created if it never was",
     "created_at": "when it was created, in microseconds",
-    "touched_at": "when it was last written or accessed, in microseconds",
+    "touched_at": "when it was last accessed, or created if it never was, in microseconds",
     "strength": "its strength, 1 until dreams change it",
-    "depth_score": "its depth, from 0 (episodic) to 1 (semantic)",
-    "session_spread": "in how many sessions it was seen, counted after a dream",
+    "depth_score": "its depth: 1 episodic, 2 intermediate, 3 semantic",
+    "session_spread": "in how many sessions it was created or accessed, as of the last dream; 1 before the first dream",
     "stability": "its stability, as dreams set it",
     "importance": "its importance, 0 to 1",
-    "access_count": "how often it was accessed",
-    "feedback": "helpful minus unhelpful ratings",
-    "trust": "how far its feedback speaks for it, 0 to 1",
+    "access_count": "how often it was accessed in any way",
+    "returned_count": "how often a recall returned it",
+    "injected_count": "how often it was injected into a prompt",
+    "used_count": "how often it was used",
+    "feedback": "helpful − unhelpful − 2 · outdated ratings",
+    "trust": "the trust that it was stored with, 0 to 1",
     "degree": "how many edges it has",
-    "priority": "its priority, or that of its kind",
+    "priority": "its priority; no value if it was stored without one",
     "kind_helpful": "helpful ratings of memories of its kind",
-    "kind_unhelpful": "unhelpful ratings of memories of its kind",
+    "kind_unhelpful": "all other ratings of memories of its kind",
     "derived_from": "how many memories it is derived from",
     "event_dated": "1 where it states when it holds (`valid_from`), else 0",
     "doublings": "how often the store doubled beyond 64 memories",
-    "centroid_cosine": "cosine with the centroid of its own cluster",
-    "cluster_cosine": "cosine of the question with the centroid of its cluster",
+    "centroid_cosine": "cosine of the question with the centroid of its cluster, or with the memory itself outside clusters",
+    "cluster_cosine": "cosine of the question with the centroid of its cluster; no value outside clusters",
 }
 _CLASSIFIER_MEANINGS = {
     "recency-intent": "high, medium or low: how much the question wants what is recent",
@@ -76,7 +79,7 @@ _ANALYZER_MEANINGS = {
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """A key that an entry may have: what it takes, and what it is if it is left out (empty: it must be given)."""
+    """A key that an entry may have: which values it takes, and its default (empty: it must be given)."""
 
     name: str
     takes: str
@@ -101,7 +104,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def reference(word: str | None = None) -> tuple[Section, ...]:
-    """All sections, or what of them has this name."""
+    """All sections, or only the entries with this name."""
     sections = (
         Section(title="Keys of a file", about="What stands at the top of a formula.", entries=_keys()),
         Section(
@@ -178,7 +181,7 @@ def _inputs() -> tuple[Entry, ...]:
 
 
 def input_meaning(name: str) -> str:
-    """What an input says of a candidate."""
+    """What an input means for a candidate."""
     return _INPUT_MEANINGS.get(name) or _first(INPUTS[name])
 
 
@@ -252,7 +255,7 @@ def _default(field: msgspec.structs.FieldInfo) -> str:
 
 
 def in_words(hint: object) -> str:
-    """What a type takes: `number 0 to 1`, `one of a, b`, `table of numbers ≥ 0`."""
+    """Which values a type takes: `number 0 to 1`, `one of a, b`, `table of numbers ≥ 0`."""
     words, origin, parts = choices_of(hint), get_origin(hint), get_args(hint)
     if words:
         return "one of " + ", ".join(words)

@@ -1,6 +1,6 @@
-"""Named inputs of factors and weights: what can be known of each candidate beside the sheet's own columns.
+"""Named inputs of factors and weights: what can be known about each candidate besides the sheet's own columns.
 
-Ages are never negative: what lies in the future of the question's clock has age 0.
+Ages are never negative: a time after the question's clock has age 0.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Input = str | _Age | Callable[[Sheet, RankContext], FloatArray]
 
 
 def read(name: str, sheet: Sheet, ctx: RankContext) -> FloatArray:
-    """An input by name, or else the column of that name (all NaN if there is none)."""
+    """An input by name, or else the column of that name (all NaN if neither exists)."""
     source = INPUTS.get(name)
     if source is None:
         return sheet.column(name)
@@ -57,7 +57,7 @@ def read(name: str, sheet: Sheet, ctx: RankContext) -> FloatArray:
 
 
 def _settled_spread(sheet: Sheet, ctx: RankContext) -> FloatArray:
-    """Session spread as the last dream left it: accesses since then have not been slept on."""
+    """Session spread as of the last dream; later accesses do not count yet."""
     dream = ctx.view.adoptions.last_dream(ctx.view.seq)
     if dream == 0:
         return np.ones(len(sheet))
@@ -69,7 +69,7 @@ def _degree(sheet: Sheet, ctx: RankContext) -> FloatArray:
 
 
 def _priority(sheet: Sheet, ctx: RankContext) -> FloatArray:
-    """NaN where a memory was given none."""
+    """NaN for a memory without a priority."""
     given = ctx.lifecycle(sheet).priority
     return np.where(given == NO_PRIORITY, np.nan, given.astype(np.float64))
 
@@ -88,13 +88,13 @@ def _doublings(sheet: Sheet, ctx: RankContext) -> FloatArray:
 
 
 def _fuse_k(sheet: Sheet, ctx: RankContext) -> FloatArray:
-    """The k of the `fuse` before; NaN if there was none."""
+    """The k of the `fuse` before; NaN without a `fuse`."""
     del ctx
     return np.full(len(sheet), sheet.fuse_k)
 
 
 def in_span(sheet: Sheet, ctx: RankContext) -> FloatArray:
-    """1 where the memory's date lies in the question's time, 0 where not; NaN if the question has none."""
+    """1 where the memory's date lies in the time that the question is about, else 0; NaN if it is about no time."""
     return _inside(span_of_question(ctx.question), sheet, ctx)
 
 
@@ -119,7 +119,7 @@ def span_given(sheet: Sheet, ctx: RankContext) -> FloatArray:
 
 
 def shared_labels(sheet: Sheet, ctx: RankContext) -> FloatArray:
-    """How many of the context's entities and tags (those the caller has an affinity for) the candidate has."""
+    """How many of the entities and tags in the question's context the candidate has."""
     context, columns = ctx.question.context, ctx.lifecycle(sheet)
     count = np.zeros(len(sheet))
     for wanted, numbers in ((context.entities, columns.entities), (context.tags, columns.tags)):
@@ -135,8 +135,8 @@ _USES_MIN = 2
 def affinity(sheet: Sheet, ctx: RankContext) -> FloatArray:
     """How many of the candidate's entities and tags the caller has an affinity for.
 
-    Those are the ones that the question's context names. If it names none they are learned: a label counts once
-    memories that carried it were used twice by then. Roles (`user`, `assistant`, …) are no labels of a topic.
+    Those are the ones that the question's context names. If it names none, they are learned: a label counts once
+    memories with it have been used twice. Roles (`user`, `assistant`, …) do not count, since they name no topic.
     """
     context = ctx.question.context
     if context.entities or context.tags:
@@ -168,9 +168,9 @@ def returned_before(sheet: Sheet, ctx: RankContext) -> FloatArray:
 def centroid_cosines(sheet: Sheet, ctx: RankContext) -> FloatArray:
     """The cosine of the question and the centroid of the candidate's cluster, in [-1, 1].
 
-    A candidate in no cluster is a cluster of one, whose centroid is its own vector; without a vector, or if
-    the question has none, it is NaN. Clusters from before the embedder in force count as none: vectors of two
-    embedders never meet.
+    A candidate in no cluster is a cluster of one, whose centroid is its own vector. NaN if the candidate or the
+    question has no vector. Clusters from before the embedder in force are ignored: vectors of two embedders are never
+    compared.
     """
     if ctx.question.vector is None:
         return np.full(len(sheet), np.nan)
@@ -229,7 +229,7 @@ def _names(files: tuple[str, ...], tags: tuple[str, ...], entities: tuple[str, .
 
 
 def _stem(name: str) -> str:
-    """A file's name without its suffix; "notes." has none, whatever the running Python's `PurePath.stem` says."""
+    """A file's name without its suffix; "notes." has no suffix, whatever the running Python's `PurePath.stem` says."""
     dot = name.rfind(".")
     return name[:dot] if 0 < dot < len(name) - 1 else name
 
@@ -268,7 +268,7 @@ def nearness(sheet: Sheet, ctx: RankContext) -> FloatArray:
     nearness(d) = (cos(question, d) − zero) / (1 − zero)    zero = the mean of cos(probe, d) over the first candidates, at
                                                                    most 64 of them, and at most 0.9
 
-    NaN where a memory has no vector of the question's embedder, or the question has none.
+    NaN if the memory has no vector of the question's embedder, or the question has no vector.
     """
     view, asked = ctx.view, ctx.question.vector
     adopted = view.adoptions.embedder(view.seq)
@@ -291,11 +291,11 @@ def unrelated_cosine(view: View, rows: Int32Array) -> float:
     return min(math.fsum(unrelated) / len(unrelated), _ZERO_MAX)
 
 
-# Who speaks, and to whom: labels that memories stand under, roles that importers tag, and who asks the question.
+# Who speaks: labels that texts begin with, roles that importers tag, and who asks the question.
 #
-# A turn of a conversation between people stands under its speaker's name ("Ann: I adopted a puppy"), a turn of a chat
-# with an assistant is tagged with its role; importers write both so. A question in the first person, which holds a word
-# for I, me, my, we or our, is asked by the one whose turns are tagged `user`.
+# A turn of a conversation between people begins with its speaker's name ("Ann: I adopted a puppy"), a turn of a chat
+# with an assistant is tagged with its role; importers write them so. A question in the first person, which has a word
+# such as I, me, my, we or our, is asked by the person whose turns are tagged `user`.
 
 USER = "user"
 ROLES = frozenset({USER, "assistant", "system", "tool"})
@@ -312,9 +312,9 @@ FIRST_PERSON = Cues(
 
 
 def asking(sheet: Sheet, ctx: RankContext) -> FloatArray:
-    """1 where the memory stands under a label and its text holds a question mark, else 0: who asks seldom tells.
+    """1 where the memory has a label and its text has a question mark, else 0: a question seldom holds the answer.
 
-    Only turns between people are meant: who asks an assistant tells why.
+    Only turns between people count: a question to an assistant often says what it is about.
     """
     marks = ctx.view.marks
     return (marks.asking(sheet.rows) & (marks.label_numbers(sheet.rows) >= 0)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""rank: a pure function of question, view and formula. No clock, no model, no disk, no luck.
+"""rank: a pure function of question, view and formula. No clock, no model, no disk, no randomness.
 
 Every number of a ranking is finite: a stage that overflows is named, instead of deciding an order by accident. NaN on
 the sheet means "no value"; a NaN that a stage computed from values that were all there is an error like an infinity.
@@ -99,7 +99,7 @@ def rank(
 def rank_around(
     question: Question, view: View, formula: Formula, *, prefetch: bool = False, finite: bool = True
 ) -> tuple[Question, Ranking]:
-    """Rank; where shards cannot be had their rows are scanned, and the question that is returned says which."""
+    """Rank; the rows of unavailable shards are scanned, and the returned question names these shards."""
     while True:
         try:
             return question, rank(question, view, formula, prefetch=prefetch, finite=finite)
@@ -151,7 +151,7 @@ def _require(bad: BoolArray, values: FloatArray, sheet: Sheet, ctx: RankContext,
 
 
 def _lost(stage: AnyStage, column: FloatArray, sheet: Sheet, ctx: RankContext) -> BoolArray:
-    """Where a column has no value although there was all to compute one of."""
+    """Where a column has no value although every input for it had one."""
     missing = np.isnan(column)
     if isinstance(stage, Retrieve):
         return missing & ~np.isnan(sheet.column(f"{stage.column}.rank"))
@@ -164,7 +164,7 @@ def _lost(stage: AnyStage, column: FloatArray, sheet: Sheet, ctx: RankContext) -
 
 
 def _lost_score(stage: AnyStage, step: Step) -> BoolArray:
-    """Where there is no score although there was all to compute one of."""
+    """Where there is no score although every input for it had a value."""
     missing = np.isnan(step.after)
     if not isinstance(stage, (Fuse, Weigh)):  # these make a score where there was none
         missing &= ~np.isnan(step.before)

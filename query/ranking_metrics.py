@@ -93,7 +93,7 @@ def _sign(number: int) -> int:
 
 
 def mean_abs_rank_change(a: Ids, b: Ids) -> float:
-    """The mean of |place in b - place in a| over all ids of both lists; 0 if there are none."""
+    """The mean of |place in b - place in a| over all ids of both lists; 0 for two empty lists."""
     changes = [abs(after - before) for before, after in _places(a, b).values()]
     return sum(changes) / len(changes) if changes else 0.0
 
@@ -110,7 +110,7 @@ def _places(a: Ids, b: Ids) -> dict[str, tuple[int, int]]:
 
 
 def reciprocal_rank(ids: Ids, relevant: Collection[str]) -> float:
-    """1 / the place of the first relevant id; 0 if there is none."""
+    """1 / the place of the first relevant id; 0 without a relevant id."""
     return next((1.0 / place for place, id_ in enumerate(ids, 1) if id_ in relevant), 0.0)
 
 
@@ -128,7 +128,7 @@ def _dcg(gains: Sequence[float]) -> float:
 
 
 def recall_at(ids: Ids, relevant: Collection[str], k: int) -> float:
-    """The share of the relevant ids that are among the first k; 0 if none is relevant."""
+    """The share of the relevant ids that are among the first k; 0 if no id is relevant."""
     return len(set(ids[:k]) & set(relevant)) / len(set(relevant)) if relevant else 0.0
 
 

@@ -72,7 +72,7 @@ class Sheet:
         return len(self.memories)
 
     def copy(self) -> Sheet:
-        """The same sheet, to go on from in another way."""
+        """A copy of the sheet, to continue from with other stages."""
         other = Sheet()
         for name, value in vars(self).items():
             setattr(other, name, value.copy() if hasattr(value, "copy") else value)
@@ -178,14 +178,14 @@ class RankContext:
         return {dial.name: dial.choice(self.question) for dial in self._dials}
 
     def dial(self, key: str) -> float:
-        """The product of a key over all dials, 1 where none has it."""
+        """The product of a key over all dials; 1 if no dial has the key."""
         product = 1.0
         for dial in self._dials if key else ():
             product *= dial.table.get(self.positions[dial.name], {}).get(key, 1.0)
         return product
 
     def supplement(self, key: str) -> float:
-        """The sum of a key over all dials, 0 where none has it: for what is added instead of multiplied."""
+        """The sum of a key over all dials; 0 if no dial has the key. For numbers that are added, not multiplied."""
         total = 0.0
         for dial in self._dials if key else ():
             total += dial.table.get(self.positions[dial.name], {}).get(key, 0.0)

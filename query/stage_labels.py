@@ -1,4 +1,4 @@
-"""How a stage is called: by the label that its author gave it, or by what it is.
+"""What a stage is called: by the label that its author gave it, or by what it does.
 
 A label is the target of a jump, and then part of the formula's text; any other label only lets people name the stage
 (`[override.LABEL]`), decides no ranking and is kept beside the text. A stage without one is called by the column that

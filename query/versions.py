@@ -1,7 +1,7 @@
 """Versions of what a formula names: factors and BM25 variants.
 
-`name/2` behaves otherwise than `name`, which is version 1 for ever: so it stands in the texts that logs keep. In a
-file, which people write, a name without a version means the newest, and `name/1` the first; the text that the log
+`name/2` behaves differently from `name`. In the texts that logs keep, a name without a version is version 1 for ever.
+In a file that people write, a name without a version means the newest, and `name/1` the first; the text that the log
 adopts states which.
 """
 

@@ -52,7 +52,7 @@ class Case:
 
     @cached_property
     def row(self) -> int:
-        """The memory's living row; -1 if it has none."""
+        """The memory's living row; -1 if it has no living row."""
         return int(self.view.documents.rows_of(np.array([self.memory]), self.view.seq)[0])
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What a score is made of: amounts that add up to it, each of a stage's column.
+"""What a score is made of: amounts that add up to it, each from one column of one stage.
 
 Stages are applied one after the other. What a column of a stage gives is the score with it less the score without it;
 a stage that multiplies cuts what was there (or lifts it); one that weighs or normalises the score itself rescales what

@@ -154,7 +154,7 @@ def _number(value: float) -> float | None:
 
 
 def _rival(case: Case) -> int | None:
-    """Whom a memory is compared with: the next one, for the last the one before it, for a miss the last hit."""
+    """The memory to compare with: the next hit; for the last hit the one before it; for a miss the last hit."""
     last = len(case.ranking.order) - 1
     if case.position is None or last < 1:
         return None

@@ -80,7 +80,7 @@ class Rescoring:
 
 
 def nearest(knob: Knob, rescoring: Rescoring) -> float | None:
-    """The value nearest to the current one with which the memory passes; None if there is none in reach."""
+    """The value nearest to the current one with which the memory passes its rival; None if no value in range does."""
     if knob.name.endswith(".rank"):
         return _better_rank(knob, rescoring)
     if math.isnan(knob.current):

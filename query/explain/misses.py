@@ -49,7 +49,7 @@ def _before(reason: str) -> Drop:
 
 
 def _not_found(case: Case, channels: tuple[ChannelPart, ...]) -> Drop:
-    """No channel gave it. The one where it came nearest speaks; without any value, the first one."""
+    """No channel found it: explain by the channel where it came nearest, or without any value by the first channel."""
     if not channels:
         return _passed_over(case)
     nearest = max(channels, key=_nearness)
@@ -66,7 +66,7 @@ def _not_found(case: Case, channels: tuple[ChannelPart, ...]) -> Drop:
 
 
 def _passed_over(case: Case) -> Drop:
-    """No retrieving stage was applied, so the last stage before the jump decided who is a candidate."""
+    """No retrieving stage was applied: the last stage before the jump decided which memories are candidates."""
     first = next((n for n in case.trace.moments if case.trace.moments[n].candidates), BEFORE_ALL_STAGES)
     return Drop(
         number=first + 1,

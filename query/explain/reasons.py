@@ -23,7 +23,7 @@ _SHARE_MIN = 0.1
 
 
 def reasons(case: Case, rival: int | None) -> tuple[Reason, ...]:
-    """The two or three largest reasons against the candidate at a position of the order; `rival` None: against none."""
+    """The two or three largest reasons against the candidate at a position; without a rival if `rival` is None."""
     if case.position is None or not case.own_steps:
         return ()
     other = {} if rival is None else {s.number: s.reads for s in case.steps(case.ranking.order[rival])}

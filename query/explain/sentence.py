@@ -97,7 +97,7 @@ def _found_by(channels: Sequence[ChannelPart]) -> str:
 
 
 def _matched(channel: ChannelPart) -> list[str]:
-    """The terms that are in the memory, as the question writes them."""
+    """The question's terms that the memory has, as the question writes them."""
     words = channel.words or tuple(term.term for term in channel.terms)
     return [word for word, term in zip(words, channel.terms, strict=True) if term.tf > 0]
 

@@ -84,7 +84,7 @@ def test_the_bonus_of_high_importance_follows_the_k_of_the_fuse(k: float):
 
 def test_a_bonus_that_follows_a_fuse_needs_one():
     stage = '{ op = "retrieve", channel = "vector" }, { op = "add", factor = "high_importance_bonus" }'
-    with pytest.raises(InvalidFormula, match="follows the k of a `fuse` before it; there is none"):
+    with pytest.raises(InvalidFormula, match="needs the k of a `fuse` before it, but no `fuse` comes before"):
         parse(f'name = "x"\nstages = [{stage}]', origin="x")
 
 

@@ -42,6 +42,12 @@ def test_every_word_that_a_formula_may_say_is_there_with_its_meaning(title: str,
     assert [one.name for one in section.entries if not one.meaning.strip()] == []
 
 
+def test_an_input_that_is_a_column_has_a_meaning_of_its_own():
+    (inputs,) = [one for one in reference() if one.title == "Inputs"]
+    builtins = {str(kind.__doc__).split("\n", 1)[0] for kind in (str, tuple)}
+    assert [one.name for one in inputs.entries if any(one.meaning.startswith(doc) for doc in builtins)] == []
+
+
 @pytest.mark.parametrize("op", sorted(OPS))
 def test_every_key_of_an_operation_is_there_and_takes_something(op: str):
     (entry,) = [
