@@ -80,7 +80,7 @@ def _machine(results: Results) -> str:
     machine = results["machine"]
     libraries = ", ".join(f"{name} {version}" for name, version in machine["libraries"].items())
     return (
-        f"{results['date']}, commit {results['commit']}. {machine['cpu']}, {machine['cores']} cores, "
+        f"Measured on {results['date']} at commit {results['commit']}. {machine['cpu']}, {machine['cores']} cores, "
         f"{machine['memory_gb']:g} GB, {machine['system']}, Python {machine['python']}, "
         f"{results['fsync_per_s']:,.0f} fsyncs/s, load before the run {machine['load_before']:g}, {_pace(results)}. "
         f"{libraries}.\n"
