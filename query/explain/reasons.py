@@ -2,19 +2,20 @@
 
 Each number that a scoring stage read of the memory is replaced by the other's, one at a time, and the stages are applied
 again: what the score loses by that is the number's effect. Numbers under one name (a channel and its rank) count together.
-A memory alone is compared with nothing: 0 in the place of each number, no rank in the place of a rank.
+A memory alone is compared with nothing: 0 in the place of each number (1 where it multiplies), no rank in the place of a
+rank.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 from recollect.projections.portable_math import round12
 from recollect.query.explain.case import CandidateStep, Case
 from recollect.query.explanation import Reason, carry
 from recollect.query.formula import Formula
-from recollect.query.stages.stage import ScoringStage
+from recollect.query.stages.scoring import Multiply
+from recollect.query.stages.stage import ScoringStage, Stage
 from recollect.query.versions import unversioned
 
 _CONSTANTS = ("min", "max", "weight")
@@ -32,7 +33,9 @@ def reasons(case: Case, rival: int | None) -> tuple[Reason, ...]:
     for place, step in enumerate(case.own_steps):
         for name, own in step.reads.items():
             if _is_comparable(name):
-                reason = _reason(case, place, name, own, _others(other, step, name, alone=rival is None))
+                nothing = _nothing(case.formula.stages[step.number], name)
+                there = other.get(step.number, {}).get(name, math.nan)
+                reason = _reason(case, place, name, own, nothing if rival is None else there)
                 found[reason.name] = _together(found.get(reason.name), reason)
     sign = 1.0 if ahead else -1.0
     spoken = sorted((r for r in found.values() if r.effect * sign > 0.0), key=lambda r: -r.effect * sign)
@@ -44,12 +47,11 @@ def _is_comparable(name: str) -> bool:
     return name.rsplit(".", 1)[-1] not in _CONSTANTS and name not in ("score", "value")
 
 
-def _others(
-    reads: Mapping[int, Mapping[str, float]], step: CandidateStep, name: str, *, alone: bool
-) -> float:
-    if alone:
-        return math.nan if name.endswith(".rank") else 0.0
-    return reads.get(step.number, {}).get(name, math.nan)
+def _nothing(stage: Stage, name: str) -> float:
+    """What leaves a score as it is."""
+    if name.endswith(".rank"):
+        return math.nan
+    return 1.0 if isinstance(stage, Multiply) else 0.0
 
 
 def _reason(case: Case, place: int, name: str, own: float, other: float) -> Reason:

@@ -65,3 +65,10 @@ def test_a_memory_alone_is_told_by_its_largest_part(memory, tmp_path):
     assert explanation.reasons[0].name == "importance"
     assert "importance (0.9 against 0)" in explanation.sentence
     assert explanation.sentence.endswith("the only one.")
+
+
+def test_a_memory_alone_that_was_never_rated_is_not_told_by_its_ratings(memory):
+    memory.remember("Deploys happen on Tuesday", id="only")
+    explanation = memory.why(memory.recall("deploys", formula="recollect").id, "only")
+    assert "feedback_factor" not in [reason.name for reason in explanation.reasons]
+    assert explanation.sentence.startswith("Ranked 1st of 1: words matched 'deploys' ")
