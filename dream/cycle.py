@@ -81,6 +81,7 @@ def dream(
     settings: Settings,
     now: Micros,
     phases: Sequence[str],
+    recorded_at: Callable[[int], Micros],
     asked: Sequence[Asked] = (),
     compose: Compose | None = None,
     proposed: frozenset[tuple[MemoryId, MemoryId]] = frozenset(),
@@ -92,7 +93,7 @@ def dream(
     what_if.apply(facts)
     steps = _steps(phases, compose)
     given = PhaseInput(
-        what_if.view(), settings, now, id_, before.adoptions.last_dream(before.seq), proposed=proposed,
+        what_if.view(), settings, now, id_, before.adoptions.last_dream(before.seq), recorded_at, proposed=proposed,
         answers_changed_by=lambda fact: answers_changed(asked, what_if, fact),
     )  # fmt: skip
     reports = []

@@ -34,7 +34,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 class PhaseInput(NamedTuple):
     """`dream` is the dream's id, `since` the seq at which the last one ended; `picked` is what scan chose.
 
-    `proposed` are the pairs (new, old) that earlier dreams proposed; `answers_changed_by` counts the recorded answers
+    `recorded_at` says when an event was recorded. `proposed` are the pairs (new, old) that earlier dreams proposed; `answers_changed_by` counts the recorded answers
     that a fact would change.
     """
 
@@ -43,6 +43,7 @@ class PhaseInput(NamedTuple):
     now: Micros
     dream: str
     since: int
+    recorded_at: Callable[[int], Micros]
     picked: tuple[int, ...] = ()
     proposed: frozenset[tuple[MemoryId, MemoryId]] = frozenset()
     answers_changed_by: Callable[[AnyFact], int] = lambda _: 0

@@ -11,7 +11,8 @@
 
 Memories with an importance tag or of high importance are never pruned, nor are those younger than an hour or
 those that a living summary was derived from; kinds that never go stale (reference, heuristic) are not pruned for
-their age either. What a `Superseded` event hid is
+their age either. What has a source (an imported chat, a watched file) has the source's date, but is unread only since it
+came: no rule counts the days before. What a `Superseded` event hid is
 hidden already. `Restored` brings any of them back. Source: Reverie's specification of its prune rules, and its
 changelog T49 for the strength floor; of duplicates the newest is kept, which is ours.
 """
@@ -26,6 +27,7 @@ from recollect.dream.settings import PruneSettings
 from recollect.events.facts import AnyFact, Placed, Placement, Pruned, Pruning
 from recollect.projections.columns import BoolArray
 from recollect.projections.lifecycle.condition import STATUSES
+from recollect.projections.lifecycle.derived import MICROS_PER_DAY
 from recollect.query.stages.ordering import DERIVED_FROM
 
 _DOUBTFUL = """
@@ -35,7 +37,7 @@ _DOUBTFUL = """
         FROM memories
     )
     SELECT memory, status, depth, age_days, idle_days, accesses, revisions, staleness, signal, when_stale,
-           superseded, resolved, test, strength, place - 1 AS newer
+           superseded, resolved, test, strength, sourced_from, place - 1 AS newer
     FROM ranked
     WHERE NOT tagged AND importance < $protect_importance AND age_hours >= $min_age_hours AND NOT sourced
       AND (superseded OR place > 1 OR staleness > 1 OR (accesses = 0 AND age_days > $never_accessed_days)
@@ -89,6 +91,7 @@ def prune(given: PhaseInput) -> Outcome:
     candidates = Candidates(given)
     candidates.add("superseded", _pointed_at(given, candidates, settings.superseding_kind))
     candidates.add("sourced", _pointed_at(given, candidates, DERIVED_FROM))
+    candidates.add("sourced_from", candidates.now.source)
     candidates.add("resolved", holding(candidates.now, settings.resolved_tags))
     of_kind = candidates.of_kinds(settings.test_kinds)
     candidates.add("test", of_kind | holding(candidates.now, settings.test_tags))
@@ -102,7 +105,7 @@ def prune(given: PhaseInput) -> Outcome:
     )
     ids = given.view.documents.ids.values
     items, archived, changes = [], [], []
-    for row in rows:
+    for row in (_since_it_came(given, row) for row in rows):
         why = _why(row, settings)
         if why is None:
             continue
@@ -123,6 +126,18 @@ def prune(given: PhaseInput) -> Outcome:
     if archived:
         facts.append(Placed(dream=given.dream, changes=tuple(archived)))
     return Outcome(tuple(facts), len(candidates), tuple(changes))
+
+
+def _since_it_came(given: PhaseInput, row: Row) -> Row:
+    """The row of what has a source without the days before it came; any other as it is."""
+    if row["sourced_from"] < 0:
+        return row
+    came = given.recorded_at(given.view.lifecycle.last_touch(row["memory"], given.view.seq))
+    had_days = max(given.now - came, 0) / MICROS_PER_DAY
+    idle_days = min(row["idle_days"], had_days)
+    age_days = min(row["age_days"], had_days) if row["accesses"] == 0 else row["age_days"]
+    share = idle_days / row["idle_days"] if row["idle_days"] else 1.0
+    return {**row, "age_days": age_days, "idle_days": idle_days, "staleness": row["staleness"] * share}
 
 
 def _archive(id_: str, row: Row) -> Placement:

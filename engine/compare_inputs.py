@@ -174,6 +174,12 @@ def dreaming(settings: DreamSettings) -> Dreaming:
         if numbers.scan.analyzer not in projections.lexicals:
             projections.index(numbers.scan.analyzer, log.read(0, projections.position))
         what_if = WhatIf(projections, began.now)
-        return dream(what_if, settings=numbers, now=began.now, phases=chosen_phases(None)).facts
+        return dream(
+            what_if,
+            settings=numbers,
+            now=began.now,
+            phases=chosen_phases(None),
+            recorded_at=log.effective_time,
+        ).facts
 
     return Dreaming(numbers.text, night)

@@ -72,7 +72,8 @@ def dream(writer: Writer, options: DreamOptions) -> DreamReport:
     def sleep(phases: Sequence[str]) -> Dreamt:
         what_if, asked = _asleep(store, numbers, moment, options.due)
         return run_phases(
-            what_if, settings=numbers, now=moment, phases=phases, asked=asked, compose=composer, proposed=proposed_pairs(store),
+            what_if, settings=numbers, now=moment, phases=phases, recorded_at=store.log.effective_time, asked=asked,
+            compose=composer, proposed=proposed_pairs(store),
         )  # fmt: skip
 
     def attempt() -> DreamReport:

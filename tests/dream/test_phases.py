@@ -233,6 +233,17 @@ def test_prune_hides_what_each_rule_names_and_nothing_else(aged):
     assert numbers["staleness"] == pytest.approx((200 + 2 / 24) / 180, rel=1e-4)
 
 
+def test_what_came_from_a_source_is_unread_only_since_it_came(memory, clock):
+    for kind in ("turn", "decision", "config"):
+        memory.remember(f"an old {kind}", id=kind, kind=kind, at="300 days ago", source="chatgpt: Tea")
+    assert not memory.dream(phases=["prune"]).phases[0].changes
+    clock.pass_days(31)
+    changes = memory.dream(phases=["prune"]).phases[0].changes
+    assert {(change.id, change.why) for change in changes} == {
+        (kind, "never accessed in 31.0 days") for kind in ("turn", "decision", "config")
+    }
+
+
 def test_kinds_that_never_go_stale_have_no_staleness(aged):
     report = aged.dream(phases=["prune"], settings={"prune": {"superseding_kind": "replaces"}})
     assert not {"reference", "heuristic"} & {
