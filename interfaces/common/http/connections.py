@@ -97,6 +97,12 @@ class _Limited(H11Protocol):
         self.resumed = True
         super().resume_writing()
 
+    def shutdown(self) -> None:
+        """The server ends: a stream has no end of its own, so close it; any other request is answered first."""
+        super().shutdown()
+        if self.standing()[0] == "work" and self.cycle.response_started:
+            self.transport.close()
+
     def _should_upgrade(self) -> bool:
         """There are no websockets here; an upgrade is optional, so the request is answered without one."""
         return False

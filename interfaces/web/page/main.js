@@ -104,9 +104,15 @@ place("verify").addEventListener("click", async () => {
   place("verify").disabled = false;
 });
 
+async function totals() {
+  app.status = await get("status");
+  place("store").textContent = `${app.status.store}  ${app.status.memories.toLocaleString("en")} memories, ${plural(app.status.head, "event")}`;
+  show(place("health"), app.status.degraded.map((line) => h("p", { class: "note" }, line)));
+}
+
 async function start() {
   try {
-    app.status = await get("status");
+    await totals();
   } catch (error) {
     if (error instanceof Refused && error.status === 404) login(true); // one of many stores, and no token for it yet
     else failed(place("health"), error);
@@ -116,8 +122,6 @@ async function start() {
   login(false);
   gone(false);
   app.head = app.status.head;
-  place("store").textContent = `${app.status.store}  ${app.status.memories.toLocaleString("en")} memories, ${plural(app.status.head, "event")}`;
-  show(place("health"), app.status.degraded.map((line) => h("p", { class: "note" }, line)));
   for (const name of Object.keys(shown)) delete shown[name];
   follow();
   listen();
@@ -134,6 +138,7 @@ async function listen() {
       gone(false);
       if (name !== "head" || value.head === app.head) return;
       app.head = value.head;
+      totals().catch((error) => failed(place("health"), error));
       draw("river", true);
       if (!app.state.grep) draw("inbox", true);
     }, control.signal);

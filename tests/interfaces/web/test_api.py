@@ -376,8 +376,11 @@ def test_a_token_guards_the_data_and_not_the_page_dreams_come_due_and_sigterm_en
     while not server.get("/api/status")["last_dream"]:
         assert time.monotonic() < deadline, "no dream came"
         time.sleep(0.05)
-    code, errors = server.stop(signal.SIGTERM)
-    assert (code, "the store is closed" in errors) == (0, True)
+    bearer = {"Authorization": "Bearer secret"}
+    with httpx.stream("GET", f"{server.address['url']}/api/stream", headers=bearer) as open_page:
+        assert next(open_page.iter_lines()) == "event: head"
+        code, errors = server.stop(signal.SIGTERM)
+    assert (code, errors.startswith("recollect: stopped; the store is closed")) == (0, True), errors
 
 
 def test_an_agent_reaches_the_same_store_at_mcp(server):

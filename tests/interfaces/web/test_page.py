@@ -352,6 +352,7 @@ def test_new_events_arrive_by_themselves_and_a_server_that_is_gone_greys_the_pag
     person.until(lambda: person.texts("#inbox h2"))
     server.send("POST", "/api/recall", {"q": "redis rate limiting"})
     person.until(lambda: "redis rate limiting" in "".join(person.texts("#inbox .question")))
+    person.until(lambda: f"{server.get('/api/status')['head']} events" in person.find("#store").text)
     server.stop()
     person.until(lambda: person.find("#gone").is_displayed())
     assert "gone" in browser.execute_script("return document.body.className")
