@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 
 from recollect.engine import validate
 from recollect.engine.similar import nearness_min
+from recollect.events.errors import InvalidInput
 from recollect.interfaces.cli.app import (
     common_options,
     given_only,
@@ -61,7 +63,7 @@ def remember(text: str, id_: str | None, store: str, embedder: str, as_json: boo
 
     What it resembles is said; RECOLLECT_SIMILAR (0 to 1, or off) says how near that must be.
     """
-    content = validate.content(sys.stdin.read() if text == "-" else text)
+    content = validate.content(_told(text))
     with open_memory(store, embedder, make=True) as memory:
         nearness_min()  # a setting that is wrong is refused before anything is written
         fields["project"] = project_of(store, fields["project"])
@@ -85,7 +87,7 @@ def revise(memory_id: str, text: str | None, store: str, embedder: str, as_json:
     """
     changes = given_only(fields)
     if text is not None:
-        changes["content"] = sys.stdin.read() if text == "-" else text
+        changes["content"] = _told(text)
     with open_memory(store, embedder) as memory:
         count = memory.revise(memory_id, **changes)
         degraded = memory.missing_vector(memory_id)
@@ -148,3 +150,16 @@ def restore(memory_id: str, reason: str, store: str, as_json: bool) -> None:
     """
     with open_memory(store) as memory:
         show({"seq": memory.restore(memory_id, reason)}, as_json, "written")
+
+
+def _told(text: str) -> str:
+    """TEXT, or standard input for -."""
+    if text != "-":
+        return text
+    try:
+        return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig").read()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"standard input is not UTF-8 text ({error.reason} at byte {error.start}); convert it first,"
+            " for example with `iconv -f latin1 -t utf-8`"
+        ) from None

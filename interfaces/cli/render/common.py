@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -59,9 +60,9 @@ def remembered(result: Mapping[str, Any]) -> None:
             f"resembles {one.id} (cosine {one.cosine:.2f}{by}, {one.when[:10]}): {excerpt(one.content)}"
         )
     if result["similar"]:
-        click.echo(
-            f"  `recollect supersede {result['similar'][0].id} {result['id']}` would replace the first"
-        )
+        ids = (result["similar"][0].id, str(result["id"]))
+        words = ("recollect", "supersede", *(("--",) if any(id_[0] == "-" for id_ in ids) else ()), *ids)
+        click.echo(f"  `{shlex.join(words)}` would replace the first")
 
 
 @drawing

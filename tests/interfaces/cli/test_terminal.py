@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shlex
 import shutil
 import subprocess
 import sys
@@ -287,6 +288,38 @@ def test_what_a_terminal_would_obey_is_spelled_out_there_and_in_a_pipe_and_exact
     get = ["get", "evil", "--store", str(tmp_path)]
     assert CliRunner().invoke(main, get).stdout.startswith("auth \\x1b]0;title\\x07 and \\u202eback\n")
     assert json.loads(CliRunner().invoke(main, [*get, "--json"]).stdout)["content"] == evil
+
+
+def test_the_command_that_a_remember_proposes_can_be_pasted(tmp_path: Path):
+    told = ["remember", "Deploys happen on Tuesdays", "--store", str(tmp_path), "--embedder", "hash"]
+    CliRunner().invoke(main, [*told, "--id", "my notes.md#1"])
+    shown = CliRunner().invoke(main, [*told, "--id", "--second"]).output
+    proposed = shlex.split(shown.split("`")[1])[1:]
+    assert proposed == ["supersede", "--", "my notes.md#1", "--second"]
+    assert CliRunner().invoke(main, [*proposed[:1], "--store", str(tmp_path), *proposed[1:]]).exit_code == 0
+
+
+def test_standard_input_is_utf_8_with_or_without_a_mark_and_anything_else_is_refused(tmp_path: Path):
+    tell = ["remember", "-", "--id", "cafe", "--store", str(tmp_path), "--embedder", "hash"]
+    refused = CliRunner().invoke(main, tell, input="café".encode("latin1"))
+    assert (refused.exit_code, "not UTF-8 text (unexpected end of data at byte 3)" in refused.output) == (
+        2,
+        True,
+    )
+    assert CliRunner().invoke(main, tell, input="café".encode("utf-8-sig")).exit_code == 0
+    with Memory.open(tmp_path) as memory:
+        assert memory.get("cafe").content == "café"
+
+
+def test_a_closed_standard_output_changes_no_exit_status(tmp_path: Path):
+    with Memory.open(tmp_path, embedder="hash") as memory:
+        memory.remember("Deploys happen on Tuesdays")
+    asked = subprocess.run(
+        ["sh", "-c", f"'{sys.executable}' -m recollect memories --store '{tmp_path}' >&-"],
+        check=False,
+        capture_output=True,
+    )
+    assert (asked.returncode, asked.stderr) == (0, b"")
 
 
 def test_on_a_narrow_terminal_the_text_wraps_and_ranks_scores_kinds_and_ids_stay(tmp_path: Path):
