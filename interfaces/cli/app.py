@@ -107,6 +107,11 @@ def with_options(*options: Callable[[Command], Command]) -> Callable[[Command], 
     return decorate
 
 
+def store_options(function: Command) -> Command:
+    """--store and --json alone, for a command that takes the embedder in its own way or none."""
+    return clear_errors(with_options(store_option, json_option)(function))
+
+
 def options_without_embedder(function: Callable[..., None]) -> Callable[..., None]:
     """The options that every command takes, for one that embeds nothing."""
 

@@ -40,7 +40,7 @@ _LONG = frozenset(
 )
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "access": ("tell", "Say that memories were read."),
+    "access": ("tell", "Record that memories were read."),
     "bisect": (
         "time_travel",
         "The first event after which a memory left, or entered, the first places for QUERY; exit 1 if none.",
@@ -76,7 +76,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "expect",
         "State what the question of RECALL ought to be answered with; `check` asks it again.",
     ),
-    "expectations": ("expect", "The expectations that stand; --withdraw takes one back."),
+    "expectations": ("expect", "List the expectations; --withdraw takes one back."),
     "export": (
         "files",
         "Write the log as JSON lines, its tables as Parquet, or the memories as Markdown.",
@@ -88,7 +88,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "forget": ("tell", "Forget a memory softly; `restore` brings it back."),
     "fork": (
         "compare",
-        "Live the log again from a point on, in a store of its own; `compare` takes it as a side.",
+        "Replay the log from a point on into a new store, with other settings; `compare` takes it as a side.",
     ),
     "formulas": (
         "formulas",
@@ -100,13 +100,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "hook": ("hook", "Memories for a prompt or a new session, as Claude Code's hooks want them."),
     "impact": (
         "impact",
-        "Which recorded answers held a memory, and what each would have been had it never been told.",
+        "Which recorded answers held a memory, and what each would have been without it.",
     ),
     "import": ("files", "Take memories from a file or folder of another program, or an exported log."),
     "link": ("relate", "Link memory A to memory B."),
     "log": ("time_travel", "The log in words, oldest first."),
     "mcp": ("mcp", "Serve the store to agents over the Model Context Protocol."),
-    "memories": ("time_travel", "All memories that would answer, now or as of a moment."),
+    "memories": ("time_travel", "List the memories that would answer, now or as of a moment."),
     "proposals": (
         "impact",
         "Duplicates and contradictions that dreams found, to be accepted; until then they change nothing.",
@@ -143,7 +143,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "tune",
         "Choose a formula's numbers from recorded questions and what followed them; exit 1 if none are better.",
     ),
-    "undream": ("dream", "Take a dream back; what has changed since is named and left alone."),
+    "undream": ("dream", "Undo a dream; what has changed since is named and left alone."),
     "unlink": ("relate", "Take the edges from A to B away."),
     "verify": (
         "ask",

@@ -13,15 +13,13 @@ from recollect.engine.embedding.names import AUTO
 from recollect.engine.embedding.sentence_model import INSTALL
 from recollect.events.packs.urls import is_url
 from recollect.interfaces.cli.app import (
-    clear_errors,
     embedder_named,
-    json_option,
     main,
     no_daemon,
     open_memory,
     progress_bar,
     show,
-    store_option,
+    store_options,
 )
 from recollect.interfaces.cli.commands import Failure, completed_by, say
 from recollect.replay.compare.compare import metric_names
@@ -51,9 +49,7 @@ if TYPE_CHECKING:
 @click.option("--embedder", help="Rank b as if the store had been embedded with this one.")
 @click.option("--work", help="Keep the fork of --embedder here, to go on where it stopped.")
 @no_daemon
-@store_option
-@json_option
-@clear_errors
+@store_options
 def compare(
     a: str | None, b: str | None, last: int | None, recalls: str | None, queries: str | None, when: str | None, qrels: str | None,
     k: int, limits: tuple[str, ...], report: str | None, overwrite: bool, question: str | None, embedder: str | None,
@@ -130,23 +126,21 @@ def _refuse(passed: Sequence[Limit], result: Comparison) -> None:
     help="Rank under this one; each recall under its own if not given.",
 )
 @click.option("--closed-loop", is_flag=True, help="Accesses follow what the formula returned.")
-@click.option("--since", default="@0", show_default=True, help="Live again what came after this seq or time.")
+@click.option("--since", default="@0", show_default=True, help="Replay what came after this seq or time.")
 @click.option("--dream", "settings", help="Dream again with the settings of this TOML file.")
-@store_option
-@json_option
-@clear_errors
+@store_options
 def fork(
     target: str, formula: str | None, closed_loop: bool, since: str, settings: str | None, store: str,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Live the log again from a point on, in a store of its own; `compare` takes it as a side.
+    """Replay the log from a point on into a new store, with other settings; `compare` takes it as a side.
 
     \b
     Example:
       recollect fork --formula mine.toml --closed-loop --since @1200 --to ./what-if
       recollect compare recorded ./what-if
     """
-    with open_memory(store) as memory, progress_bar("living again") as progress:
+    with open_memory(store) as memory, progress_bar("replaying") as progress:
         result = memory.fork(
             target, formula=formula, closed_loop=closed_loop, since=since, dream=settings, progress=progress
         )
@@ -184,9 +178,7 @@ def _suggest_comparing(memory: Memory, chosen: Embedder | None) -> None:
     "--missing", is_flag=True, help="Only memories without a vector, with the embedder that the store has."
 )
 @no_daemon
-@store_option
-@json_option
-@clear_errors
+@store_options
 def reembed(embedder: str, missing: bool, store: str, as_json: bool) -> None:
     """Give every memory a vector of another embedder; the past keeps its own.
 

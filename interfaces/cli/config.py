@@ -9,17 +9,15 @@ import msgspec
 
 from recollect.engine import configuration
 from recollect.events.packs.urls import is_url
-from recollect.interfaces.cli.app import clear_errors, json_option, main, reranker_option, show, store_option
+from recollect.interfaces.cli.app import main, reranker_option, show, store_options
 
 
 @main.command()
-@click.option("--embedder", help="As if another command were told so.")
+@click.option("--embedder", help="Show what this option would change.")
 @reranker_option
-@click.option("--formula", help="As if another command were told so.")
-@click.option("--project", help="As if another command were told so.")
-@store_option
-@json_option
-@clear_errors
+@click.option("--formula", help="Show what this option would change.")
+@click.option("--project", help="Show what this option would change.")
+@store_options
 def config(
     embedder: str | None, reranker: str | None, formula: str | None, project: str | None, store: str,
     as_json: bool,

@@ -34,7 +34,7 @@ class SampleStore(msgspec.Struct, frozen=True, kw_only=True):
 def demo(store: str, *, as_json: bool) -> None:
     """Make a store to look at: two weeks of memories, questions, changes of mind and dreams.
 
-    It needs no model (the hash embedder), and says nothing of you.
+    It needs no model (the hash embedder) and reads none of your data.
 
     \b
     Example:

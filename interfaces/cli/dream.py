@@ -73,7 +73,7 @@ def _failed(error: RecollectError | None) -> None:
 @click.argument("dream_id", metavar="DREAM")
 @options_without_embedder
 def undream(dream_id: str, store: str, as_json: bool) -> None:
-    """Take a dream back; what has changed since is named and left alone.
+    """Undo a dream; what has changed since is named and left alone.
 
     \b
     Example:

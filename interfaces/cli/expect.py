@@ -49,7 +49,7 @@ def expect(
 @row_options
 @options_without_embedder
 def expectations(withdraw: str | None, reason: str, store: str, as_json: bool) -> None:
-    """The expectations that stand; --withdraw takes one back.
+    """List the expectations; --withdraw takes one back.
 
     \b
     Example:

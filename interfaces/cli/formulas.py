@@ -19,7 +19,7 @@ from recollect.interfaces.cli.app import (
     json_option,
     main,
     open_memory,
-    store_option,
+    store_options,
     to_json,
 )
 from recollect.interfaces.cli.commands import Failure, completed_by
@@ -65,9 +65,7 @@ def _summary(formula: Formula) -> dict[str, object]:
 @click.option(
     "--flat", is_flag=True, help="All that it means: what it extends, every label, default and version."
 )
-@store_option
-@json_option
-@clear_errors
+@store_options
 def print_formula(name: str, flat: bool, store: str, as_json: bool) -> None:
     """Print a formula as it is written, with its notes: a start for one of your own.
 
@@ -135,9 +133,7 @@ def _parsed(text: str, origin: str, store: str) -> Formula:
 
 @formulas.command()
 @click.argument("file")
-@store_option
-@json_option
-@clear_errors
+@store_options
 def check(file: str, store: str, as_json: bool) -> None:
     """Say whether a formula can be used, or what is wrong and where; exit 1 if it cannot.
 

@@ -92,9 +92,9 @@ def hook(
 ) -> None:  # fmt: skip
     """Memories for a prompt or a new session, as Claude Code's hooks want them.
 
-    Reads the JSON of the hook UserPromptSubmit, SessionStart or Stop on standard input. Prints JSON, for Stop nothing: it
-    records which memories were used. Whatever goes wrong is a note on standard error; the
-    exit status is 0, and 1 for a wrong option: a prompt is never blocked. A command such as /clear is passed over.
+    Reads the JSON of the hook UserPromptSubmit, SessionStart or Stop on standard input. Prints JSON; for Stop it
+    prints nothing and records which memories were used. A failure is a note on standard error; the exit status is 0, or 1
+    for a wrong option, so that a prompt is never blocked. A command such as /clear is passed over.
 
     \b
     Example:

@@ -20,7 +20,7 @@ from recollect.interfaces.cli.commands import completed_by
 @row_options
 @options_without_embedder
 def impact(memory_id: str, store: str, as_json: bool) -> None:
-    """Which recorded answers held a memory, and what each would have been had it never been told.
+    """Which recorded answers held a memory, and what each would have been without it.
 
     Every such recall is ranked again at its own moment, in the store as it was and in one without the memory.
 
@@ -39,7 +39,7 @@ def impact(memory_id: str, store: str, as_json: bool) -> None:
 def stale(store: str, as_json: bool) -> None:
     """Answers given from a memory that had been superseded, contradicted or was no longer valid; who was told.
 
-    What became known only later counts too, and says so.
+    Answers that were found to be stale only later are included and marked.
 
     \b
     Example:

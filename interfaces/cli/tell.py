@@ -61,7 +61,7 @@ def remember(text: str, id_: str | None, store: str, embedder: str, as_json: boo
       recollect remember "Deploys happen on Tuesdays" --kind decision --tag ops
       recollect remember "Deploys happen on Fridays" --supersedes 0192f0c1…
 
-    What it resembles is said; RECOLLECT_SIMILAR (0 to 1, or off) says how near that must be.
+    Similar memories are named; RECOLLECT_SIMILAR (0 to 1, or off) sets how similar they must be.
     """
     content = validate.content(_told(text))
     with open_memory(store, embedder, make=True) as memory:
@@ -111,7 +111,7 @@ def revise(memory_id: str, text: str | None, store: str, embedder: str, as_json:
 def access(
     memory_ids: tuple[str, ...], session: str | None, how: str, recall_id: str | None, store: str, as_json: bool,
 ) -> None:  # fmt: skip
-    """Say that memories were read.
+    """Record that memories were read.
 
     \b
     Example:

@@ -54,7 +54,7 @@ def memories(
     as_json: bool,
     **scope: Any,
 ) -> None:
-    """All memories that would answer, now or as of a moment.
+    """List the memories that would answer, now or as of a moment.
 
     \b
     Example:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import click
 
 from recollect.interfaces.cli.app import (
-    clear_errors,
-    json_option,
     main,
     open_memory,
     progress_bar,
     show,
-    store_option,
+    store_options,
 )
 from recollect.interfaces.cli.commands import completed_by
 
@@ -24,9 +22,7 @@ from recollect.interfaces.cli.commands import completed_by
     "--html", "report", metavar="FILE", help="Write a report with a plot of the search to this file."
 )
 @click.option("--overwrite", is_flag=True, help="--out and --html may replace files that exist.")
-@store_option
-@json_option
-@clear_errors
+@store_options
 def tune(
     formula: str | None,
     out: str | None,

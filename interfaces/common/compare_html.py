@@ -60,11 +60,6 @@ def page(comparison: Comparison, text_of: TextOf) -> str:
     """The whole report; `text_of` gives a memory's text as of a seq."""
     changed = most_changed(comparison.rows, _CHARTS_SHOWN)
     parts = [
-        "<!doctype html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(comparison.a)} against {escape(comparison.b)}</title>",
-        f"<style>{STYLE}{CHART_STYLE}</style></head><body>",
         f"<h1>{escape(comparison.a)} <span class=dim>against</span> {escape(comparison.b)}</h1>",
         f"<p>{escape(comparison.sentence)}</p>",
         f"<p class=dim>{escape(_size(comparison))}</p>",
@@ -74,9 +69,20 @@ def page(comparison: Comparison, text_of: TextOf) -> str:
         _movers(comparison.movers),
         _charts(changed, sum(not row.unchanged for row in comparison.rows), text_of),
         f"<h2>How to read this</h2><p class=note>{escape(comparison.caveat)}</p>",
-        "</body></html>",
     ]
-    return "\n".join(part for part in parts if part) + "\n"
+    return html_page(f"{comparison.a} against {comparison.b}", CHART_STYLE, parts)
+
+
+def html_page(title: str, style: str, parts: Sequence[str]) -> str:
+    """A page with this title, these further styles, and the parts that are not empty."""
+    head = [
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title>",
+        f"<style>{STYLE}{style}</style></head><body>",
+    ]
+    return "\n".join([*head, *filter(None, parts), "</body></html>"]) + "\n"
 
 
 def _size(comparison: Comparison) -> str:

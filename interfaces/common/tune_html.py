@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from recollect.engine.tune import Tried, Tuned
-from recollect.interfaces.common.compare_html import STYLE, html_table
+from recollect.interfaces.common.compare_html import html_page, html_table
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 820, 260, 60, 30
 _PLOT_STYLE = """
@@ -18,11 +18,6 @@ _PLOT_STYLE = """
 def page(tuned: Tuned) -> str:
     """The whole report."""
     parts = [
-        "<!doctype html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(tuned.start)} tuned</title>",
-        f"<style>{STYLE}{_PLOT_STYLE}</style></head><body>",
         f"<h1>{escape(tuned.start)} <span class=dim>tuned to</span> {escape(tuned.formula)}</h1>",
         f"<p>{escape(tuned.sentence)}</p>",
         f"<p class=dim>chosen on {tuned.chosen_on} questions, judged on {tuned.judged} later ones, up to @{tuned.seq}</p>",
@@ -39,9 +34,8 @@ def page(tuned: Tuned) -> str:
         "<p class=dim>Every point is one set of numbers on the earlier questions; the line is the best so far.</p>",
         "<h2>The file</h2>",
         f"<pre>{escape(tuned.text)}</pre>",
-        "</body></html>",
     ]
-    return "\n".join(parts) + "\n"
+    return html_page(f"{tuned.start} tuned", _PLOT_STYLE, parts)
 
 
 def plot(trials: Sequence[Tried]) -> str:

@@ -81,7 +81,7 @@ def test_another_embedder_that_was_asked_for_is_refused(run: Run, hashed: None, 
     ],
     ids=" ".join,
 )
-def test_what_embeds_nothing_works_where_the_embedder_is_not(run: Run, foreign: None, line: list[str]):
+def test_commands_that_embed_nothing_work_without_the_embedder(run: Run, foreign: None, line: list[str]):
     result = run(*line)
     assert (result.exit_code, result.stderr) == (0, "")
 

@@ -34,7 +34,7 @@ def test_asking_makes_no_store(tmp_path: Path, line: list[str], there: bool):
 @pytest.mark.parametrize(
     ("line", "said"), [(["remember", "  "], "content is empty"), (["serve", "--port", "99999"], "99999")]
 )
-def test_what_is_refused_makes_no_store(tmp_path: Path, line: list[str], said: str):
+def test_a_refused_command_makes_no_store(tmp_path: Path, line: list[str], said: str):
     result = CliRunner().invoke(main, [*line, "--store", str(tmp_path / "new"), "--embedder", "hash"])
     assert (result.exit_code, said in result.stderr) == (2, True)
     assert list(tmp_path.iterdir()) == []

@@ -276,7 +276,7 @@ def test_a_shell_that_is_not_known_is_a_usage_error():
     assert "name a shell: bash, fish, zsh" in result.output
 
 
-def test_what_a_terminal_would_obey_is_spelled_out_there_and_in_a_pipe_and_exact_in_json(tmp_path: Path):
+def test_control_characters_are_spelled_out_on_a_terminal_and_in_a_pipe_and_exact_in_json(tmp_path: Path):
     evil = "auth \x1b]0;title\x07 and \u202eback"
     with Memory.open(tmp_path, embedder="hash") as memory:
         memory.remember(evil, id="evil")

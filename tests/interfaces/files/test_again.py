@@ -172,7 +172,7 @@ def test_an_edited_message_is_a_revision_and_going_back_another_one(memory: Memo
     assert memory.get("chatgpt:0-0").state.revision_count == 1 + 2
 
 
-def test_what_a_user_changed_or_forgot_stays_until_the_file_changes(memory: Memory, tmp_path: Path):
+def test_a_change_by_the_user_stays_until_the_file_changes(memory: Memory, tmp_path: Path):
     path = plain(tmp_path, [[("user", "one"), ("user", "two"), ("user", "three")]])
     memory.import_(path)
     memory.revise("rows:0-0", "one, by hand", importance=0.9, tags=["mine"])

@@ -281,7 +281,7 @@ def test_basic_memory_notes_observations_and_relations(memory: Memory):
     assert done.skipped == {"link to a note that is not here": 1}
 
 
-def test_what_looks_like_an_observation_or_relation_and_is_none_stays_text(memory: Memory, tmp_path: Path):
+def test_a_line_that_only_looks_like_an_observation_or_relation_stays_text(memory: Memory, tmp_path: Path):
     (tmp_path / "other.md").write_text("---\ntitle: Other\n---\nhello\n", "utf-8")
     (tmp_path / "note.md").write_text(
         "---\ntitle: Note\n---\n"
@@ -357,7 +357,7 @@ def test_a_log_shows_as_a_log_even_if_jsonl_is_asked_for(open_memory: Open, tmp_
     assert copy.status().head == 2
 
 
-def test_what_is_of_no_format_is_refused_with_the_choices(memory: Memory, tmp_path: Path):
+def test_an_unknown_format_is_refused_with_the_choices(memory: Memory, tmp_path: Path):
     (tmp_path / "none").mkdir()
     (tmp_path / "none" / "words.txt").write_text("some words\n", "utf-8")
     with pytest.raises(NotImportable, match=r"cannot tell what .*none is; say it with --from \(log, jsonl"):

@@ -61,7 +61,7 @@ def test_each_file_is_read_as_what_it_is_with_the_ids_it_has_alone(open_memory: 
     assert memory.import_(exports).events == 0
 
 
-def test_what_is_of_no_format_is_passed_over_and_said(memory: Memory, exports: Path):
+def test_a_file_of_an_unknown_format_is_passed_over_and_reported(memory: Memory, exports: Path):
     done = memory.import_(exports)
     assert done.skipped[format_detection.NO_FORMAT] == 2
     said = {p.where for p in done.problems if p.reason == format_detection.NO_FORMAT}

@@ -182,7 +182,7 @@ class TestTrouble:
         (notes / "a.md").unlink()
         assert keep(memory, notes, max_bytes=100).forgotten == 1
 
-    def test_what_could_not_be_listed_is_not_gone(
+    def test_files_of_an_unreadable_folder_do_not_count_as_gone(
         self, notes: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
     ):
         import os
@@ -222,7 +222,7 @@ class TestOthers:
         keep(memory, notes)
         assert memory.get(id_).visible
 
-    def test_what_was_erased_does_not_come_back(self, notes: Path, tmp_path: Path):
+    def test_an_erased_memory_does_not_come_back(self, notes: Path, tmp_path: Path):
         write(notes, {"a.md": "secret", "b.md": "x"})
         with Memory.open(tmp_path / "store", embedder=None) as memory:
             keep(memory, notes)

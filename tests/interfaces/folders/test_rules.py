@@ -47,7 +47,7 @@ def test_given_patterns_win_over_ignore_files(notes: Path):
     assert taken(notes, ignore=["!a.md", "b.*"]) == {"a.md"}
 
 
-def test_what_is_skipped_is_counted_by_reason(notes: Path, memory: Memory):
+def test_skipped_files_are_counted_by_reason(notes: Path, memory: Memory):
     write(notes, {"a.md": "x", "big.md": "x" * 101, "p.png": "x", "b.txt": b"a\0b", ".hidden/c.md": "x"})
     (notes / "link.md").symlink_to(notes / "a.md")
     report = keep(memory, notes, max_bytes=100)

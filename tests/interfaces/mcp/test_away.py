@@ -75,7 +75,7 @@ def test_the_http_api_beside_a_hung_helper_keeps_what_it_is_told(hung, tmp_path)
 
 
 @pytest.mark.slow
-def test_what_an_agent_told_meanwhile_gets_its_vector_when_the_server_is_back(connect, server, tmp_path):
+def test_a_memory_of_an_agent_gets_its_vector_when_the_embeddings_server_is_back(connect, server, tmp_path):
     started(tmp_path, server.url)
     server.replies = [says(401)] * 1000
     agent = connect(tmp_path, embedder=server.url)
@@ -89,7 +89,7 @@ def test_what_an_agent_told_meanwhile_gets_its_vector_when_the_server_is_back(co
 
 
 @pytest.mark.slow
-def test_what_serve_was_told_meanwhile_gets_its_vector_when_the_server_is_back(server, tmp_path):
+def test_a_memory_posted_to_serve_gets_its_vector_when_the_embeddings_server_is_back(server, tmp_path):
     started(tmp_path, server.url)
     server.replies = [says(401)] * 1000
     with serving(tmp_path, server.url) as url:
@@ -100,7 +100,7 @@ def test_what_serve_was_told_meanwhile_gets_its_vector_when_the_server_is_back(s
 
 
 @pytest.mark.slow
-def test_what_watch_read_meanwhile_gets_its_vector_when_the_server_is_back(server, tmp_path):
+def test_a_watched_note_gets_its_vector_when_the_embeddings_server_is_back(server, tmp_path):
     notes, store = tmp_path / "notes", tmp_path / "store"
     notes.mkdir()
     (notes / "auth.md").write_text("Auth sessions live in Postgres.", "utf-8")

@@ -28,7 +28,7 @@ def joined(kept: tuple[str, ...]) -> int:
 
 
 @given(st.lists(st.text(max_size=40)), st.integers(1, 60))
-def test_what_does_not_fit_is_skipped_and_the_next_is_tried(texts: list[str], tokens_max: int):
+def test_a_hit_that_does_not_fit_is_skipped_and_the_next_is_tried(texts: list[str], tokens_max: int):
     kept = fit(texts, joined, tokens_of, tokens_max=tokens_max)
     expected: tuple[str, ...] = ()
     for one in texts:

@@ -53,7 +53,7 @@ def test_memories_are_injected_and_recorded_as_injected(store):
         assert memory.verify().exact
 
 
-def test_what_does_not_fit_is_neither_injected_nor_recorded_so(store):
+def test_hits_that_do_not_fit_are_neither_injected_nor_recorded_as_injected(store):
     hook(store, prompted("postgres backed up at night; auth sessions"), "--max-tokens", "100")
     with Memory.open(store, embedder="hash") as memory:
         injected = {id_: memory.get(id_).state.injected_count for id_ in ("auth", "backup")}
@@ -77,7 +77,7 @@ def test_what_does_not_fit_is_neither_injected_nor_recorded_so(store):
         ),
     ],
 )
-def test_what_goes_wrong_is_a_note_and_blocks_nothing(store, stdin, note):
+def test_a_failure_is_a_note_and_blocks_nothing(store, stdin, note):
     result = hook(store, stdin)
     assert (result.exit_code, result.stdout) == (0, "")
     assert note in result.stderr
@@ -121,7 +121,7 @@ def test_a_command_is_no_question(store, prompt, recalls):
         assert memory.status().recalls == recalls
 
 
-def test_what_scores_far_below_the_best_is_neither_injected_nor_recorded_so(store):
+def test_hits_far_below_the_best_are_neither_injected_nor_recorded_as_injected(store):
     with Memory.open(store, embedder="hash") as memory:
         memory.remember("Bananas are yellow", id="bananas")
         scores = {h.id: h.score for h in memory.recall("where do auth sessions live?", record=False).hits}
@@ -266,7 +266,7 @@ def used(store) -> dict[str, int]:
         return {id_: memory.get(id_).state.used_count for id_ in ("auth", "backup")}
 
 
-def test_what_the_model_names_when_it_stops_counts_as_used(store):
+def test_memories_that_the_model_names_when_it_stops_count_as_used(store):
     hook(store, prompted("where do auth sessions live?"), "-k", "1")
     for said in (
         {"last_assistant_message": "I know nothing of auth."},

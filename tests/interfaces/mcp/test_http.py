@@ -103,6 +103,6 @@ def test_an_address_is_read(text, address):
 
 
 @pytest.mark.parametrize("text", ["host:port", "host:99999", "host:-1"])
-def test_what_is_no_address_is_refused(text):
+def test_an_invalid_address_is_refused(text):
     with pytest.raises(InvalidInput, match="is not an address"):
         parse_address(text)

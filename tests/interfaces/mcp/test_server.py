@@ -59,7 +59,7 @@ def test_a_store_that_cannot_be_opened_is_reported_by_every_call(connect, tmp_pa
     assert "log" in agent.refused("remember", content="x")
 
 
-def test_what_cannot_be_opened_by_any_call_is_refused_before_a_server_is_there(tmp_path):
+def test_a_store_that_cannot_be_opened_is_refused_before_the_server_starts(tmp_path):
     (tmp_path / "file").write_text("a file\n", "utf-8")
     with pytest.raises(InvalidInput, match="is a file; a store is a directory"):
         opener(tmp_path / "file", embedder="hash")

@@ -343,7 +343,7 @@ def hung_up(connection: socket.socket) -> bool:
         struct.pack(">I", 0),
     ],
 )
-def test_what_is_no_request_ends_that_conversation_and_no_other(serve, sent):
+def test_a_malformed_request_ends_its_own_connection_only(serve, sent):
     serve(Counting())
     with connect() as connection:
         connection.sendall(sent)

@@ -51,7 +51,7 @@ def with_memory(tmp_path, scenario, **options):
     return asyncio.run(main())
 
 
-def test_what_is_told_can_be_asked_explained_and_verified(tmp_path):
+def test_a_remembered_text_can_be_recalled_explained_and_verified(tmp_path):
     async def scenario(memory: AsyncMemory):
         a = await memory.remember("Auth sessions live in Postgres", kind="decision")
         before = (await memory.status()).head

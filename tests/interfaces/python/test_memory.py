@@ -404,7 +404,7 @@ def test_a_file_is_not_a_store(tmp_path):
 
 
 @pytest.mark.parametrize("items", ["abc", b"abc", {"content": "x"}])
-def test_one_item_is_not_many(memory, items):
+def test_remember_many_refuses_a_single_item(memory, items):
     before = memory.store.log.head
     with pytest.raises(InvalidInput, match="put it in a list"):
         memory.remember_many(items)
@@ -428,7 +428,7 @@ def test_one_item_is_not_many(memory, items):
         (lambda m: m.revise("a", valid_from="2026-03-02", valid_to="2026-03-01"), "wrong order"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_the_value_and_writes_nothing(memory, call, said):
+def test_invalid_arguments_are_refused_with_the_value_and_write_nothing(memory, call, said):
     memory.remember("alpha", id="a", valid_from="2026-01-01")
     before = memory.store.log.head
     with pytest.raises(RecollectError, match=said):
@@ -458,7 +458,7 @@ def test_a_store_needs_a_name(path, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_kept_on_a_condition_is_not_kept_when_the_log_went_on(memory):
+def test_a_conditional_write_is_refused_when_the_log_has_moved(memory):
     memory.remember("alpha", id="a")
     before = memory.store.log.head
     items = [{"content": f"text {number}", "id": f"n{number}"} for number in range(600)]

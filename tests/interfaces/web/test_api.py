@@ -416,7 +416,7 @@ def test_the_tools_at_mcp_are_those_of_the_profile_that_was_asked_for(server, st
         (["--token", "two words"], "without spaces"),
     ],
 )
-def test_what_cannot_be_served_is_one_clear_line(tmp_path, options, says):
+def test_a_server_that_cannot_start_says_why_in_one_line(tmp_path, options, says):
     result = CliRunner().invoke(
         main, ["serve", "--store", str(tmp_path), "--embedder", "hash", "--port", "0", *options]
     )

@@ -320,7 +320,7 @@ def test_no_stretch_of_time_lets_more_through_than_its_bucket_and_its_refill(per
 
 
 @given(per_minute=st.integers(1, 1_000), taken=st.integers(0, 50), pause=st.floats(0, 5, allow_nan=False))
-def test_who_waits_as_long_as_told_gets_through_and_others_are_not_affected(per_minute, taken, pause):
+def test_a_client_that_waits_as_told_gets_through_and_others_are_not_affected(per_minute, taken, pause):
     now = 0.0
     buckets = Buckets(per_minute, clock=lambda: now)
     for _ in range(per_minute + taken):
