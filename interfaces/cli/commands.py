@@ -66,7 +66,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Make a store to look at: two weeks of memories, questions, changes of mind and dreams.",
     ),
     "doctor": ("doctor", "Examine a store end to end and say what is wrong; exit 1 if anything is."),
-    "config": ("config", "What holds where nothing is said, and where each value comes from."),
+    "config": ("config", "The settings in force, and where each value comes from."),
     "dream": (
         "dream",
         "Replay, downscale, stabilise, prune, place and promote: one cycle, written as one batch.",

@@ -22,7 +22,7 @@ def config(
     embedder: str | None, reranker: str | None, formula: str | None, project: str | None, store: str,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """What holds where nothing is said, and where each value comes from.
+    """The settings in force, and where each value comes from.
 
     A flag goes before the environment (RECOLLECT_EMBEDDER, …_RERANKER, …_CHAT_URL, …_CHAT_MODEL, …_FORMULA, …_PROJECT),
     that before config.toml in the store, and that before your own config.toml. Keys come from the environment alone,

@@ -78,7 +78,8 @@ def import_(
     """Take memories from a file or folder of another program, or an exported log.
 
     FORMAT is log (what `export` wrote), jsonl, csv, claude-code, claude, chatgpt, mem0, basic-memory,
-    recollect-markdown or folder: each file of it as what it is, and what was passed over is said. Importing again writes only what is new or changed.
+    recollect-markdown or folder (each file of it in its own format; files that are passed over are reported). Importing
+    again writes only what is new or changed.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""Why a value cannot be converted to a Struct, in words that a person or a model can act on."""
+"""Say why values cannot be converted to a Struct, in words that a person or a model can act on."""
 
 from __future__ import annotations
 
@@ -15,6 +15,18 @@ _TYPES = {
 _VALUE_SHOWN = 200
 _FIELD = re.compile(r"`\$\.(\w+)")
 _NAMED_TYPES = re.compile(r"`([a-z| ]+)`")
+
+
+def field_names(kind: type[msgspec.Struct]) -> tuple[str, ...]:
+    """The names of a Struct's fields, required ones first."""
+    fields = sorted(msgspec.structs.fields(kind), key=lambda field: not field.required)
+    return tuple(field.encode_name for field in fields)
+
+
+def missing_field(kind: type[msgspec.Struct], given: Mapping[str, object]) -> str | None:
+    """The first required field that is not given."""
+    required = (field.encode_name for field in msgspec.structs.fields(kind) if field.required)
+    return next((name for name in required if name not in given), None)
 
 
 def in_words(error: msgspec.ValidationError, fields: Mapping[str, object], kind: type[msgspec.Struct]) -> str:

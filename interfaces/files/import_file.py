@@ -53,16 +53,16 @@ class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def import_file(
-    writer: Writer, path: Path, wishes: ImportOptions, *, progress: Progress | None = None
+    writer: Writer, path: Path, options: ImportOptions, *, progress: Progress | None = None
 ) -> ImportReport:
     """Import the file or folder into the store."""
-    store, kind = writer.store, format_of(path, wishes.format_)
-    _refuse_what_means_nothing(wishes, kind)
+    store, kind = writer.store, format_of(path, options.format_)
+    _refuse_options_of_other_formats(options, kind)
     if kind == LOG:
-        return _import_log(store, path, dry_run=wishes.dry_run, progress=progress)
-    importer = Importer(writer, dry_run=wishes.dry_run, strict=wishes.strict)
+        return _import_log(store, path, dry_run=options.dry_run, progress=progress)
+    importer = Importer(writer, dry_run=options.dry_run, strict=options.strict)
     try:
-        passed_over = _read(importer, path, kind, wishes, progress or no_progress)
+        passed_over = _read(importer, path, kind, options, progress or no_progress)
     except KeyboardInterrupt as stop:
         raise KeyboardInterrupt(importer.tally.sentence(), *stop.args) from None
     except RecursionError:
@@ -77,29 +77,29 @@ def import_file(
         ):
             importer.tally.skip(skipped)
     store.sealer.start()
-    return _report(importer.tally, store, path, kind, dry_run=wishes.dry_run)
+    return _report(importer.tally, store, path, kind, dry_run=options.dry_run)
 
 
 def _read(
-    importer: Importer, path: Path, kind: str, wishes: ImportOptions, progress: Progress
+    importer: Importer, path: Path, kind: str, options: ImportOptions, progress: Progress
 ) -> list[Skipped]:
     """Import the path as its format; return what was passed over in a folder, unless the user named a format."""
     if kind == FOLDER:
-        return import_folder(importer, path, wishes.choices, progress)
-    namespace = wishes.namespace or (table_namespace(path, path.parent) if kind in TABLES else kind)
-    items = READERS[kind](path, wishes.choices, progress)
+        return import_folder(importer, path, options.choices, progress)
+    namespace = options.namespace or (table_namespace(path, path.parent) if kind in TABLES else kind)
+    items = READERS[kind](path, options.choices, progress)
     importer.run(items, actor=f"{ACTOR}{kind}", namespace=namespace)
-    return unread(path, kind) if wishes.format_ is None and path.is_dir() else []
+    return unread(path, kind) if options.format_ is None and path.is_dir() else []
 
 
-def _refuse_what_means_nothing(wishes: ImportOptions, kind: str) -> None:
+def _refuse_options_of_other_formats(options: ImportOptions, kind: str) -> None:
     if kind == FOLDER:
-        if wishes.namespace is not None:
+        if options.namespace is not None:
             raise InvalidInput("a namespace is for one format; import the files of this folder one by one")
         return
-    if wishes.choices.mapping and kind not in TABLES:
+    if options.choices.mapping and kind not in TABLES:
         raise InvalidInput(f"a mapping is for {' and '.join(TABLES)}; {kind} has fields of its own")
-    if wishes.choices.include and kind != "claude-code":
+    if options.choices.include and kind != "claude-code":
         raise InvalidInput(f"include is for claude-code; this is {kind}")
 
 

@@ -15,7 +15,7 @@ from typing import TypeVar, get_args, get_origin, get_type_hints
 import msgspec
 
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.common.validation_errors import in_words
+from recollect.interfaces.common.validation_errors import field_names, in_words, missing_field
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "query": ("q", "text", "question", "search", "prompt", "topic", "input"),
@@ -55,27 +55,19 @@ def parse(kind: type[A], given: Mapping[str, object] | None, *, tool: str) -> A:
     lists = {name for name, hint in get_type_hints(kind).items() if _is_list(hint)}
     for name in lists & fields.keys():
         fields[name] = _listed(fields[name])
-    missing = [field.encode_name for field in msgspec.structs.fields(kind) if field.required]
-    absent = [name for name in missing if name not in fields]
-    if absent:
-        raise InvalidInput(f"{tool} needs {absent[0]!r}; {_takes(kind, tool)}")
+    if missing := missing_field(kind, fields):
+        raise InvalidInput(f"{tool} needs {missing!r}; {_takes(kind, tool)}")
     try:
         return msgspec.convert(fields, kind, strict=False)
     except msgspec.ValidationError as error:
         raise InvalidInput(f"{tool}: {in_words(error, fields, kind)}") from None
 
 
-def names(kind: type[msgspec.Struct]) -> tuple[str, ...]:
-    """The arguments, those that are needed first."""
-    fields = sorted(msgspec.structs.fields(kind), key=lambda field: not field.required)
-    return tuple(field.name for field in fields)
-
-
 def aliases(kind: type[msgspec.Struct]) -> dict[str, str]:
     """Every other name under which an argument may come; an argument's own name is never another's alias."""
-    own = set(names(kind))
+    own = set(field_names(kind))
     known: dict[str, str] = {}
-    for name in names(kind):
+    for name in field_names(kind):
         for alias in ALIASES.get(name, ()):
             if alias not in own:
                 known.setdefault(alias, name)
@@ -84,7 +76,7 @@ def aliases(kind: type[msgspec.Struct]) -> dict[str, str]:
 
 def _named(kind: type[msgspec.Struct], given: Mapping[str, object], tool: str) -> dict[str, object]:
     """What was given, under the arguments' own names."""
-    known = aliases(kind) | {name: name for name in names(kind)}
+    known = aliases(kind) | {name: name for name in field_names(kind)}
     fields: dict[str, object] = {}
     written: dict[str, str] = {}
     for raw, value in given.items():
@@ -111,7 +103,7 @@ def _nearest(name: str, known: Mapping[str, str]) -> str:
 
 
 def _takes(kind: type[msgspec.Struct], tool: str) -> str:
-    return f"it takes {', '.join(names(kind))}" if names(kind) else f"{tool} takes no arguments"
+    return f"it takes {', '.join(field_names(kind))}" if field_names(kind) else f"{tool} takes no arguments"
 
 
 def _is_list(hint: object) -> bool:

@@ -52,10 +52,10 @@ def import_into(
     Also return the formula in force, if the import brought it into an empty store.
     """
     was_empty = writer.store.catch_up() == 0
-    wishes = ImportOptions.of(
+    options = ImportOptions.of(
         format_=format_, mapping=mapping, namespace=namespace, include=include, strict=strict, dry_run=dry_run
     )
-    done = import_file(writer, Path(path).expanduser(), wishes, progress=progress)
+    done = import_file(writer, Path(path).expanduser(), options, progress=progress)
     adoptions = writer.store.projections.adoptions
     writer.embedding = Embedding(writer.embedding.embedder, adoptions.embedder(done.head))
     brought = was_empty and adoptions.formula_in_force(done.head)

@@ -27,7 +27,7 @@ from recollect.events.errors import (
     UnknownMemory,
     UnknownRecall,
 )
-from recollect.interfaces.common.validation_errors import in_words
+from recollect.interfaces.common.validation_errors import field_names, in_words, missing_field
 from recollect.replay.why import NothingLeftToExplain
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -159,8 +159,7 @@ def _is_deeper(value: object, levels: int) -> bool:
 def _convert(given: dict[str, object], kind: type[T], path: str, *, strict: bool) -> T:
     unknown = sorted(set(given) - set(kind.__struct_encode_fields__))
     if unknown:
-        fields = sorted(msgspec.structs.fields(kind), key=lambda field: not field.required)
-        known = ", ".join(field.encode_name for field in fields) or "nothing"
+        known = ", ".join(field_names(kind)) or "nothing"
         raise RefusedParameter(f"{path} has no parameter {unknown[0]!r}; it takes {known}", unknown[0])
     try:
         return msgspec.convert(given, kind, strict=strict)
@@ -173,12 +172,7 @@ def _said(
     error: msgspec.ValidationError, given: dict[str, object], kind: type[msgspec.Struct]
 ) -> tuple[str, str]:
     """The parameter, and in words that it is missing, or that its value is wrong and why."""
-    missing = [
-        field.encode_name
-        for field in msgspec.structs.fields(kind)
-        if field.required and field.encode_name not in given
-    ]
-    if missing:
-        return missing[0], f"it needs {missing[0]!r}"
+    if missing := missing_field(kind, given):
+        return missing, f"it needs {missing!r}"
     named = re.search(r"`\$\.(\w+)", str(error))
     return named[1] if named else "", in_words(error, given, kind)

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from recollect.events.errors import InvalidInput
+from recollect.interfaces.common.validation_errors import field_names
 from recollect.interfaces.mcp import audit_arguments as audit_asked
 from recollect.interfaces.mcp import tool_arguments
-from recollect.interfaces.mcp.arguments import aliases, names, parse
+from recollect.interfaces.mcp.arguments import aliases, parse
 from recollect.interfaces.mcp.profiles import PROFILES
 
 KINDS = {tool.name: tool.arguments for tool in PROFILES["audit"]}
@@ -46,7 +47,7 @@ def test_the_same_word_means_what_its_tool_is_about():
 def test_an_alias_gives_what_the_argument_gives(tool: str, data: st.DataObject):
     kind = KINDS[tool]
     known = aliases(kind)
-    assert not set(known) & set(names(kind))
+    assert not set(known) & set(field_names(kind))
     if not known:
         return
     alias = data.draw(st.sampled_from(sorted(known)))
