@@ -240,7 +240,7 @@ class HelperEmbedder:
             with suppress(FileNotFoundError, ConnectionError):  # the one that answered was just ending
                 found = self._find()
         if found is None:
-            raise NoHelper("it ended as soon as it was there")
+            raise NoHelper("the model helper ended right after it started")
         return found
 
     def _answers(self) -> bool:

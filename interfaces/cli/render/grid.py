@@ -24,14 +24,6 @@ class Grid:
         self._wraps = [name.startswith("~") for name in names]
         self._rows = [[Text(name.lstrip(">~"), style="dim") for name in names]]
 
-    def add_column(self, name: str, *, overflow: str = "fold") -> None:
-        """One more column of texts, before the first row."""
-        assert overflow == "fold"
-        assert len(self._rows) == 1
-        self._right.append(False)
-        self._wraps.append(True)
-        self._rows[0].append(Text(name, style="dim"))
-
     def add_row(self, *cells: str | Text, style: str = "") -> None:
         """One row; a str may have markup. Cells that are missing are empty."""
         texts = [Text.from_markup(cell) if isinstance(cell, str) else cell for cell in cells]

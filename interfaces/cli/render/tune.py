@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.text import Text
 
 from recollect.engine.safe_text import drawing
@@ -11,8 +10,8 @@ from recollect.interfaces.cli.render.common import console, table_of
 
 
 @drawing
-def tuned(result: Tuned, out: Console | None = None) -> None:
-    out = out or console()
+def tuned(result: Tuned) -> None:
+    out = console()
     out.print(Text(result.sentence, style="" if result.recommended else "yellow"))
     out.print(
         Text(
