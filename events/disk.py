@@ -1,7 +1,7 @@
 """The file layer: the few operations a log needs, behind one protocol.
 
 Everything the log does to a file goes through a `Disk`, so that the same code runs on the real one and on a
-simulated one that loses power (`simulated_disk`). What the log assumes of a disk, and nothing more:
+simulated one that loses power (`tests/simulated_disk.py`). What the log assumes of a disk, and nothing more:
 
 - a synced file keeps its bytes and its length; a synced directory keeps its entries;
 - unsynced writes may be lost, kept or garbled in any order and in pieces of any size;

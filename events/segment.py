@@ -337,7 +337,7 @@ class Segment:
         try:
             return decode_frame(frame, 0, len(frame), seq, self.file.seed)
         except BadFrame:
-            return self._doubtful(seq)
+            return self._recheck(seq)
 
     def records(self, after: int, upto: int) -> Iterator[Recorded]:
         """Events with after < seq <= upto, read in large pieces."""
@@ -350,7 +350,7 @@ class Segment:
                 try:
                     yield decode_frame(data, start, end - begin, seq, seed)
                 except BadFrame:
-                    yield self._doubtful(seq)
+                    yield self._recheck(seq)
                 start = end - begin
                 seq += 1
 
@@ -378,7 +378,7 @@ class Segment:
             ends.append(end)
         return begin, ends
 
-    def _doubtful(self, seq: int) -> Recorded:
+    def _recheck(self, seq: int) -> Recorded:
         """Check a frame that failed once more: it may be in the middle of being erased."""
         erasing = seq in self._erasing()
         frame = self.frame(seq)

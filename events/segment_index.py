@@ -1,6 +1,6 @@
 """The index of one segment: where each event begins, when it was recorded, and its id.
 
-Kept in memory for the segment that grows, and stored behind the frames of a sealed one (`footer`), so that
+Kept in memory for the segment that grows, and stored behind the frames of a sealed one (`segment_format`), so that
 opening a store does not walk through it. Three arrays, one value per event:
 
     offsets  int64         where its frame begins in the file

@@ -2,7 +2,7 @@
 
     00000000000000000001-5f3a….seg   events, in order; the last file grows, the others are sealed
     head                             what readers may see, and what was durable (`head`)
-    writer.lock                      held while a process writes (`writer_lock`)
+    writer.lock                      held while a process writes (`disk`)
     quarantine/                      unfinished tails that recoveries set aside (`recovery`)
     active.index                     the growing file's index at the last close; may be deleted
     erase.intent                     only while an erasure is under way (`erasure`)

@@ -131,7 +131,7 @@ def _line_of(frame: Frame) -> Line:
     header, body = frame.header, frame.body
     type_, actor = decode_meta(frame.meta)
     erased = is_erased(body, header.digest)
-    fact = None if erased else _faithful(type_, header, body[SALT_BYTES:])
+    fact = None if erased else _fact_if_exact(type_, header, body[SALT_BYTES:])
     return Line(
         seq=header.seq,
         at=header.at,
@@ -151,7 +151,7 @@ def _line_of(frame: Frame) -> Line:
     )
 
 
-def _faithful(type_: str, header: Header, payload: bytes) -> AnyFact | None:
+def _fact_if_exact(type_: str, header: Header, payload: bytes) -> AnyFact | None:
     """The fact, if converting it to JSON and back gives the same payload bit for bit; else None."""
     if header.kind != EVENT or header.version != VERSIONS.get(type_):
         return None
@@ -175,7 +175,7 @@ def import_lines(
     opening = _open(source)
     frames = _frames(source, opening)
     present = min(log.refresh(), opening.head)
-    _pass_over(log, frames, opening, present)
+    _skip_present(log, frames, opening, present)
     written = 0
     for batch in whole_batches(frames):
         if write:
@@ -251,7 +251,7 @@ def _frame_of(line: Line, chain: bytes) -> Frame:
     return frame
 
 
-def _pass_over(log: TransferableLog, frames: Iterator[Frame], opening: Opening, present: int) -> None:
+def _skip_present(log: TransferableLog, frames: Iterator[Frame], opening: Opening, present: int) -> None:
     """Skip what the log holds already; refuse a log that holds something else."""
     last = None
     for seq in range(1, present + 1):

@@ -1,6 +1,6 @@
 """Tables of a formula file: written once under a name, put into the stages that look them up.
 
-TOML keeps an inline table on one line, so a long one stands in `[tables.<name>]` below the stages and a stage
+TOML keeps an inline table on one line, so a long one is written as `[tables.<name>]` below the stages and a stage
 says `table = "<name>"`. The formula itself holds the table inside the stage.
 """
 

@@ -1,7 +1,7 @@
 """The numbers of a stage, by name; and those that a formula leaves free for `tune` to choose.
 
 `free = { words = [0.2, 0.8] }` beside a stage's other keys marks them, with the range to search. It decides no ranking,
-so it is no part of the text or the digest. Where a formula marks none, every weight is free: what `weigh` and `fuse`
+so it is no part of the text or the digest. If a formula marks no numbers, every weight is free: what `weigh` and `fuse`
 multiply by, what `boost` adds, the `scale` of `add`; each from 0 to twice the largest of its stage.
 """
 

@@ -129,14 +129,16 @@ def require_finite(sheet: Sheet, ctx: RankContext, formula: Formula) -> None:
     stage = formula.stages[sheet.stage]
     for name in formula.written[sheet.stage]:
         column = sheet.columns.get(name)
-        if column is not None and _looks_odd(column):
-            _require(np.isinf(column) | _lost(stage, column, sheet, ctx), column, sheet, ctx, formula)
+        if column is not None and _may_not_be_finite(column):
+            _require(
+                np.isinf(column) | _missing_values(stage, column, sheet, ctx), column, sheet, ctx, formula
+            )
     step = sheet.steps[-1] if sheet.steps else None
-    if step is not None and step.stage == sheet.stage and _looks_odd(step.after):
-        _require(np.isinf(step.after) | _lost_score(stage, step), step.after, sheet, ctx, formula)
+    if step is not None and step.stage == sheet.stage and _may_not_be_finite(step.after):
+        _require(np.isinf(step.after) | _missing_scores(stage, step), step.after, sheet, ctx, formula)
 
 
-def _looks_odd(values: FloatArray) -> bool:
+def _may_not_be_finite(values: FloatArray) -> bool:
     """Whether some value may not be finite: the sum of their squares is not. One call, for there are many columns."""
     return not math.isfinite(values.dot(values))
 
@@ -150,7 +152,7 @@ def _require(bad: BoolArray, values: FloatArray, sheet: Sheet, ctx: RankContext,
         raise NotFinite(formula, sheet.stage, f"gave {value} for memory {memory!r}")
 
 
-def _lost(stage: AnyStage, column: FloatArray, sheet: Sheet, ctx: RankContext) -> BoolArray:
+def _missing_values(stage: AnyStage, column: FloatArray, sheet: Sheet, ctx: RankContext) -> BoolArray:
     """Where a column has no value although every input for it had one."""
     missing = np.isnan(column)
     if isinstance(stage, Retrieve):
@@ -163,7 +165,7 @@ def _lost(stage: AnyStage, column: FloatArray, sheet: Sheet, ctx: RankContext) -
     return missing
 
 
-def _lost_score(stage: AnyStage, step: Step) -> BoolArray:
+def _missing_scores(stage: AnyStage, step: Step) -> BoolArray:
     """Where there is no score although every input for it had a value."""
     missing = np.isnan(step.after)
     if not isinstance(stage, (Fuse, Weigh)):  # these make a score where there was none

@@ -18,8 +18,8 @@ import msgspec
 import numpy as np
 
 from recollect.events.facts import Filters, GridVector, Question
-from recollect.projections.admission import scope_of
 from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
+from recollect.projections.hard_filters import scope_of
 from recollect.projections.lifecycle.lifecycle import LifecycleColumns
 from recollect.projections.view import View
 from recollect.query.dials import Dial

@@ -49,7 +49,7 @@ AFTER_14 = (
 
 HEADER = '''"""Unicode {version} as the analyzers read it. Written by tools/make_unicode_tables.py: never edit it.
 
-`projections/frozen_unicode.py` unpacks it. DIGEST is the SHA-256 of the unpacked bytes.
+`projections/lexical/frozen_unicode.py` unpacks it. DIGEST is the SHA-256 of the unpacked bytes.
 """
 
 from __future__ import annotations

@@ -98,15 +98,15 @@ class PackLog(Replica):
         )
         log = cls(store, folder, mirror, clock=clock, ahead_max=ahead_max, patience_s=patience_s)
         try:
-            log._open_up()
+            log._catch_up_on_open()
         except BaseException:
             log.close()
             raise
         return log
 
-    def _open_up(self) -> None:
+    def _catch_up_on_open(self) -> None:
         """Catch up. An empty mirror cannot be read from, so wait for an engine that is just electing a leader."""
-        for last_try in self._patiently(_OPEN_S):
+        for last_try in self._tries(_OPEN_S):
             self.refresh()
             if self._unfollowed is None or self.head:
                 return
@@ -133,7 +133,7 @@ class PackLog(Replica):
                 if not fresh:
                     return [known[entry.id] for entry in entries]
                 if expect is not None and expect != self.head:
-                    self._insist(self._follow)
+                    self._retry(self._follow)
                     if expect != self.head:
                         raise self._moved(expect)
                     continue
@@ -141,7 +141,7 @@ class PackLog(Replica):
                     raise self._moved(self._floor)
                 self._await_turn()
                 sealed = sealed or self._sealed([os.urandom(SALT_BYTES) + entry.payload for entry in fresh])
-                if self._offer(self._frames_of(fresh, sealed.bodies), sealed):
+                if self._try_append(self._frames_of(fresh, sealed.bodies), sealed):
                     sealed = None
 
     def append_frames(self, frames: Sequence[Frame]) -> None:
@@ -151,19 +151,19 @@ class PackLog(Replica):
             if first != self.head + 1:
                 raise self._moved(first - 1)
             sealed = self._sealed([frame.body for frame in frames])
-            if not self._offer(frames, sealed):
+            if not self._try_append(frames, sealed):
                 self.store.delete_box(sealed.id.hex())
                 raise self._moved(first - 1)
 
     def _sealed(self, bodies: list[bytes]) -> Sealed:
         """Encrypt the bodies, and store the keys before the pack that needs them is written."""
         sealed = seal(bodies)
-        self._insist(lambda: self.store.put_box(sealed.id.hex(), encode_box(sealed.keys), 0))
+        self._retry(lambda: self.store.put_box(sealed.id.hex(), encode_box(sealed.keys), 0))
         return sealed
 
-    def _insist(self, ask: Callable[[], Answer]) -> Answer:
+    def _retry(self, ask: Callable[[], Answer]) -> Answer:
         """Retry while the engine does not answer: it may be electing a leader. An unsafe append is not retried."""
-        for last_try in self._patiently(self._patience_s if self._patient else 0.0):
+        for last_try in self._tries(self._patience_s if self._patient else 0.0):
             try:
                 return ask()
             except StoreUnreachable:
@@ -189,7 +189,7 @@ class PackLog(Replica):
         )  # fmt: skip
         return chained(entries, bodies, first_seq=head + 1, at=at, chain=self._mirror.chain_at(head))
 
-    def _offer(self, frames: Sequence[Frame], sealed: Sealed) -> bool:
+    def _try_append(self, frames: Sequence[Frame], sealed: Sealed) -> bool:
         """Write these events after the last pack; False if another pack was written there first, which is taken over.
 
         The keys can be used for the next try: the bodies are the same at any position.
@@ -200,20 +200,20 @@ class PackLog(Replica):
         pack = packed(
             encrypted, sealed.id, first_seq=head + 1, before=self._mirror.chain_at(head), holder=holder
         )
-        if self._landed(pack):
+        if self._was_stored(pack):
             self._keys.put(pack.first_seq, sealed.keys)
             self._add([pack])
             self._floor = self.head
             return True
         self._crowded_until = time.monotonic() + CLAIM_S
-        self._insist(self._follow)
+        self._retry(self._follow)
         return False
 
-    def _landed(self, pack: Pack) -> bool:
+    def _was_stored(self, pack: Pack) -> bool:
         """Whether the pack was stored at the next position; False only if another one was seen there."""
         position = self._index.position + 1
         data = encode(pack, bytes_max=self.store.pack_bytes_max, put_blob=self.store.put_blob)
-        for last_try in self._patiently():
+        for last_try in self._tries():
             try:
                 self.store.put_if(position, data)
             except Unsettled as doubt:
@@ -243,7 +243,7 @@ class PackLog(Replica):
             self._patient = patient
             self._reload()
             if not self._confirmed or time.monotonic() - self._asked > _LOOK_S:
-                self._insist(self._follow)
+                self._retry(self._follow)
             yield
 
     # --- taking turns ----------------------------------------------------------------------------
@@ -254,7 +254,7 @@ class PackLog(Replica):
         with self._mirror.exclusive():
             self._patient = True
             self._reload()
-            self._insist(self._follow)
+            self._retry(self._follow)
             if not self._exclusive:
                 self._floor = self.head
             self._exclusive += 1
@@ -267,25 +267,25 @@ class PackLog(Replica):
             finally:
                 self._exclusive -= 1
                 if claimed and self._holder == self._me:
-                    self._landed_empty(NO_HOLDER)
+                    self._write_empty_pack(NO_HOLDER)
 
     def _claim(self) -> None:
-        for _ in self._patiently():
+        for _ in self._tries():
             self._await_turn()
-            if self._landed_empty(self._me):
+            if self._write_empty_pack(self._me):
                 return
         raise LogFailed(f"other writers of {self.store.where} leave no gap to claim it; try again")
 
-    def _landed_empty(self, holder: bytes) -> bool:
+    def _write_empty_pack(self, holder: bytes) -> bool:
         """Write a pack without events that names the next writer."""
         head = self.head
         pack = packed(
             [], os.urandom(16), first_seq=head + 1, before=self._mirror.chain_at(head), holder=holder
         )
-        if self._landed(pack):
+        if self._was_stored(pack):
             self._add([pack])
             return True
-        self._insist(self._follow)
+        self._retry(self._follow)
         return False
 
     def _await_turn(self) -> None:
@@ -296,7 +296,7 @@ class PackLog(Replica):
                 self._holder = NO_HOLDER
                 return
             self.store.wait(self._index.position + 1, left)
-            self._insist(self._follow)
+            self._retry(self._follow)
 
     # --- following -------------------------------------------------------------------------------
 
@@ -373,7 +373,7 @@ class PackLog(Replica):
             return decode_pack(data, self.store.get_blob)
         except BadPack as bad:
             problem = str(bad)
-        for last_try in self._patiently():
+        for last_try in self._tries():
             for other in self.store.others(position):
                 try:
                     pack = decode_pack(other, self.store.get_blob)
@@ -395,7 +395,7 @@ class PackLog(Replica):
         mine = self._index.last
         if mine is None:
             return
-        for last_try in self._patiently():
+        for last_try in self._tries():
             data = self.store.get(mine.position)
             if data is not None:
                 pack = self._checked(mine.position, data)

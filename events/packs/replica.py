@@ -135,7 +135,7 @@ class Replica:
         if key is not None:
             return key
         place = self._index.of(seq)
-        for last_try in self._patiently():
+        for last_try in self._tries():
             box = self.store.get_box(place.box)
             if box.version or last_try:
                 break
@@ -187,7 +187,7 @@ class Replica:
             left += [seq for seq in sorted(gone) if keys and keys[seq - place.first_seq] != ERASED]
         return sorted(set(left))
 
-    def _patiently(self, patience_s: float = math.inf) -> Iterator[bool]:
+    def _tries(self, patience_s: float = math.inf) -> Iterator[bool]:
         """True for the last try; pauses between tries, longer each time."""
         deadline, pause = time.monotonic() + min(patience_s, self._patience_s), _PAUSE_S_MIN
         while time.monotonic() < deadline:

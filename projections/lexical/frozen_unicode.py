@@ -1,7 +1,7 @@
 """Unicode as it was in one version, whatever the running Python knows: classes, folding and composition.
 
-The tables lie in `unicode_tables.py`. Nothing here asks `unicodedata`, `str.lower`, `\\w` or anything else that
-grows with the interpreter, so a text has the same terms on every Python.
+The tables are in `unicode_tables.py`. Nothing here uses `unicodedata`, `str.lower`, `\\w` or anything else that
+changes with the interpreter, so a text has the same terms on every Python.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _as_unicode_14 = cache(_AsUnicode14)
 def as_unicode_14(text: str) -> str:
     """The text as Python 3.11 understands it: a newer character is no letter, no digit and no space there.
 
-    What is left means the same to every later Python, so `\\b`, `\\d` and `lower` may be asked about it.
+    The result means the same to every later Python, so `\\b`, `\\d` and `lower` may be used on it.
     """
     return text if text.isascii() else text.translate(_as_unicode_14(0xFFFD))
 

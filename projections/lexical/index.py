@@ -7,7 +7,7 @@ Invariant  an answer at seq S depends on the events up to S alone: neither on la
 
 Postings only grow. Rows are numbered by birth, so what was born by S is a prefix of every list, and what had
 died by S is a prefix of the dead postings: N, df, lengths and visibility are those of S, at the price of a live query.
-Reading settles what was added since and uses scratch space of its own: one thread at a time.
+Reading moves added rows into the arrays and uses scratch space, so only one thread at a time may read.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Lexical:
     def search(self, query: str, *, at: int, bm25: Bm25, top: int, admit: Admit | None = None) -> LexicalHits:
         """The `top` best rows alive at `at` that hold a term of the query, best first, ties by memory id.
 
-        A row that `admit` rejects is never returned but counts in the statistics all the same.
+        A row that `admit` rejects is never returned but still counts in the statistics.
         """
         matches = self._match(query, at, bm25)
         if len(self._room) < self._forward.rows:
@@ -200,7 +200,7 @@ class Lexical:
     # --- one query at one seq --------------------------------------------------------------------
 
     def _match(self, query: str, at: int, bm25: Bm25) -> Matches:
-        """Stages of one formula ask the same again and again: the last answer is kept."""
+        """The matches of a query, cached for the last query: the stages of one formula repeat it."""
         key = (query, at, bm25)
         if self._last is not None and self._last[0] == key:
             return self._last[1]

@@ -1,8 +1,8 @@
 """Matches: the terms of one query against the rows alive at one seq, and the best of these rows.
 
-Scores are canonical: idf · weight summed in query order, one elementwise sum over the rows in question, then
-rounded (see `rounding`). Which rows are worth scoring is found by the selection, which has to find *enough* rows;
-the last word is with the canonical scores and, between equals, with the memory ids.
+Scores are canonical: idf · weight summed in query order, one elementwise sum over the rows in question, then rounded
+(`portable_math`). The selection finds rows worth scoring and may find too many; canonical scores, and between equals
+the memory ids, decide the order.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CELLS_AT_ONCE = 1 << 21
 
 
 class Term(Protocol):
-    """One term of the query: the living rows that hold it, and how telling it is."""
+    """One term of the query: the living rows that hold it, and its idf."""
 
     @property
     def term(self) -> str: ...
@@ -133,7 +133,7 @@ class Selection:
         self._still = [*reversed(list(accumulate(reversed(bounds)))), 0.0]
 
     def _weigh(self, term: Term, times: int) -> Weighed:
-        """A term that takes away, or gives without limit, comes first: every row that holds it is looked at."""
+        """Put a term with a negative or unlimited weight first: every row that holds it must be scored."""
         factor = term.idf * times
         if factor == 0.0:
             return Weighed(term, factor, 0.0)
@@ -143,7 +143,7 @@ class Selection:
         return bool(self._terms)
 
     def reaching(self, wanted: int) -> Reached:
-        """The rows with the `wanted` highest sums, and all that the last bits might put among them."""
+        """The rows with the `wanted` highest sums, and all that rounding might put among them."""
         rows, sums, taken = self._take_lists(wanted)
         if len(rows) < wanted:
             return Reached(-np.inf, rows, sums)
@@ -189,7 +189,7 @@ def shortlist(wanted: int, rows: IntArray, sums: FloatArray, selection: Selectio
 
 
 def _nth_highest(values: FloatArray, n: int) -> float:
-    """The n-th highest value: a sorted sample guesses a value a little below it, and the rest is left out."""
+    """The n-th highest value: a sorted sample gives a value a little below it, and only higher ones are sorted."""
     step = len(values) // _SAMPLE
     if step > 1:
         guess = np.sort(values[::step])[-min(2 * n // step + 8, _SAMPLE)]

@@ -2,7 +2,7 @@
 
 State      blocks of consecutive rows, each sorted by term and immutable; behind them the tail, the rows that
            are in no block yet and are read from the forward index
-Invariant  every row is in exactly one block or in the tail; which, no answer depends on
+Invariant  every row is in exactly one block or in the tail; no answer depends on which
 
 A tail that has grown to `block_tokens` becomes a block of level 0, and `fanout` neighbours of one level
 merge into one of the next: a query meets few blocks. The topmost level stays unmerged, so that no merge
@@ -190,7 +190,7 @@ class Postings:
         return [found.joined() for found in self.lists(terms, rows_end)]
 
     def lists(self, terms: list[int], rows_end: int) -> list[PostingList]:
-        """The same where they lie: nothing is copied."""
+        """The same without copying."""
         self._forward.settle()
         wanted = np.array(terms, dtype=np.int32)
         found: list[list[TermPostings]] = [[] for _ in terms]
@@ -203,7 +203,7 @@ class Postings:
         return [PostingList(pieces).before(rows_end) for pieces in found]
 
     def _sorted_tail(self) -> list[Block]:
-        """The tail as a block, without what little joined it since."""
+        """The tail as a block, without the few rows added since it was sorted."""
         sorted_to = self._tail.end_row if self._tail else self._in_blocks
         if self._forward.size - int(self._forward.offsets[sorted_to]) >= _LOOSE_TOKENS:
             self._tail = make_block(self._forward, self._in_blocks, self._forward.rows)

@@ -1,6 +1,6 @@
 """Unicode 15.1.0 as the analyzers read it. Written by tools/make_unicode_tables.py: never edit it.
 
-`projections/frozen_unicode.py` unpacks it. DIGEST is the SHA-256 of the unpacked bytes.
+`projections/lexical/frozen_unicode.py` unpacks it. DIGEST is the SHA-256 of the unpacked bytes.
 """
 
 from __future__ import annotations

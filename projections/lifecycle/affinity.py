@@ -1,4 +1,4 @@
-"""affinity: how often what carries a label (a tag, an entity) was used by a seq.
+"""affinity: how often memories with a label (a tag, an entity) were used by a seq.
 
 Every access of the kind `used` counts once for each label that the memory had then. The lists are brought up to date
 when they are asked, from the histories of accesses and traits, so neither folding nor loading pays for them.

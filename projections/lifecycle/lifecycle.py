@@ -57,7 +57,7 @@ from recollect.events.facts import (
     Unknown,
     Unlinked,
 )
-from recollect.projections import admission
+from recollect.projections import hard_filters
 from recollect.projections.columns import BoolArray, Int32Array, IntArray, Interner, State
 from recollect.projections.documents import Documents
 from recollect.projections.lifecycle import state as lifecycle_state
@@ -295,14 +295,14 @@ class Lifecycle:
         self, memories: IntArray | Int32Array, *, seq: int, now: Micros, filters: Filters
     ) -> BoolArray:
         """Which of these memories are not expired at `now` and match the filters, as of `seq`."""
-        if not self.anything_expires and filters == admission.NO_FILTERS:
+        if not self.anything_expires and filters == hard_filters.NO_FILTERS:
             return np.ones(len(memories), dtype=np.bool_)
-        return admission.admissible(self.at(memories, seq), self._documents.ids, now=now, filters=filters)
+        return hard_filters.admissible(self.at(memories, seq), self._documents.ids, now=now, filters=filters)
 
     def refusal(self, memory: int, *, seq: int, now: Micros, filters: Filters) -> str | None:
         """Why one memory is not admissible, in words; None if it is."""
         id_ = self._documents.ids.values[memory]
-        return admission.refusal(self.state(memory, seq), id_, now=now, filters=filters)
+        return hard_filters.refusal(self.state(memory, seq), id_, now=now, filters=filters)
 
     # --- checkpoints -----------------------------------------------------------------------------
 

@@ -115,7 +115,7 @@ class SqlFace:
             result = self._database.execute(query, parameters)
             described = result.description or []
             return SqlTable(
-                columns=_told_apart(str(column[0]) for column in described),
+                columns=_distinct_names(str(column[0]) for column in described),
                 types=tuple(str(column[1]) for column in described),
                 rows=fetch(result),
             )
@@ -249,7 +249,7 @@ def export_parquet(
         face.close()
 
 
-def _told_apart(names: Iterable[str]) -> tuple[str, ...]:
+def _distinct_names(names: Iterable[str]) -> tuple[str, ...]:
     """Names as DuckDB tells them apart in a subquery: `id`, `id_1`, `id_2`; upper and lower case are the same."""
     taken: dict[str, str] = {}
     for name in names:

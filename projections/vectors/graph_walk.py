@@ -1,4 +1,4 @@
-"""A search through an hnswlib index file without hnswlib, with the bits of one that GNU's C++ library was built into.
+"""Search an hnswlib index file without hnswlib, with the same result as an hnswlib built with GNU's C++ library.
 
 hnswlib keeps its candidates in `std::priority_queue`s that compare only distances. Which of several equal ones comes
 out first depends on the C++ library, and with equal vectors this decides which rows are found. So a machine with

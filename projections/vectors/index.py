@@ -2,7 +2,7 @@
 
 Reads      the rows that documents gives birth to; EmbedderAdopted, ShardSealed, ShardRetired
 State      the vectors of each embedder, which embedder was adopted when, which shards were sealed when
-Invariant  vectors of two embedders never meet: a search at S sees only rows of the embedder in force at S
+Invariant  vectors of two embedders are never compared: a search at S sees only rows of the embedder in force at S
 
 A search at S uses the shards sealed and not retired at or before S and scans the other rows exactly, so what it
 finds is a function of the log up to S. A seal whose rows are not those of the log is never used. Every cosine is
@@ -169,7 +169,7 @@ class Vectors:
         self._settle(seq)
 
     def _retire(self, digest: str, seq: int) -> None:
-        """Do without the shard from here on, as if it had never been sealed: those that it had replaced are back."""
+        """Stop using the shard, as if it had never been sealed: the shards that it replaced are used again."""
         before = self._sealed
         self._sealed = [
             one._replace(retired=seq) if one.fact.digest == digest and one.retired == NEVER else one
@@ -234,9 +234,9 @@ class Vectors:
         return ShardRows(rows[alive], slots[alive], space)
 
     def row_digest(self, rows: Int32Array) -> str:
-        """What a seal says of its rows: sha256 over their numbers and the ids of their memories.
+        """The digest of a seal's rows: sha256 over their numbers and the ids of their memories.
 
-        Row numbers alone say nothing: a process that lost a row numbers all later ones wrongly.
+        Row numbers alone prove nothing: a process that lost a row numbers all later ones wrongly.
         """
         ids = self._documents.ids.values
         memories = self._documents.memory_of[rows].tolist()
@@ -244,7 +244,7 @@ class Vectors:
         return hashlib.sha256(said).hexdigest()
 
     def shard(self, fact: ShardSealed, stop: threading.Event | None = None) -> Shard:
-        """The shard of this seal, loaded or built; ShardUnavailable if it cannot be had."""
+        """The shard of this seal, loaded or built; ShardUnavailable if neither works."""
         return self.shards.get(fact, partial(self.block_of, fact), self._progress, stop)
 
     def block_of(self, fact: ShardSealed) -> ShardRows:
@@ -282,7 +282,7 @@ class Vectors:
         return frozenset(sealed.fact.digest for sealed in self._sealed)
 
     def warm(self, stop: threading.Event | None = None) -> None:
-        """Load the shards that searches at the head use; one that cannot be had is missed by the search itself."""
+        """Load the shards that searches at the head use; the search itself reports one that is unavailable."""
         for sealed in self._in_use(self.seq):
             with suppress(ShardUnavailable):
                 self.shard(sealed.fact, stop)
@@ -310,7 +310,7 @@ class Vectors:
     ) -> VectorHits:
         """The `top` nearest rows alive at `at` that `admit` lets through.
 
-        Rows of shards that are named in `without` are scanned. Raises ShardUnavailable for one that is not to be had.
+        Rows of the shards in `without` are scanned. Raises ShardUnavailable for another shard that is unavailable.
         """
         search = self._begin(query, at, top, admit)
         if search is None:
@@ -338,7 +338,7 @@ class Vectors:
         return search.merge(parts) if exhausted else hits
 
     def exact(self, query: GridArray, *, at: int, top: int, admit: Admit | None = None) -> VectorHits:
-        """The same without shards and without floating point: every row is looked at."""
+        """The same without shards and without floating point: scan every row."""
         search = self._begin(query, at, top, admit)
         return NO_HITS if search is None else search.merge([search.scan_whole()])
 

@@ -2,9 +2,8 @@
 
 hnswlib uses `std::default_random_engine` and `std::priority_queue`. The C++ standard leaves open which generator the
 first is and which of several equal entries leaves the second first, so GNU's library and LLVM's build other graphs from
-the same rows, and find other rows in the same graph where distances are equal. What a machine does is seen, not
-guessed: a tiny index full of equal distances is built and searched, and the digest of both is its name, unless it is
-GNU's.
+the same rows, and find other rows in the same graph where distances are equal. What a machine does is measured: a tiny
+index full of equal distances is built and searched, and the digest of both is its name, unless it is GNU's.
 """
 
 from __future__ import annotations

@@ -192,17 +192,17 @@ class Sealer:
         if self._thread is None or not self._thread.is_alive():
             self._stop.clear()
             self.last_error = None
-            self._thread = background.start(self._run, name="recollect-sealer", tell=self._tell)
+            self._thread = background.start(self._run, name="recollect-sealer", tell=self._signal_stop)
 
     def stop(self) -> None:
         """End the thread; a build under way is given up after its current slice."""
-        self._tell()
+        self._signal_stop()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
         self._stop.clear()
 
-    def _tell(self) -> None:
+    def _signal_stop(self) -> None:
         self._stop.set()
         self._wake.set()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from recollect.projections.admission import scope_of
+from recollect.projections.hard_filters import scope_of
 from recollect.query.explain.case import Case
 from recollect.query.explanation import BEFORE_ALL_STAGES, ChannelPart, Drop
 from recollect.query.sheet import KEPT

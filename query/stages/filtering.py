@@ -239,7 +239,7 @@ class Abstain(Stage, frozen=True, kw_only=True, tag="abstain"):
 
 
 def _confidence(sheet: Sheet, verdict: _Verdict, over: int) -> float | None:
-    """The mean of the best scores that the verdict leaves; None if it leaves none."""
+    """The mean of the best scores that the verdict keeps; None if it keeps no candidate."""
     left = sheet.scored & ~verdict.low & ~verdict.far
     best = sorted((min(score, 1.0) for score in sheet.score[left].tolist()), reverse=True)[:over]
     return math.fsum(best) / len(best) if best else None

@@ -232,7 +232,7 @@ class Leads(Stage, frozen=True, kw_only=True, tag="leads"):
 
     Writes `name` = 1 where the first term of the memory's text is a term of the question, else 0.
 
-    What a text begins with is often what or whom it is about: the speaker of a turn, the title of a note.
+    A text often begins with its subject: the speaker of a turn, the title of a note.
     """
 
     name: str = "leads"
@@ -255,10 +255,9 @@ class Labels(Stage, frozen=True, kw_only=True, tag="labels"):
     question, else 0.
 
     begins(t) and holds(t) count the kept candidates whose text begins with t, and those that hold it anywhere.
-    A word that mostly stands first is a label (who speaks, what a note is about), and a question that names it
-    asks for what is under it; a word that stands first by chance is held by many that do not begin with it,
-    and the square takes what is left of it away. The 1 keeps a word that a single candidate holds from being
-    taken for a sure label.
+    A word that mostly comes first is a label (who speaks, what a note is about), and a question that names it asks
+    for the texts under it. A word that comes first by chance also occurs in many texts that do not begin with it,
+    and the square makes its value small. The 1 keeps a word that only one candidate has from counting as a sure label.
     """
 
     name: str = "labels"

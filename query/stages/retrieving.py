@@ -282,7 +282,7 @@ class Expand(ScoringStage, frozen=True, kw_only=True, tag="expand"):
     With `decay`, a memory reached at hop h over an edge of weight w has the score
     max(score(d), score(seed) · decay^h · min(w, 1) · dial), and one that is new and below `min_score` is left
     out. Without it (`decay` 0) memories are only admitted, before scores exist: the seeds are the first
-    candidates on the sheet and at most `reach` memories come in (see `linked`). That writes `hop` (1, 2, …) and
+    candidates on the sheet and at most `reach` memories come in (`admit_linked`). That writes `hop` (1, 2, …) and
     one column `edge.<kind>` = 1 for every kind of edge it was reached by. With `hops_max` a question may choose
     the hops (`context.depth`), clamped to 1 … `hops_max`.
     """
@@ -341,17 +341,17 @@ class Expand(ScoringStage, frozen=True, kw_only=True, tag="expand"):
         return np.fmax(before, reads["graph"])
 
 
-# A thread that was just started needs the interpreter for a moment before it lets go of it.
+# A new thread holds the interpreter lock for a moment before it releases it.
 _HAND_OVER_S = 2e-5
 
 
 class Prefetch:
     """Searching by meaning while the words are searched.
 
-    hnswlib lets go of the interpreter while it walks its graph, so a vector search in a thread of its own and the word
-    search beside it take little more than the longer of the two. What is found is the same: the search is begun early,
-    not otherwise. It pays where there are shards to walk and a stage before it that takes time; a thread is made for
-    the one search, so that nothing stays behind (a process that forks must have no other).
+    hnswlib releases the interpreter lock while it searches its graph, so a vector search in its own thread beside the
+    word search takes little more than the longer of the two. The result is the same; the search only starts earlier.
+    It pays if there are shards to search and a slow stage before it. The thread ends with the search, because a process
+    that forks must have no other threads.
 
     The stage takes what was found; the ranking waits for the end of the thread in any case.
     """

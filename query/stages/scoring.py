@@ -70,7 +70,7 @@ class Fuse(ScoringStage, frozen=True, kw_only=True, tag="fuse"):
 
 
 def _largest(values: FloatArray) -> float:
-    """The largest number, or 1 if there is none above 0."""
+    """The largest number, or 1 if no number is above 0."""
     largest = float(np.nanmax(values, initial=0.0))
     return largest if largest > 0.0 else 1.0
 
@@ -81,7 +81,7 @@ class Weigh(ScoringStage, frozen=True, kw_only=True, tag="weigh"):
     score(d) = Σ weight_i · column_i(d), in the order of the columns' names.
 
     A column is one that a stage wrote or a named input, with the name of its weight and `suffix`; where a
-    candidate has none it counts as `missing`. With `to_one` the weights are divided by their sum. With
+    candidate has no value it counts as `missing`. With `to_one` the weights are divided by their sum. With
     `overridable` a question may bring weights of its own (`context.weights`); without it such a question is
     refused. `dials` name what multiplies a weight, `extras` what is added to it.
     """
@@ -212,7 +212,7 @@ class Boost(ScoringStage, frozen=True, kw_only=True, tag="boost"):
 
     score(d) ← score(d) + min(Σ amount_i · column_i(d), cap), in the order of the columns' names.
 
-    A column is one that a stage wrote or a named input, 0 where a candidate has none. Without `cap` the sum
+    A column is one that a stage wrote or a named input; a candidate without a value counts 0. Without `cap` the sum
     counts in full.
     """
 

@@ -1,4 +1,4 @@
-"""What a question is after: classifiers that turn a formula's dials, by rules in a fixed order.
+"""What a question asks for: classifiers that set a formula's dials, by rules in a fixed order.
 
 recency_intent, question_intent   MemorySync names these levels without the rules that tell them apart; the cues are ours
 omega_intent, omega_preference    omega's four intents, and whether a question asks for a preference

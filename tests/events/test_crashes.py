@@ -183,7 +183,7 @@ def test_a_flip_of_any_bit_is_harmless_or_reported_with_its_seq(bit: int, *, clo
                 assert damage.seq == len(found) + 1, f"{path.name}, byte {at}"
 
 
-def test_a_flip_in_an_earlier_batch_is_damage_by_the_word_of_a_later_one_alone() -> None:
+def test_a_flip_in_an_earlier_batch_is_damage_because_a_later_one_calls_it_durable() -> None:
     """Without a head file the `durable_seq` of the third batch is the only witness for the first two."""
     disk = written(6, segment_bytes=100_000)
     with open_log(disk) as log:

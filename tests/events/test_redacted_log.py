@@ -110,7 +110,7 @@ def test_words_and_vectors_go_ids_and_numbers_stay():
     )
 
 
-def test_what_holds_no_words_of_them_is_left_alone():
+def test_events_without_words_of_the_memories_are_left_alone():
     clusters = (Cluster(name="c", centroid=b"ef", members=("cup",)),)
     for fact in (
         Linked(a="tea", b="cup", kind="x"),

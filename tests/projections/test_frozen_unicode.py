@@ -72,7 +72,7 @@ def test_composed_and_decomposed_text_has_the_terms_of_version_1(text: str):
 
 
 @given(st.text(max_size=20))
-def test_what_is_older_than_unicode_15_is_lowered_as_ever_and_what_is_newer_stays(text: str):
+def test_characters_older_than_unicode_15_are_lowered_as_before_and_newer_ones_stay(text: str):
     known = as_unicode_14(text)
     assert (lower_14(known), casefold_14(known)) == (known.lower(), known.casefold())
     assert lower_14(f"{PINK_HEART}ΑΣ{PINK_HEART}") == f"{PINK_HEART}ας{PINK_HEART}"

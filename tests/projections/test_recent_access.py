@@ -65,7 +65,7 @@ def test_few_records_give_the_beginning_of_the_list_and_say_that_there_is_more()
 
 @settings(max_examples=80)
 @given(log=logs(max_size=40), records=st.integers(1, 20), data=st.data())
-def test_however_few_records_are_read_the_list_is_a_beginning_of_the_whole(
+def test_with_few_records_read_the_list_is_a_prefix_of_the_whole_list(
     log: list[Recorded], records: int, data
 ):
     seq = data.draw(st.integers(0, len(log)))

@@ -233,7 +233,7 @@ def test_a_shard_that_was_not_written_completely_gets_no_name(tmp_path, shard, m
     assert file_of(tmp_path, ShardCache(tmp_path).add(shard)).exists()
 
 
-def test_a_shard_that_answers_otherwise_when_read_back_gets_no_name(tmp_path, block, shard, monkeypatch):
+def test_a_shard_that_answers_differently_when_read_back_gets_no_name(tmp_path, block, shard, monkeypatch):
     other = build_shard(Block(block.rows, block.matrix[::-1].copy()), BUILDER)
     monkeypatch.setattr(Shard, "save", lambda _, path, save=Shard.save: save(other, path))
     with pytest.raises(OSError, match="does not answer as it was built"):

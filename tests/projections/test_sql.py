@@ -503,7 +503,7 @@ def test_a_seq_that_the_log_does_not_have_is_refused(seq: int):
                 world.face.query(query, values)
 
 
-def test_columns_of_one_name_are_told_apart_as_the_database_does():
+def test_columns_of_the_same_name_get_distinct_names_as_in_the_database():
     with told(Ingested(id="a", content="x", at=0)) as world:
         query = "SELECT 1 AS a, 2 AS a, 3 AS A, 4 AS a_1"
         table = world.face.query(query)

@@ -229,7 +229,7 @@ def test_a_question_on_the_same_topic_keeps_the_previous_recollection():
     assert ranking.sheet.facts["topic_gate"] == "r7"
 
 
-def test_a_question_on_another_topic_is_ranked_anew():
+def test_a_question_on_another_topic_is_ranked_from_scratch():
     world = World(memory("a"), memory("b"), memory("c", "red"))
     ranking = world.rank(gated(), "red", vector=QUERY, **previous(vector(0, 1, 3), "b", "a"))
     assert ranking.ids[0] == "c"

@@ -437,7 +437,7 @@ def test_an_explanation_says_that_a_candidate_lacks_a_required_column():
     assert drop.reason == "it has no vector, which the stage requires"
 
 
-def test_a_derived_memory_stands_below_its_source_and_is_said_to():
+def test_a_derived_memory_stands_below_its_source_and_the_explanation_says_so():
     formula = recipe(LEXICAL, FUSE, {"op": "multiply", "factor": "session_spread"}, {"op": "derived_from"})
     facts = [
         kept("source", "auth " + "filler " * 9),

@@ -40,7 +40,7 @@ def test_a_whole_formula_passes():
         (("vector = 0.5", "vector = -0.5"), "stage 4"),
     ],
 )
-def test_a_name_that_nothing_stands_behind_is_refused(change: tuple[str, str], complaint: str):
+def test_an_unknown_name_is_refused(change: tuple[str, str], complaint: str):
     with pytest.raises(InvalidFormula, match=complaint):
         parse(GOOD.replace(*change), origin="bad")
 

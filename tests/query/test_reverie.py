@@ -116,7 +116,7 @@ def test_each_search_gives_at_most_a_hundred_candidates():
     assert len(candidates(world, world.rank("reverie", "red", vector=QUERY, k=500))) == 100 + 100
 
 
-def test_the_budget_variant_ranks_alike_and_fills_its_tokens_greedily():
+def test_the_budget_variant_ranks_the_same_and_fills_its_tokens_greedily():
     sizes = {"a": 4000, "b": 4001, "c": 3999, "d": 1}
     world = World(
         *(memory(id_, "x" * size, vector=vector(9, n, 0)) for n, (id_, size) in enumerate(sizes.items()))

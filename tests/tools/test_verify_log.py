@@ -129,7 +129,7 @@ def test_it_finds_a_swapped_event(store: Path, export: Path):
         assert (status, "stands where @5 should" in said) == (1, True)
 
 
-def test_it_finds_a_log_that_was_written_anew_and_one_that_went_another_way(
+def test_it_finds_a_rewritten_log_and_a_forked_one(
     store: Path, export: Path, checkpoint: Path, tmp_path: Path
 ):
     fork = tmp_path / "fork"

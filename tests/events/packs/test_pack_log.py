@@ -189,7 +189,7 @@ def test_a_holder_that_died_is_waited_for_no_longer_than_a_while(
     monkeypatch.setattr(pack_log, "CLAIM_S", 0.2)
     store = MemoryPackStore()
     first, second = replica(store, "a"), replica(store, "b")
-    first._landed_empty(first._me)
+    first._write_empty_pack(first._me)
     assert second.append(notes(0, 1)) == [1]
     assert len(store.packs) == 2
 
@@ -331,7 +331,7 @@ def test_an_append_waits_while_a_leader_is_chosen_and_an_unsafe_one_does_not(rep
 
 
 @pytest.mark.parametrize("lost", ["packs", "cache/keys", "packs and keys", "half of the packs"])
-def test_what_lies_beside_the_mirror_is_made_again(
+def test_files_beside_the_mirror_are_made_again(
     connect: Callable[[], PackStore], replica: Replica, tmp_path: Path, lost: str
 ) -> None:
     log = replica(connect())
@@ -388,7 +388,7 @@ def test_a_mirror_torn_by_a_crash_is_completed_and_notes_nothing_of_its_own(
 # --- large packs ---------------------------------------------------------------------------------
 
 
-def test_a_pack_beyond_what_the_engine_takes_lies_as_a_blob_that_a_pack_names(
+def test_a_pack_too_large_for_the_engine_is_stored_as_a_blob_that_a_pack_names(
     connect: Callable[[], PackStore], replica: Replica
 ) -> None:
     store = connect()

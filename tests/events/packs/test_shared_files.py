@@ -28,7 +28,7 @@ def made(tmp_path: Path, content: bytes = SECRET) -> Path:
     return path
 
 
-def test_a_file_in_several_parts_is_fetched_as_it_was_and_lies_encrypted(
+def test_a_file_in_several_parts_is_fetched_as_it_was_and_is_stored_encrypted(
     connect: Connect, tmp_path: Path
 ) -> None:
     mine, other = SharedFiles(connect()), SharedFiles(connect())
