@@ -13,7 +13,7 @@ from typing import NamedTuple
 from recollect.dream.cluster import cluster
 from recollect.dream.consolidate import consolidate
 from recollect.dream.downscale import downscale
-from recollect.dream.measure import Asked, answers_changed, measured
+from recollect.dream.measure import Asked, answers_changed, changed, measured, ranked_twice
 from recollect.dream.phase import Outcome, PhaseInput
 from recollect.dream.place import place
 from recollect.dream.promote import promote
@@ -105,7 +105,8 @@ def dream(
         given = given._replace(view=what_if.view(), picked=outcome.picked or given.picked)
     counts = {report.phase: len(report.changes) for report in reports}
     what_if.apply([DreamEnded(dream=id_)])
-    metrics = measured(asked, what_if.view(before.seq), what_if.view(), settings.measure)
+    answers = ranked_twice(asked, what_if.view(before.seq), what_if.view())
+    metrics = measured(answers, settings.measure)
     facts.append(DreamEnded(dream=id_, counts=counts, metrics=metrics))
     report = DreamReport(
         id=id_,
@@ -116,6 +117,7 @@ def dream(
         phases=tuple(reports),
         counts=counts,
         metrics=metrics,
+        answers=changed(answers),
     )
     return Dreamt(tuple(facts), report)
 

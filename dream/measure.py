@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from math import fsum
 from typing import NamedTuple
 
+import msgspec
+
 from recollect.dream.settings import MeasureSettings
 from recollect.dream.what_if import WhatIf
 from recollect.events.facts import AnyFact, MemoryId, Question
@@ -20,27 +22,47 @@ from recollect.query.ranking_metrics import churn_at, rbo, reciprocal_rank
 
 
 class Asked(NamedTuple):
-    """A recorded question, its formula, and the memories that were used or found helpful in its answer."""
+    """A recorded question, its formula, the memories that were used or found helpful in its answer, and its recall."""
 
     question: Question
     formula: Formula
     useful: frozenset[MemoryId] = frozenset()
+    recall: str = ""
 
 
-def measured(
-    asked: Sequence[Asked], before: View, after: View, settings: MeasureSettings
-) -> dict[str, float]:
+class AnswerChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A recorded question whose answer a dream changes: the ids in order, before and after."""
+
+    recall: str
+    query: str
+    before: tuple[MemoryId, ...]
+    after: tuple[MemoryId, ...]
+
+
+class Answers(NamedTuple):
+    """A question and its answers before and after, as ids in order."""
+
+    asked: Asked
+    before: tuple[MemoryId, ...]
+    after: tuple[MemoryId, ...]
+
+
+def ranked_twice(asked: Sequence[Asked], before: View, after: View) -> list[Answers]:
+    return [Answers(one, _ids(one, before), _ids(one, after)) for one in asked]
+
+
+def measured(answers: Sequence[Answers], settings: MeasureSettings) -> dict[str, float]:
     """Means over all questions; the reciprocal ranks over those that have judgements."""
-    if not asked:
+    if not answers:
         return {"questions": 0.0}
-    pairs = [(_ids(one, before), _ids(one, after)) for one in asked]
+    pairs = [(one.before, one.after) for one in answers]
     metrics = {
-        "questions": float(len(asked)),
+        "questions": float(len(answers)),
         churn_name(settings): _mean([churn_at(a, b, settings.k) for a, b in pairs]),
         f"rbo@{settings.p:g}": _mean([rbo(a, b, settings.p) for a, b in pairs]),
         "top1_changed": _mean([float(a[:1] != b[:1]) for a, b in pairs]),
     }
-    judged = [(a, b, one.useful) for (a, b), one in zip(pairs, asked, strict=True) if one.useful]
+    judged = [(a, b, one.useful) for one, a, b in answers if one.useful]
     if judged:
         was = _mean([reciprocal_rank(a, useful) for a, _, useful in judged])
         became = _mean([reciprocal_rank(b, useful) for _, b, useful in judged])
@@ -51,6 +73,15 @@ def measured(
             "mrr_change": became - was,
         }
     return metrics
+
+
+def changed(answers: Sequence[Answers]) -> tuple[AnswerChange, ...]:
+    """The questions that get other hits, or another order."""
+    return tuple(
+        AnswerChange(recall=one.recall, query=one.question.text, before=before, after=after)
+        for one, before, after in answers
+        if before != after
+    )
 
 
 def answers_changed(asked: Sequence[Asked], what_if: WhatIf, fact: AnyFact) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from recollect.dream.measure import AnswerChange
 from recollect.dream.phase import Change
 from recollect.events.facts import Micros
 
@@ -20,7 +21,7 @@ class PhaseReport(msgspec.Struct, frozen=True, kw_only=True):
 class DreamReport(msgspec.Struct, frozen=True, kw_only=True):
     """A dream by its id. `committed` is false for a dry run and for a dream that was `refused` for its churn.
 
-    `counts` are changes per phase; `metrics` compare the recorded questions before and after. `undoes` names the
+    `counts` are changes per phase; `metrics` compare the recorded questions before and after, `answers` are those that change. `undoes` names the
     dream that this one took back, and `left` what it left alone because it had changed since. `degraded` says what the
     dream went without: summaries whose model was away, vectors of summaries.
     """
@@ -33,6 +34,7 @@ class DreamReport(msgspec.Struct, frozen=True, kw_only=True):
     phases: tuple[PhaseReport, ...]
     counts: dict[str, int]
     metrics: dict[str, float]
+    answers: tuple[AnswerChange, ...] = ()
     undoes: str | None = None
     left: tuple[Change, ...] = ()
     refused: str = ""

@@ -18,10 +18,13 @@ from recollect.engine.recall_options import RecallOptions
 from recollect.engine.recorded_question import posed
 from recollect.engine.time_travel import inquiry_of
 from recollect.engine.torn_state import locked
+from recollect.events.envelope import type_name
+from recollect.events.facts import Forgotten, Ingested, Pruned, Restored, Revised, Superseded
 from recollect.replay.changes.inquiry import Moment, position_of
 
 POINTS_MAX = 200
 LINES_MAX = 50
+_TOLD = frozenset(map(type_name, (Ingested, Revised, Superseded, Forgotten, Restored, Pruned)))
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +61,7 @@ def bump(
     asked = posed(store, query, options, required=True)
     inquiry = inquiry_of(here, asked, now=store.log.effective_time(until))
     histories = {id_: _own(here, id_, since, until) for id_ in list(ids)[:LINES_MAX]}
-    own = sorted({seq for history in histories.values() for seq in history})[-(points // 2) :]
+    own = _told_first(here, sorted({seq for history in histories.values() for seq in history}), points // 2)
     spread = np.linspace(since, until, max(points - len(own), 2)).round().astype(int).tolist()
     seqs = sorted({store.projections.adoptions.whole(seq) for seq in (*own, *spread)})
     rankings = [inquiry.ranking(Moment(seq, store.log.effective_time(seq))) for seq in seqs]
@@ -78,6 +81,12 @@ def bump(
             for id_, history in histories.items()
         ),
     )
+
+
+def _told_first(here: Standpoint, seqs: list[int], most: int) -> list[int]:
+    """So many of these events: what was told about a memory before what use and dreams did to it, the latest first."""
+    kinds = {seq: here.store.event(seq).type for seq in seqs}
+    return sorted(seqs, key=lambda seq: (kinds[seq] in _TOLD, seq))[-most:]
 
 
 def _own(here: Standpoint, memory_id: str, since: int, until: int) -> list[int]:

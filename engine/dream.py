@@ -109,7 +109,7 @@ def _asleep(
     view = store.view()
     if due is not None and not due(view):
         raise DreamOvertaken("a dream is not due any more: another process dreamt; nothing was kept")
-    asked = _asked(store, settings.measure.questions)
+    asked = asked_before(store, settings.measure.questions)
     analyzers = {name for one in asked for name in one.formula.analyzers}
     store.require_analyzers(sorted({settings.scan.analyzer, *analyzers}))
     return WhatIf(store.projections, now), asked
@@ -232,17 +232,20 @@ def _dream(store: Store, dream_id: str, head: int) -> Dream:
     return dream
 
 
-def _asked(store: Store, most: int) -> list[Asked]:
-    """The last recorded questions, each with its formula and what was of use in its answer."""
+def asked_before(store: Store, most: int, upto: int | None = None) -> list[Asked]:
+    """The last recorded questions, up to a seq, each with its formula and what was of use in its answer."""
     projections = store.projections
-    seqs = projections.adoptions.recalls[-most:].tolist() if most else []
+    recalls = projections.adoptions.recalls
+    if upto is not None:
+        recalls = recalls[: recalls.searchsorted(upto, side="right")]
+    seqs = recalls[-most:].tolist() if most else []
     useful = _useful(store, seqs)
     asked = []
     for seq in seqs:
         fact = store.event(seq).fact
         if isinstance(fact, Recalled) and fact.formula in projections.adoptions.formulas:
             formula = from_canonical(projections.adoptions.formulas[fact.formula])
-            asked.append(Asked(fact.question, formula, frozenset(useful.get(seq, ()))))
+            asked.append(Asked(fact.question, formula, frozenset(useful.get(seq, ())), f"r{seq}"))
     return asked
 
 

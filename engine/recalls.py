@@ -7,7 +7,7 @@ close together a run is read in one go, which takes a sixth of the time of readi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
 import msgspec
 
@@ -32,7 +32,7 @@ class RecallFilters(TypedDict, total=False):
     """Which recalls: every one given must hold.
 
     `session` is the one that asked, `project` the one that the question was about, `grep` a part of its text in any
-    case, `held` a memory that was among the hits; `empty` found nothing, `rated` was judged afterwards.
+    case, `held` a memory that was among the hits; `empty` found nothing, `rated` was judged afterwards: at all (True), "good" or "bad".
     """
 
     since: When | None
@@ -44,7 +44,7 @@ class RecallFilters(TypedDict, total=False):
     grep: str | None
     held: str | None
     empty: bool
-    rated: bool
+    rated: bool | Literal["good", "bad"]
 
 
 class RecordedRecall(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,7 +132,8 @@ class _Wanted:
         self._given = given
         self._grep = validate.text(given.get("grep") or "", "grep").casefold()
         self._formulas = _digests(store, given.get("formula"))
-        self._rated = _rated(store) if given.get("rated") else None
+        rated = given.get("rated")
+        self._rated = _rated(store, rated) if rated else None
         held = given.get("held")
         self._held = None if held is None else memory_named(store, held)
         names = ("session", "project", "actor", "grep", "held", "formula", "empty")
@@ -180,10 +181,17 @@ def _digests(store: Store, formula: str | None) -> frozenset[str] | None:
     return frozenset(found)
 
 
-def _rated(store: Store) -> set[int]:
-    """The recalls that a rating names."""
+def _rated(store: Store, how: bool | str) -> set[int]:
+    """The recalls that a rating names: any, or only a good or a bad one."""
+    if how not in (True, "good", "bad"):
+        raise InvalidInput(f"rated is {how!r}; it is true, good or bad")
     facts = (store.event(seq).fact for seq in store.log.positions(type_name(Rated)))
-    return {fact.recall for fact in facts if isinstance(fact, Rated) and fact.recall is not None}
+    return {
+        fact.recall
+        for fact in facts
+        if isinstance(fact, Rated) and fact.recall is not None
+        if how is True or (fact.verdict == "helpful") == (how == "good")
+    }
 
 
 def backwards(store: Store, seqs: list[int], *, first_run: int) -> Iterator[Recorded]:

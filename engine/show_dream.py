@@ -6,11 +6,14 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from recollect.dream.measure import AnswerChange, changed, ranked_twice
 from recollect.dream.phase import EVERY_MEMORY, Change, Value
+from recollect.engine.dream import asked_before
 from recollect.engine.event_summaries import shorten
 from recollect.engine.moments import iso
 from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
+from recollect.events.errors import InvalidInput
 from recollect.events.facts import (
     AnyFact,
     Clustered,
@@ -31,6 +34,8 @@ from recollect.events.facts import (
 )
 from recollect.projections.adoptions import Dream
 
+_QUESTIONS = 50
+
 
 class ShownDream(msgspec.Struct, frozen=True, kw_only=True, tag_field="thing", tag="dream"):
     """All that is known of a dream; `undoes` names the one that it took back, `undone_at` the seq where it was.
@@ -50,6 +55,22 @@ class ShownDream(msgspec.Struct, frozen=True, kw_only=True, tag_field="thing", t
     settings: str
     undoes: str | None
     undone_at: int | None
+
+
+@locked
+def dream_effect(store: Store, dream_id: str) -> tuple[AnswerChange, ...]:
+    """The last questions before a dream whose answers it changed, ranked right before and right after it."""
+    store.catch_up()
+    adoptions = store.projections.adoptions
+    dream = next((one for one in (*adoptions.dreams, *adoptions.undoings) if one.id == dream_id), None)
+    if dream is None:
+        raise InvalidInput(f"the log has no dream {dream_id!r}; `recollect timeline` names them")
+    asked = asked_before(store, _QUESTIONS, dream.began)
+    store.require_analyzers(sorted({name for one in asked for name in one.formula.analyzers}))
+    before, after = (
+        store.projections.at(seq, store.log.time_of(seq)) for seq in (dream.began - 1, dream.ended)
+    )
+    return changed(ranked_twice(asked, before, after))
 
 
 @locked

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 @click.option(
     "--token", envvar="RECOLLECT_TOKEN", help="Needed from other machines: Authorization: Bearer T."
 )
+@click.option(
+    "--read-token", envvar="RECOLLECT_READ_TOKEN", help="With --token: one that reads and does not write."
+)
 @click.option("--read-only", is_flag=True, help="Answer, record nothing, change nothing.")
 @click.option(
     "--profile",
@@ -56,7 +59,7 @@ if TYPE_CHECKING:
 @reranker_option
 @common_options
 def serve(
-    host: str, port: int, token: str | None, read_only: bool, profile: str, dream_every: str | None,
+    host: str, port: int, token: str | None, read_token: str | None, read_only: bool, profile: str, dream_every: str | None,
     origins: tuple[str, ...], host_names: tuple[str, ...], open_: bool, stores: str | None, tokens: str | None, idle: str,
     reranker: str | None, store: str, embedder: str, as_json: bool,
 ) -> None:  # fmt: skip
@@ -85,9 +88,9 @@ def serve(
             click.launch(address.page)
 
     if stores is not None or tokens is not None:
-        if stores is None or tokens is None or token or dream_every or open_:
+        if stores is None or tokens is None or token or read_token or dream_every or open_:
             raise Failure(
-                "many stores: --stores and --tokens belong together, without --token, --dream-every, --open"
+                "many stores: --stores and --tokens belong together, without --token, --read-token, --dream-every, --open"
             )
         serving.serve_stores(
             stores, tokens, _opener(embedder), host=host, port=port, read_only=read_only, origins=origins,
@@ -97,7 +100,7 @@ def serve(
         return
     with open_memory(store, embedder, make=True, actor="web", reranker=reranker) as memory:
         serving.serve(
-            memory, host=host, port=port, token=token, read_only=read_only, dream_every=dream_every,
+            memory, host=host, port=port, token=token, read_token=read_token, read_only=read_only, dream_every=dream_every,
             origins=origins, host_names=host_names, mcp=agents, ready=ready,
         )  # fmt: skip
         head = memory.store.log.head

@@ -608,16 +608,16 @@ class Memory:
         serve(self, profile=profile, project=project, session=session, dream_every=dream_every)
 
     def serve(
-        self, *, host: str = "127.0.0.1", port: int = 8377, token: str | None = None, read_only: bool = False,
-        dream_every: str | None = None, ready: Callable[[Address], None] | None = None,
+        self, *, host: str = "127.0.0.1", port: int = 8377, token: str | None = None, read_token: str | None = None,
+        read_only: bool = False, dream_every: str | None = None, ready: Callable[[Address], None] | None = None,
     ) -> None:  # fmt: skip
-        """Serve a page and a JSON API until SIGINT or SIGTERM; `ready` is called with the address."""
+        """Serve a page and a JSON API until SIGINT or SIGTERM; `read_token` reads only, `ready` gets the address."""
         from recollect.interfaces.mcp.http import mcp_application  # noqa: PLC0415 (as above)
         from recollect.web.serving import serve  # noqa: PLC0415 (as above)
 
         serve(
-            self, host=host, port=port, token=token, read_only=read_only, dream_every=dream_every, ready=ready,
-            mcp=mcp_application,
+            self, host=host, port=port, token=token, read_token=read_token, read_only=read_only,
+            dream_every=dream_every, ready=ready, mcp=mcp_application,
         )  # fmt: skip
 
 

@@ -139,11 +139,13 @@ def formula_list(memory: Memory, _: Nothing, __: Request) -> Formulas:
 # --- memories and the log --------------------------------------------------------------------------
 
 
-@ENDPOINTS.add("GET", "/api/memories", "the memories that would answer, now or as of `at`")
+@ENDPOINTS.add("GET", "/api/memories", "the memories that would answer, now or as of `at`, newest first")
 def memories(memory: Memory, scope: Scope, _: Request) -> MemoPage:
     given = {"project": scope.project, "session": scope.session, "tags": scope.tags, "kinds": scope.kinds}
     found = memory.memories({name: value for name, value in given.items() if value}, at=scope.at)
-    return MemoPage(memories=tuple(found[scope.offset : scope.offset + scope.limit]), total=len(found))
+    end = len(found) if scope.before is None else min(len(found), scope.before)
+    begin = max(0, end - scope.limit)
+    return MemoPage(memories=tuple(found[begin:end][::-1]), total=len(found), before=begin or None)
 
 
 @ENDPOINTS.add("GET", "/api/memories/{id:path}/history", "every event that touched a memory")

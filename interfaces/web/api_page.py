@@ -12,12 +12,14 @@ import msgspec
 from msgspec import Meta
 from starlette.requests import Request
 
+from recollect.dream.measure import AnswerChange
 from recollect.dream.report import DreamReport
 from recollect.engine.bars import RankedBars, recorded_bars
 from recollect.engine.bump import LINES_MAX, POINTS_MAX, Bump
 from recollect.engine.formula_lookup import formula_named
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.river import BUCKETS_MAX, LogTimes, River, river
+from recollect.engine.show_dream import dream_effect
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.python.memory import Memory
 from recollect.query import formula as formulas
@@ -75,6 +77,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     text: Annotated[str, Meta(max_length=TEXT_MAX)]
     last: Annotated[int, Meta(ge=1, le=1_000)] = 100
     k: Annotated[int, Meta(ge=1, le=100)] = 10
+    html: bool = False
 
 
 class FormulaText(msgspec.Struct, frozen=True, kw_only=True):
@@ -217,6 +220,16 @@ def _numbers(formula: Formula) -> list[tuple[int, str, float]]:
 @ENDPOINTS.add("GET", "/api/dreams/preview", "what a dream would change now; changes nothing", lane="long")
 def dream_preview(memory: Memory, _: Nothing, __: Request) -> DreamReport:
     return memory.dream(dry_run=True)
+
+
+@ENDPOINTS.add(
+    "GET",
+    "/api/dreams/{dream}/effect",
+    "recorded questions whose answers a dream changed, before and after it",
+    lane="long",
+)
+def dream_effects(memory: Memory, _: Nothing, request: Request) -> tuple[AnswerChange, ...]:
+    return dream_effect(memory.store, request.path_params["dream"])
 
 
 @ENDPOINTS.add("POST", "/api/dreams", "dream", lane="long", writes=True)

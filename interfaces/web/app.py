@@ -39,7 +39,9 @@ def application(
     routes = [
         Route(endpoint.path, _handler(memory, endpoint), methods=[endpoint.method]) for endpoint in ENDPOINTS
     ]
-    routes += [Route(stream.path, _streaming(memory, stream)) for stream in streams.TABLE]
+    routes += [
+        Route(stream.path, _streaming(memory, stream), methods=[stream.method]) for stream in streams.TABLE
+    ]
     app = Starlette(
         routes=[
             Route("/", _page),

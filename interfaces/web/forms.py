@@ -67,13 +67,16 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     session: str | None = None
     tags: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
-    offset: Annotated[int, Meta(ge=0)] = 0
+    before: Annotated[int, Meta(ge=1)] | None = None
     limit: Limit = 100
 
 
 class MemoPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Newest first; `before` asks for the next page, None at the end."""
+
     memories: tuple[Memo, ...]
     total: int
+    before: int | None
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,7 +26,8 @@ from recollect.engine.scrubbing import scrubbing_beside
 from recollect.engine.vector_backfill import keep_filling_beside
 from recollect.events.errors import RecollectError
 from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, Limits, Server, protocol
-from recollect.interfaces.common.http.guard import BODY_BYTES_MAX, Application, guarded
+from recollect.interfaces.common.http.exchange import Receive, Refusal, Scope, Send, refuse
+from recollect.interfaces.common.http.guard import BODY_BYTES_MAX, READS_ONLY, Application, guarded
 from recollect.interfaces.common.http.listening import bound_socket
 from recollect.interfaces.common.tasks import background_task
 from recollect.interfaces.python.async_memory import AsyncMemory
@@ -35,7 +36,7 @@ from recollect.web import assets
 from recollect.web.app import application
 from recollect.web.forms import Serving
 from recollect.web.many_stores import ManyStores
-from recollect.web.open_stores import IDLE_S, OpenMemory, OpenStores, load_model
+from recollect.web.open_stores import IDLE_S, READ_ONLY, OpenMemory, OpenStores, load_model
 from recollect.web.tokens import Tokens
 
 PORT = 8377
@@ -69,6 +70,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int = PORT,
     token: str | None = None,
+    read_token: str | None = None,
     read_only: bool = False,
     dream_every: str | None = None,
     origins: Sequence[str] = (),
@@ -79,7 +81,8 @@ def serve(
 ) -> None:
     """Serve an open memory until SIGINT or SIGTERM; it is open still when this returns.
 
-    With `mcp`, and unless it is `read_only`, agents are served too, at /mcp of the same address. `limits` say how long
+    With `mcp`, and unless it is `read_only`, agents are served too, at /mcp of the same address. Requests with
+    `read_token` may read and not write. `limits` say how long
     a client is waited for. `ready` gets the address once requests are answered.
     """
     interval = None if dream_every is None else parse_interval(dream_every)
@@ -89,7 +92,7 @@ def serve(
         serving = Serving(read_only=read_only, dream_every=dream_every)
         app = guarded(
             _application(memory, serving, agents, interval=interval),
-            host=host, port=address.port, token=token, body_bytes_max=BODY_BYTES_MAX, origins=origins,
+            host=host, port=address.port, token=token, read_token=read_token, body_bytes_max=BODY_BYTES_MAX, origins=origins,
             host_names=host_names, public_paths=("/", *(f"/page/{name}" for name in assets.names())),
         )  # fmt: skip
         _run(app, listening, limits, lambda: ready(address) if ready else None)
@@ -141,8 +144,8 @@ def _run(
 
 def _application(
     memory: Memory, serving: Serving, agents: Starlette | None, *, interval: int | None
-) -> Starlette:
-    """The page, the API and the MCP server, if there is one, over one open memory."""
+) -> Application:
+    """The page, the API and the MCP server, if there is one, over one open memory; or what a token that reads gets."""
     shared = AsyncMemory(memory, owner=False)
 
     @asynccontextmanager
@@ -158,7 +161,18 @@ def _application(
             await beside.enter_async_context(scrubbing_beside(memory.store))
             yield
 
-    return application(shared, serving, mounts=agents.routes if agents else (), lifespan=lifespan)
+    writing = application(shared, serving, mounts=agents.routes if agents else (), lifespan=lifespan)
+    reading = application(shared, Serving(read_only=True, read_only_because=READ_ONLY))
+
+    async def by_rights(scope: Scope, receive: Receive, send: Send) -> None:
+        if not scope.get(READS_ONLY):
+            await writing(scope, receive, send)
+        elif scope["path"].startswith(MCP_PATH):
+            await refuse(send, Refusal(403, f"agents record what they ask: {READ_ONLY}"), [])
+        else:
+            await reading(scope, receive, send)
+
+    return by_rights
 
 
 def _address(host: str, port: int, token: str | None, read_only: bool, *, has_mcp: bool) -> Address:

@@ -18,8 +18,9 @@ from recollect.events.errors import RecollectError
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
 from recollect.web.api import sides_of
+from recollect.web.api_page import Tried, tried
 from recollect.web.forms import Nothing, Sides
-from recollect.web.requests import error_of, parameters
+from recollect.web.requests import body, error_of, parameters
 
 _LOOK_S = 1.0
 _SILENCE_S = 15.0
@@ -29,6 +30,7 @@ class Stream(NamedTuple):
     path: str
     events: Callable[[AsyncMemory, Request], AsyncIterator[str]]
     says: str
+    method: str = "GET"
 
 
 def event(name: str, value: object) -> str:
@@ -66,6 +68,23 @@ def comparison(memory: AsyncMemory, request: Request) -> AsyncIterator[str]:
     return _work(memory, work)
 
 
+async def comparison_tried(memory: AsyncMemory, request: Request) -> AsyncIterator[str]:
+    """What was recorded beside a formula that is tried; with `html` the report is the page that `compare --html` writes."""
+    try:
+        given = await body(request, Tried)
+        formula = tried(given.text)
+    except RecollectError as error:
+        yield event("failed", error_of(error))
+        return
+
+    def work(inner: Memory, progress: Progress) -> object:
+        found = inner.compare("recorded", formula, k=given.k, last=given.last, progress=progress)
+        return {"html": inner.comparison_html(found)} if given.html else found
+
+    async for line in _work(memory, work):
+        yield line
+
+
 async def _work(memory: AsyncMemory, work: Callable[[Memory, Progress], object]) -> AsyncIterator[str]:
     """`progress` as it goes, then `done` with the report, or `failed`."""
     loop, said = asyncio.get_running_loop(), asyncio.Queue[str | None]()
@@ -87,6 +106,7 @@ TABLE = (
     Stream("/api/stream", growth, "server-sent events: `head` whenever the log grew"),
     Stream("/api/stream/verify", verification, "verify with its progress, then the report"),
     Stream("/api/stream/compare", comparison, "compare with its progress, then the report"),
+    Stream("/api/stream/compare", comparison_tried, "the same with a formula that is tried", method="POST"),
 )
 
 

@@ -35,10 +35,13 @@ from recollect.interfaces.common.http.exchange import (
     too_large,
 )
 
-__all__ = ["Application", "guarded", "is_loopback"]
+__all__ = ["READS_ONLY", "Application", "guarded", "is_loopback"]
 
 BODY_BYTES_MAX = 2_000_000
 """What a request to a store may send: a tool call or a JSON body with one long memory."""
+
+READS_ONLY = "recollect.reads_only"
+"""In the scope of a request whose token may read and not write."""
 
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
@@ -59,6 +62,7 @@ def guarded(
     host: str,
     port: int,
     token: str | None,
+    read_token: str | None = None,
     body_bytes_max: int = 1_000_000,
     requests_per_minute: int = 600,
     origins: Iterable[str] = (),
@@ -70,7 +74,8 @@ def guarded(
 
     `origins` are other sites whose pages may call it (https://example.org). `host_names` are the names by which a
     server with a token that is not on the loopback interface is called; any name if empty. `public_paths`
-    are served without a token and must tell nothing about the store. With `has_tokens` the application
+    are served without a token and must tell nothing about the store. A request with `read_token` has READS_ONLY in
+    its scope, and the application must let it change nothing. With `has_tokens` the application
     itself asks for tokens, and may be reached from other machines.
     """
     if token is None and not has_tokens and not is_loopback(host):
@@ -78,8 +83,15 @@ def guarded(
             f"{host!r} can be reached from other machines, so a token is needed: give one (--token), "
             f"or bind to 127.0.0.1"
         )
-    if token is not None and not (token and token.isascii() and token.isprintable() and " " not in token):
-        raise InvalidInput("a token is one or more printable ASCII characters without spaces; choose another")
+    for one in (token, read_token):
+        if one is not None and not (one and one.isascii() and one.isprintable() and " " not in one):
+            raise InvalidInput(
+                "a token is one or more printable ASCII characters without spaces; choose another"
+            )
+    if read_token is not None and token in (None, read_token):
+        raise InvalidInput(
+            "a token that only reads stands beside another one that writes: give both (--token)"
+        )
     for what, value in (("body_bytes_max", body_bytes_max), ("requests_per_minute", requests_per_minute)):
         if value < 1:
             raise InvalidInput(f"{what} must be at least 1, not {value}")
@@ -87,6 +99,7 @@ def guarded(
         app,
         hosts=_hosts(host, port, host_names),
         token=None if token is None else token.encode(),
+        read_token=None if read_token is None else read_token.encode(),
         body_bytes_max=body_bytes_max,
         buckets=Buckets(requests_per_minute),
         origins=frozenset(origin.rstrip("/").lower() for origin in origins),
@@ -111,6 +124,7 @@ class _Guard:
         *,
         hosts: frozenset[str] | None,
         token: bytes | None,
+        read_token: bytes | None,
         body_bytes_max: int,
         buckets: Buckets,
         origins: frozenset[str],
@@ -119,6 +133,7 @@ class _Guard:
         self._app = app
         self._hosts = hosts
         self._token = token
+        self._read_token = read_token
         self._body_bytes_max = body_bytes_max
         self._buckets = buckets
         self._origins = origins
@@ -170,8 +185,11 @@ class _Guard:
         if self._token is None or scope["path"] in self._public_paths:
             return None
         scheme, _, given = headers.get(b"authorization", "").partition(" ")
-        matches = hmac.compare_digest(given.strip().encode("latin-1"), self._token)
-        if scheme.lower() == "bearer" and matches:
+        sent = given.strip().encode("latin-1")
+        if scheme.lower() == "bearer" and hmac.compare_digest(sent, self._token):
+            return None
+        if scheme.lower() == "bearer" and self._read_token and hmac.compare_digest(sent, self._read_token):
+            scope[READS_ONLY] = True
             return None
         wrong = "this is not the server's token" if given else "this server needs a token"
         return Refusal(

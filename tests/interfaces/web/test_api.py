@@ -126,8 +126,10 @@ def test_why_changed_and_compare(server):
 
 
 def test_memories_their_past_and_their_history(server):
-    listed = server.get("/api/memories", limit=2, offset=1)
-    assert (listed["total"], [m["id"] for m in listed["memories"]]) == (5, ["redis", "deploy"])
+    listed = server.get("/api/memories", limit=2)
+    assert (listed["total"], [m["id"] for m in listed["memories"]]) == (5, ["html", "folder/notes.md#1"])
+    rest = server.get("/api/memories", limit=3, before=listed["before"])
+    assert ([m["id"] for m in rest["memories"]], rest["before"]) == (["deploy", "redis", "auth"], None)
     assert server.get("/api/memories", at="@2")["total"] == 1
     slashed = server.get("/api/memories/folder%2Fnotes.md%231")
     assert slashed["content"] == "Session cookies expire after 14 days"
