@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 import msgspec
 
@@ -35,12 +36,17 @@ from recollect.events.facts import (
 from recollect.projections.adoptions import Dream
 
 _QUESTIONS = 50
+_PHASE_OF: dict[type, str] = {
+    Consolidated: "consolidate", Downscaled: "downscale", Stabilized: "stabilize", Ingested: "summarise",
+    Pruned: "prune", Placed: "place", Promoted: "promote", Clustered: "cluster",
+}  # fmt: skip
 
 
 class ShownDream(msgspec.Struct, frozen=True, kw_only=True, tag_field="thing", tag="dream"):
     """All that is known of a dream; `undoes` names the one that it took back, `undone_at` the seq where it was.
 
-    In a change the memory `*` is every memory. `counts` and `metrics` are the dream's own report.
+    In a change the memory `*` is every memory. `phases` says how many of the changes, in their order, each phase made.
+    `counts` and `metrics` are the dream's own report.
     """
 
     id: str
@@ -50,6 +56,7 @@ class ShownDream(msgspec.Struct, frozen=True, kw_only=True, tag_field="thing", t
     basis: int
     now: str
     changes: tuple[Change, ...]
+    phases: tuple[tuple[str, int], ...]
     counts: dict[str, int]
     metrics: dict[str, float]
     settings: str
@@ -79,7 +86,8 @@ def show_dream(store: Store, dream: Dream) -> ShownDream:
     began, ended = store.event(dream.began).fact, store.event(dream.ended).fact
     assert isinstance(began, DreamBegan)
     assert isinstance(ended, DreamEnded)
-    events = store.log.read(dream.began, dream.ended - 1)
+    facts = [event.fact for event in store.log.read(dream.began, dream.ended - 1)]
+    changes = [(phase, change) for phase, fact in _by_phase(facts, began) for change in _changes(fact)]
     return ShownDream(
         id=dream.id,
         at=iso(store.event(dream.ended).at),
@@ -87,13 +95,25 @@ def show_dream(store: Store, dream: Dream) -> ShownDream:
         ended=dream.ended,
         basis=began.basis,
         now=iso(began.now),
-        changes=tuple(change for event in events for change in _changes(event.fact)),
+        changes=tuple(change for _, change in changes),
+        phases=tuple((phase, len(list(made))) for phase, made in groupby(changes, key=lambda one: one[0])),
         counts=ended.counts,
         metrics=ended.metrics,
         settings=began.settings,
         undoes=began.undoes,
         undone_at=dream.undone_at or None,
     )
+
+
+def _by_phase(
+    facts: Iterable[AnyFact | Unknown | Redacted], began: DreamBegan
+) -> Iterator[tuple[str, AnyFact | Unknown | Redacted]]:
+    """Each fact with the phase that made it: links and the like belong to the phase before them."""
+    phase = "consolidate" if began.undoes is None else "undo"
+    for fact in facts:
+        if began.undoes is None:
+            phase = _PHASE_OF.get(type(fact), phase)
+        yield phase, fact
 
 
 def _changes(fact: AnyFact | Unknown | Redacted) -> Iterator[Change]:

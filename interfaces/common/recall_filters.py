@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -21,7 +21,5 @@ class RecallFilters(msgspec.Struct, frozen=True, kw_only=True):
         None
     )
     empty: Annotated[bool, Meta(description="Only what found nothing.")] = False
-    rated: Annotated[
-        bool | Literal["good", "bad"], Meta(description="Only answers that were rated, or rated good or bad.")
-    ] = False
+    rated: Annotated[bool, Meta(description="Only answers that were rated.")] = False
     held: Annotated[str | None, Meta(description="Only answers with this memory.")] = None

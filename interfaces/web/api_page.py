@@ -113,13 +113,13 @@ def tried(text: str) -> Formula:
 
 
 def _question(memory: Memory, ask: AskBars | AskLines | AskWhen) -> tuple[str, RecallOptions]:
-    """The question with its options; a recorded recall brings its own, but for a formula that is given beside it."""
+    """The question with its options; a recorded recall brings its own, but for a formula and a clock given beside it."""
     given: RecallOptions = ask.options() | {"formula": formula_of(memory, ask.formula)}
     if ask.recall is None:
         if not ask.q:
             raise InvalidInput("give a question (q) or the id of a recorded recall (recall)")
         return ask.q, given
-    return ask.recall, {"formula": given["formula"]}
+    return ask.recall, {"formula": given["formula"], "now": given.get("now")}
 
 
 # --- the log over time -----------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -96,6 +96,7 @@ class Sides(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecallsPage(RecallFilters, frozen=True, kw_only=True):
+    rated: bool | Literal["good", "bad"] = False  # type: ignore[assignment]  # wider than the command line's flag
     before: Seq | None = None
     limit: Limit = 50
 

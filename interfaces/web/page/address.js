@@ -1,8 +1,8 @@
 // A state of the page is an address: #/recall/r2861/memory/auth-store?a=@400&b=@4252&formula=reverie
 // Everything here is a function of values; main.js listens and navigates.
 
-const PLACES = ["recall", "ask", "memory", "view"];
-const SETTINGS = ["a", "b", "formula", "k", "grep", "since", "until", "project", "session", "actor", "by", "empty", "rated", "held"];
+const PLACES = ["recall", "ask", "memory", "view", "dream"];
+const SETTINGS = ["a", "b", "zoom", "cross", "formula", "tried", "k", "grep", "since", "until", "project", "session", "actor", "by", "empty", "rated", "held"];
 
 export function parse(hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?", 2);

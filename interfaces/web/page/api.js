@@ -15,6 +15,8 @@ export class Gone extends Error {}
 const TOKEN = `recollect-token ${location.pathname}`; // a server may have many stores, each with tokens of its own
 let token = sessionStorage.getItem(TOKEN) || "";
 
+export const hasToken = () => token !== "";
+
 export function useToken(value) {
   token = value;
   sessionStorage.setItem(TOKEN, value);
@@ -46,14 +48,15 @@ export async function get(path, parameters = {}, signal = undefined) {
   return (await ask(path + query(parameters), { signal })).json();
 }
 
+const sent = (value) => ({ method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(value) });
+
 export async function post(path, value, signal = undefined) {
-  const headers = { "Content-Type": "application/json" };
-  return (await ask(path, { method: "POST", headers, body: JSON.stringify(value), signal })).json();
+  return (await ask(path, { ...sent(value), signal })).json();
 }
 
-// Calls `heard(name, value)` for every event until the stream ends.
-export async function stream(path, heard, signal = undefined) {
-  const reader = (await ask(path, { signal })).body.pipeThrough(new TextDecoderStream()).getReader();
+// Calls `heard(name, value)` for every event until the stream ends; with a `value` it is posted.
+export async function stream(path, heard, signal = undefined, value = undefined) {
+  const reader = (await ask(path, { ...(value ? sent(value) : {}), signal })).body.pipeThrough(new TextDecoderStream()).getReader();
   let waiting = "";
   for (;;) {
     const { done, value } = await reader.read().catch((error) => {

@@ -53,7 +53,7 @@ function recordedList(asked, app) {
 }
 
 function whyNot(app) {
-  const form = h("form", { class: "inline" }, h("label", {}, "Why not ", h("input", { name: "id", placeholder: "id of a memory", autocomplete: "off" })), h("button", { class: "mini" }, "Why not"));
+  const form = h("form", { class: "inline" }, h("label", {}, "Why not ", h("input", { name: "id", dir: "auto", placeholder: "id of a memory", autocomplete: "off" })), h("button", { class: "mini" }, "Why not"));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const id = new FormData(form).get("id").trim();
@@ -78,7 +78,7 @@ function tabs(app) {
 function askForm(app, asked) {
   const { state } = app;
   const form = h("form", { class: "ask card" },
-    h("input", { type: "search", name: "q", id: "question", "aria-label": "Question", placeholder: "What do you want to remember?", autocomplete: "off", value: state.ask || asked?.query || "" }),
+    h("input", { type: "search", name: "q", id: "question", "aria-label": "Question", dir: "auto", placeholder: "What do you want to remember?", autocomplete: "off", value: state.ask || asked?.query || "" }),
     h("label", {}, "hits ", h("input", { type: "number", name: "k", min: 1, max: 100, value: state.k || asked?.k || 5 })),
     h("label", {}, "formula ", formulaSelect(app)),
     h("button", { class: "first" }, "Ask"),
@@ -86,7 +86,7 @@ function askForm(app, asked) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const data = new FormData(form);
-    app.go({ ask: data.get("q"), k: data.get("k"), formula: data.get("formula"), recall: "", memory: "", view: "" });
+    app.go({ ask: data.get("q"), k: data.get("k"), formula: data.get("formula"), recall: "", memory: "", view: "", tried: "", cross: "" });
   });
   return form;
 }
@@ -96,7 +96,7 @@ function formulaSelect(app) {
   get("formulas").then((known) => {
     select.append(...[...known.built_in, ...known.in_log].map((name) => h("option", { value: name, selected: app.state.formula === name }, name)));
   }, () => {});
-  select.addEventListener("change", () => (app.state.recall || app.state.ask) && app.go({ formula: select.value }));
+  select.addEventListener("change", () => (app.state.recall || app.state.ask) && app.go({ formula: select.value, tried: "" }));
   return select;
 }
 
@@ -104,7 +104,7 @@ async function record(form, app) {
   const data = new FormData(form);
   try {
     const answer = await post("recall", { q: data.get("q"), k: Number(data.get("k")), formula: data.get("formula") || null });
-    app.go({ recall: answer.id, ask: "", memory: "", view: "", formula: "", b: "" });
+    app.go({ recall: answer.id, ask: "", memory: "", view: "", formula: "", tried: "", cross: "", b: "" });
   } catch (error) {
     form.querySelector(".problem")?.remove();
     form.append(h("p", { class: "problem", role: "alert" }, error.message));

@@ -31,6 +31,12 @@ export function link(href, attributes, ...children) {
   return h("a", { href, ...attributes }, ...children);
 }
 
+// A list whose end is folded away.
+export function folded(items, most, attributes = {}) {
+  const rest = items.slice(most);
+  return [h("ul", { class: "plain small", ...attributes }, items.slice(0, most)), rest.length ? h("details", {}, h("summary", { class: "small" }, `${rest.length} more`), h("ul", { class: "plain small", ...attributes }, rest)) : null];
+}
+
 export function number(value, digits = 4) {
   return value === null || value === undefined ? "–" : Number(value.toFixed(digits)).toString();
 }

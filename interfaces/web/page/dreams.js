@@ -1,44 +1,77 @@
-// Dreams: what one would change now, what past ones changed, memory by memory, and undo.
+// Dreams: what one would change now, what past ones changed, memory by memory, what became of the answers, and undo.
 
 import { get, post } from "./api.js";
-import { day, h, link, number, show } from "./dom.js";
+import { day, folded, h, link, number, plural, said, show } from "./dom.js";
+
+const PREVIEW = "preview", MEMORIES = 200, ANSWERS = 10;
 
 export async function renderDreams(place, app, signal) {
   const page = await get("timeline", { type: "dream.ended", limit: 50 }, signal);
-  const body = h("div", {});
-  const run = (work) => async () => {
-    show(body, h("p", { class: "dim" }, "dreaming …"));
+  const body = h("div", {}), { dream } = app.state;
+  const change = (work) => async () => {
+    show(body, h("p", { class: "dim", role: "status" }, "dreaming …"));
     try {
-      show(body, report(await work(), app));
+      const made = await work();
+      if (made.refused) show(body, report(made, made.answers, app));
+      else app.go({ dream: made.id });
     } catch (error) {
       show(body, h("p", { class: "problem", role: "alert" }, error.message));
     }
   };
   show(place, h("h2", {}, "Dreams"),
-    h("p", {}, h("button", { type: "button", class: "first", onclick: run(() => get("dreams/preview")) }, "What would a dream change now?"), " ",
-      app.status.read_only ? null : h("button", { type: "button", class: "mini", onclick: run(() => post("dreams", {})) }, "Dream")),
+    h("p", {}, link(app.href({ dream: PREVIEW }), { class: "button first" }, "What would a dream change now?"), " ",
+      app.status.read_only ? null : h("button", { type: "button", onclick: change(() => post("dreams", {})) }, "Dream")),
     body,
     h("h3", {}, "Past dreams"),
-    page.events.length ? h("ol", { class: "plain" }, page.events.map((event) => past(event, body, app, run))) : h("p", { class: "empty" }, "None yet."));
+    page.events.length ? h("ol", { class: "plain" }, page.events.map((event) => past(event, app, change))) : h("p", { class: "empty" }, "None yet."));
+  if (!dream) return;
+  show(body, h("p", { class: "dim", role: "status" }, dream === PREVIEW ? "dreaming …" : "asking the recorded questions before and after …"));
+  if (dream === PREVIEW) {
+    const made = await get("dreams/preview", {}, signal);
+    return show(body, report(made, made.answers, app));
+  }
+  const [shown, answers] = await Promise.all([get(`show/${encodeURIComponent(dream)}`, {}, signal), get(`dreams/${encodeURIComponent(dream)}/effect`, {}, signal)]);
+  show(body, report(shown, answers, app));
 }
 
-function past(event, body, app, run) {
+function past(event, app, change) {
   const name = event.summary.match(/\bd\d+\b/)?.[0];
-  return h("li", { class: "small" }, `@${event.seq} ${day(event.at)} ${event.summary} `,
-    name ? h("button", { type: "button", class: "mini", onclick: run(() => get(`show/${name}`)) }, "Show") : null,
-    name && !app.status.read_only ? h("button", { type: "button", class: "mini", onclick: run(() => post(`dreams/${name}/undo`, {})) }, "Undo") : null);
+  return h("li", { class: "small" }, `@${event.seq} ${day(event.at)} `, name ? link(app.href({ dream: name }), { "aria-current": app.state.dream === name ? "true" : null }, event.summary) : event.summary, " ",
+    name && !app.status.read_only ? h("button", { type: "button", class: "mini", onclick: change(() => post(`dreams/${name}/undo`, {})) }, "Undo") : null);
 }
 
-function report(dream, app) {
-  const phases = dream.phases || [{ phase: dream.undoes ? `taking back ${dream.undoes}` : "all phases", changes: dream.changes }];
-  return h("div", { class: "card pad" },
-    h("p", {}, dream.refused || (dream.dry_run ? "Preview: nothing was changed." : `${dream.id}${dream.undone_at ? `, taken back at @${dream.undone_at}` : ""}`)),
-    Object.keys(dream.metrics || {}).length ? h("p", { class: "small" }, `Recorded questions: ${Object.entries(dream.metrics).map(([name, value]) => `${name.replaceAll("_", " ")} ${number(value, 4)}`).join(" · ")}`) : null,
-    phases.map((phase) => h("details", { open: phase.changes.length > 0 && phase.changes.length < 30 }, h("summary", {}, `${phase.phase}: ${phase.changes.length} changes`),
-      h("table", {}, h("thead", {}, h("tr", {}, ["memory", "what", "before", "after", "why"].map((word) => h("th", { scope: "col" }, word)))),
-        h("tbody", {}, phase.changes.slice(0, 200).map((one) => h("tr", {}, h("td", {}, one.id === "*" ? "all" : link(app.href({ memory: one.id }), {}, one.id)), h("td", {}, one.what), h("td", { class: "n" }, text(one.before)), h("td", { class: "n" }, text(one.after)), h("td", { class: "small" }, one.why || ""))))))));
+function report(dream, answers, app) {
+  const title = dream.refused || (dream.dry_run ? "Preview: nothing was changed." : `${dream.id}${dream.undoes ? `, which took back ${dream.undoes}` : ""}${dream.undone_at ? `, taken back at @${dream.undone_at}` : ""}`);
+  const metrics = Object.entries(dream.metrics);
+  return h("div", { class: "card pad report" }, h("p", {}, h("b", {}, title)),
+    h("h3", {}, "Recorded questions"),
+    metrics.length ? h("p", { class: "small" }, metrics.map(([name, value]) => `${name.replaceAll("_", " ")} ${number(value, 4)}`).join(" · ")) : null,
+    answers.length ? [h("p", {}, `${plural(answers.length, "recorded question")} ${answers.length === 1 ? "gets" : "get"} another answer:`), folded(answers.map((one) => answer(one, app)), ANSWERS, { class: "plain small answers" })] : h("p", {}, "No recorded question gets another answer."),
+    h("h3", {}, "By phase"), byPhase(dream).map((phase) => changes(phase, app)));
 }
 
-function text(value) {
+// The phases of a report, or of a dream that the log has, with the changes of each.
+export function byPhase(dream) {
+  if (!dream.changes) return dream.phases;
+  let end = 0;
+  return dream.phases.map(([phase, count]) => ({ phase, changes: dream.changes.slice(end, (end += count)) }));
+}
+
+function answer(one, app) {
+  const names = (ids) => ids.join(", ") || "nothing";
+  const gone = one.before.filter((id) => !one.after.includes(id)), come = one.after.filter((id) => !one.before.includes(id));
+  const said_ = gone.length || come.length ? `out: ${names(gone)}; in: ${names(come)}` : `another order: ${names(one.before)} → ${names(one.after)}`;
+  return h("li", {}, link(app.href({ recall: one.recall, view: "", dream: "", memory: "" }), {}, one.recall), " ", said(one.query), h("span", { class: "dim" }, ` ${said_}`));
+}
+
+function changes(phase, app) {
+  const few = phase.changes.length > 0 && phase.changes.length < 30;
+  return h("details", { open: few }, h("summary", {}, `${phase.phase}: ${plural(phase.changes.length, "change")}`),
+    h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ["memory", "what", "before", "after", "why"].map((word) => h("th", { scope: "col" }, word)))),
+      h("tbody", {}, phase.changes.slice(0, MEMORIES).map((one) => h("tr", {}, h("td", {}, one.id === "*" ? "all" : link(app.href({ memory: one.id }), {}, one.id)), h("td", {}, one.what), h("td", { class: "n" }, text(one.before)), h("td", { class: "n" }, text(one.after)), h("td", { class: "small" }, said(one.why || ""))))))),
+    phase.changes.length > MEMORIES ? h("p", { class: "small dim" }, `and ${phase.changes.length - MEMORIES} more`) : null);
+}
+
+export function text(value) {
   return typeof value === "number" ? number(value, 4) : String(value ?? "–");
 }

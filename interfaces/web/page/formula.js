@@ -1,15 +1,16 @@
 // A formula's numbers as sliders beside its text: the question is ranked again at once, the recorded traffic behind it.
 
-import { get, post } from "./api.js";
+import { get, post, stream } from "./api.js";
 import { question } from "./centre.js";
-import { h, number, show } from "./dom.js";
+import { folded, h, link, number, plural, said, show } from "./dom.js";
 import { ranking } from "./ranking.js";
 
-const SHORT_MS = 80, LONG_MS = 700, RECALLS = 60;
+const SHORT_MS = 80, LONG_MS = 700, RECALLS = 60, ALL = 1000;
 
 export async function renderFormula(place, app, asked, signal) {
   const name = app.state.formula || (asked ? asked.formula : app.status.formula);
-  let formula = await get(`formulas/${encodeURIComponent(name)}`, {}, signal);
+  const given = app.state.tried && (await unpacked(app.state.tried));
+  let formula = given ? await post("formulas/check", { text: given }, signal) : await get(`formulas/${encodeURIComponent(name)}`, {}, signal);
   let fields = JSON.parse(formula.text);
   const text = h("textarea", { rows: 16, spellcheck: "false", "aria-label": "The formula as TOML", class: "mono" });
   const problem = h("p", { class: "problem", role: "alert" }), sliders = h("div", { class: "sliders" }), live = h("div", {});
@@ -17,13 +18,21 @@ export async function renderFormula(place, app, asked, signal) {
   let timers = [];
 
   const later = (delay, work) => timers.push(setTimeout(() => work().catch((error) => error.name !== "AbortError" && (problem.textContent = error.message)), delay));
+  const compare = (last, html, heard) => stream("stream/compare", (event, value) => {
+    if (event === "progress") show(traffic, `${value.done} of ${plural(value.total, "recorded question")} ranked again …`);
+    if (event === "failed") throw new Error(value.error);
+    if (event === "done") heard(value);
+  }, signal, { text: JSON.stringify(fields), last, html });
+  const report = () => compare(ALL, true, (value) => { save(`compare-${fields.name}.html`, value.html, "text/html"); again(true); }).catch((error) => error.name !== "AbortError" && show(traffic, h("p", { class: "problem", role: "alert" }, error.message)));
   const again = (moved) => {
     timers.forEach(clearTimeout);
     timers = [];
     problem.textContent = "";
     const tried = JSON.stringify(fields);
     later(SHORT_MS, async () => show(live, ranking(await post("bars", { ...clean(question(app, asked)), formula: null, text: tried, at: app.state.b || null }, signal), app, { recorded: asked?.hits.map((hit) => hit.id) })));
-    if (moved) later(LONG_MS, async () => { show(traffic, "asking the recorded questions again …"); show(traffic, told(await post("formulas/compare", { text: tried, last: RECALLS }, signal))); });
+    if (!moved) return;
+    later(LONG_MS / 2, async () => app.keep({ tried: await packed(tried) }));
+    later(LONG_MS, () => compare(RECALLS, false, (comparison) => show(traffic, told(comparison, app), h("p", {}, h("button", { type: "button", class: "mini report", onclick: report }, "Full comparison report")))));
   };
   const checked = async (given) => {
     formula = await post("formulas/check", { text: given }, signal);
@@ -38,10 +47,10 @@ export async function renderFormula(place, app, asked, signal) {
   text.addEventListener("input", () => { timers.forEach(clearTimeout); later(LONG_MS / 2, async () => { await checked(text.value); draw(); again(true); }); });
   draw();
   show(place, h("p", { class: "small dim" }, `${formula.label}: ${formula.numbers.length} numbers`), problem,
-    h("div", { class: "beside" }, sliders, h("div", {}, text, h("p", {}, h("button", { type: "button", class: "mini", onclick: () => save(fields.name, text.value) }, "Save as a file"), " ",
+    h("div", { class: "beside" }, sliders, h("div", {}, text, h("p", {}, h("button", { type: "button", class: "mini", onclick: () => save(`${fields.name}.toml`, text.value, "application/toml") }, "Save as a file"), " ",
       app.status.read_only ? null : h("button", { type: "button", class: "mini", onclick: () => adopt(fields, app, problem) }, "Adopt")))),
     h("h3", {}, "The recorded traffic"), traffic, h("h3", {}, "This question"), live);
-  again(false);
+  again(Boolean(given));
 }
 
 function clean(parameters) {
@@ -62,10 +71,30 @@ function set(formula, stage, path, value) {
   else formula.stages[stage - 1][name] = value;
 }
 
-function told(comparison) {
-  const metrics = Object.entries(comparison.metrics || {}).slice(0, 8);
-  return [comparison.sentence ? h("p", {}, comparison.sentence) : null,
-    h("table", {}, h("tbody", {}, metrics.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "n" }, typeof value === "number" ? number(value, 4) : JSON.stringify(value))))))];
+// What it does to the recorded questions: what people notice first, then the numbers, then question by question.
+function told(comparison, app) {
+  const changed = comparison.rows.filter((row) => !row.unchanged);
+  const means = Object.entries(comparison.metrics).filter(([name]) => /^(churn|top1_changed|rbo)/.test(name));
+  const cell = (value, sign = "") => h("td", { class: "n" }, sign + number(value, 4));
+  return [h("p", {}, comparison.sentence),
+    h("table", {}, h("caption", { class: "unseen" }, "recorded and tried"), h("tbody", {}, means.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name.replaceAll("_", " ")), cell(value))))),
+    Object.keys(comparison.judged).length ? h("table", {}, h("thead", {}, h("tr", {}, ["what was used", "recorded", "tried", "difference, 95 % interval", "better / same / worse"].map((word) => h("th", { scope: "col" }, word)))),
+      h("tbody", {}, Object.entries(comparison.judged).map(([name, one]) => h("tr", {}, h("th", { scope: "row" }, name), cell(one.a), cell(one.b),
+        h("td", { class: "n" }, `${number(one.delta, 4)} [${number(one.low, 4)}, ${number(one.high, 4)}]`), h("td", { class: "n" }, `${one.wins} / ${one.ties} / ${one.losses}`))))) : null,
+    h("p", {}, `${changed.length} of ${plural(comparison.questions, "question")} get another answer${changed.length ? ":" : "."}`),
+    folded(changed.map((row) => h("li", {}, link(app.href({ recall: row.name, ask: "", memory: "" }), {}, row.name), " ", said(row.text), h("span", { class: "dim" }, row.entered.length || row.left.length ? ` in: ${row.entered.join(", ") || "–"}; out: ${row.left.join(", ") || "–"}` : " another order"))), 8),
+    comparison.note ? h("p", { class: "dim" }, comparison.note) : null];
+}
+
+// A formula's text as a part of the address.
+async function packed(text) {
+  const bytes = await new Response(new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"))).arrayBuffer();
+  return btoa(String.fromCharCode(...new Uint8Array(bytes))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+async function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (one) => one.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
 }
 
 // In force from the next question on; an event of the log, so that the past keeps the formulas it had.
@@ -80,8 +109,8 @@ async function adopt(fields, app, problem) {
   }
 }
 
-function save(name, text) {
-  const anchor = h("a", { href: URL.createObjectURL(new Blob([text], { type: "application/toml" })), download: `${name}.toml` });
+function save(name, text, type) {
+  const anchor = h("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
   anchor.click();
   URL.revokeObjectURL(anchor.href);
 }

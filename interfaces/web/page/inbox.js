@@ -5,52 +5,60 @@ import { age, h, link, said, show } from "./dom.js";
 import { dot } from "./verdict.js";
 
 const FIELDS = [["grep", "text"], ["since", "since"], ["until", "until"], ["project", "project"], ["session", "session"], ["by", "formula"], ["actor", "actor"], ["held", "held memory"]];
-const FLAGS = [["empty", "found nothing"], ["rated", "rated bad or good"]];
+const FLAGS = [["empty", "found nothing", "true"], ["rated", "rated bad", "bad"]];
+const NAMES = [...FIELDS, ...FLAGS].map(([name]) => name);
+const PAGE = 60, MOST = 1000;
 
 export async function renderInbox(place, app, signal) {
-  const { by, ...rest } = pick(app.state);
-  const page = await get("recalls", { ...rest, formula: by, limit: 60 }, signal);
+  const wanted = JSON.stringify(filtered(app));
+  const same = place.dataset.wanted === wanted; // what is typed into the filters and what was loaded of the list stay
+  const limit = same ? Math.min(MOST, Math.max(PAGE, place.querySelectorAll(".recalls li").length)) : PAGE;
+  const page = await get("recalls", { ...filtered(app), limit }, signal);
   const list = h("ol", { class: "recalls" }, page.recalls.map((one) => row(one, app)));
-  const more = page.before ? h("button", { type: "button", class: "mini more", onclick: (event) => older(event.target, list, app, page.before) }, "Older") : null;
-  const open = place.querySelector("details")?.open || FIELDS.some(([name]) => app.state[name]) || false;
-  show(place, h("h2", {}, "Recorded recalls"), filters(app, open), page.recalls.length ? list : h("p", { class: "empty" }, "No recall was recorded that fits."), more);
+  const found = h("div", {}, page.recalls.length ? list : h("p", { class: "empty" }, "No recall was recorded that fits."), older(list, app, page.before));
+  if (same) place.lastElementChild.replaceWith(found);
+  else show(place, h("h2", {}, "Recorded recalls"), filters(app, NAMES.some((name) => app.state[name])), found);
+  place.dataset.wanted = wanted;
   check(list, page.recalls, signal);
 }
 
-function pick(state) {
-  const found = Object.fromEntries([...FIELDS, ...FLAGS].map(([name]) => [name, state[name]]));
-  for (const [name] of FLAGS) found[name] = state[name] ? "true" : undefined;
-  return found;
+// The filters of the address, as the server calls them: `formula` there is the one that a question is tried with.
+function filtered(app) {
+  const { by, ...rest } = Object.fromEntries(NAMES.map((name) => [name, app.state[name]]));
+  return { ...rest, formula: by };
 }
 
 function row(one, app) {
   const meta = [one.actor, one.filters.project, one.session, one.formula.split("@")[0]].filter(Boolean);
   return h("li", { "data-recall": one.id, class: one.id === app.state.recall ? "open" : "" },
-    link(app.href({ recall: one.id, ask: "", memory: "", view: "", formula: "", b: "" }), { "aria-current": one.id === app.state.recall ? "true" : null },
+    link(app.href({ recall: one.id, ask: "", memory: "", view: "", formula: "", tried: "", cross: "", b: "" }), { "aria-current": one.id === app.state.recall ? "true" : null },
       h("span", { class: "dot", role: "img", "aria-label": "not checked yet" }), said(one.query, { class: "said question" }),
       h("span", { class: "dim small meta" }, `${one.id} · ${age(one.at)} · ${one.hits ? `${one.hits} hits` : "empty"}${meta.length ? ` · ${meta.join(" · ")}` : ""}`)));
 }
 
 function filters(app, open) {
   const form = h("form", { class: "filters" },
-    FIELDS.map(([name, word]) => h("label", {}, word, h("input", { name, value: app.state[name] || "", autocomplete: "off" }))),
-    FLAGS.map(([name, word]) => h("label", { class: "check" }, h("input", { type: "checkbox", name, checked: Boolean(app.state[name]) }), word)),
-    h("button", { class: "mini" }, "Find"), h("button", { type: "button", class: "mini", onclick: () => app.go(Object.fromEntries([...FIELDS, ...FLAGS].map(([name]) => [name, ""]))) }, "All"));
+    FIELDS.map(([name, word]) => h("label", {}, word, h("input", { name, dir: "auto", value: app.state[name] || "", autocomplete: "off" }))),
+    FLAGS.map(([name, word, value]) => h("label", { class: "check" }, h("input", { type: "checkbox", name, value, checked: Boolean(app.state[name]) }), word)),
+    h("button", { class: "mini" }, "Find"), h("button", { type: "button", class: "mini", onclick: () => app.go(Object.fromEntries(NAMES.map((name) => [name, ""]))) }, "All"));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const data = new FormData(form);
-    app.go(Object.fromEntries([...FIELDS, ...FLAGS].map(([name]) => [name, (data.get(name) || "").toString().trim()])));
+    app.go(Object.fromEntries(NAMES.map((name) => [name, (data.get(name) || "").trim()])));
   });
   return h("details", { open }, h("summary", {}, "Filter"), form);
 }
 
-async function older(button, list, app, before) {
-  const { by, ...rest } = pick(app.state);
-  const page = await get("recalls", { ...rest, formula: by, limit: 60, before });
-  list.append(...page.recalls.map((one) => row(one, app)));
-  check(list, page.recalls);
-  if (page.before) button.onclick = () => older(button, list, app, page.before);
-  else button.remove();
+function older(list, app, before) {
+  if (!before) return null;
+  const button = h("button", { type: "button", class: "mini more", onclick: async () => {
+    button.disabled = true;
+    const page = await get("recalls", { ...filtered(app), limit: PAGE, before });
+    list.append(...page.recalls.map((one) => row(one, app)));
+    button.replaceWith(older(list, app, page.before) || "");
+    check(list, page.recalls);
+  } }, "Older");
+  return button;
 }
 
 // Each recall is ranked again behind the list, once, and its dot says what came of it.

@@ -1,7 +1,7 @@
 // The page: reads the address, asks the server, and lets each view fill its own place.
 
 import { changed, format, parse } from "./address.js";
-import { Gone, Refused, get, stream, useToken } from "./api.js";
+import { Gone, Refused, get, hasToken, stream, useToken } from "./api.js";
 import { h, plural, show } from "./dom.js";
 import { renderCentre } from "./centre.js";
 import { renderDetail } from "./memory.js";
@@ -11,9 +11,9 @@ import { verdictOf } from "./verdict.js";
 
 const place = (id) => document.getElementById(id);
 const views = {
-  river: { render: renderRiver, reads: ["a", "b"] },
+  river: { render: renderRiver, reads: ["a", "b", "zoom"] },
   inbox: { render: renderInbox, reads: ["recall", "grep", "since", "until", "project", "session", "actor", "by", "empty", "rated", "held"] },
-  centre: { render: renderCentre, reads: ["recall", "ask", "view", "a", "b", "formula", "k"] },
+  centre: { render: renderCentre, reads: ["recall", "ask", "view", "dream", "a", "b", "cross", "formula", "tried", "k"] },
   detail: { render: renderDetail, reads: ["recall", "ask", "memory", "a", "b", "formula", "k"] },
 };
 
@@ -26,7 +26,13 @@ const app = {
   href: (changes) => format(changed(app.state, changes)),
   go: (changes) => { location.hash = app.href(changes); },
   // Replaces the address without a new entry in the history: for what is dragged.
-  drag: (changes) => { history.replaceState(null, "", app.href(changes)); follow(); },
+  drag: (changes) => { history.replaceState(null, "", app.href(changes)); return follow(); },
+  // The same for what a view shows already.
+  keep: (changes) => {
+    history.replaceState(null, "", app.href(changes));
+    app.state = parse(location.hash);
+    for (const name of Object.keys(views)) shown[name] = read(name);
+  },
   refresh: (name) => draw(name, true),
 };
 const running = {};
@@ -38,16 +44,19 @@ function follow() {
     if (anchor.dataset.view === (SIDE_VIEWS.includes(app.state.view) ? app.state.view : "")) anchor.setAttribute("aria-current", "page");
     else anchor.removeAttribute("aria-current");
   }
-  for (const name of Object.keys(views)) draw(name, false);
+  return Promise.all(Object.keys(views).map((name) => draw(name, false)));
 }
 
+const read = (name) => JSON.stringify(views[name].reads.map((one) => app.state[one] || ""));
+
 async function draw(name, again) {
-  const key = JSON.stringify(views[name].reads.map((one) => app.state[one] || ""));
+  const key = read(name);
   if (!again && shown[name] === key) return;
   shown[name] = key;
   running[name]?.abort();
   const control = (running[name] = new AbortController());
   const target = place(name);
+  const focused = reachable(target).indexOf(document.activeElement);
   target.setAttribute("aria-busy", "true");
   try {
     await views[name].render(target, app, control.signal);
@@ -55,8 +64,13 @@ async function draw(name, again) {
     if (control.signal.aborted) return;
     failed(target, error);
   }
-  if (!control.signal.aborted) target.removeAttribute("aria-busy");
+  if (control.signal.aborted) return;
+  target.removeAttribute("aria-busy");
+  if (focused >= 0 && document.activeElement === document.body) reachable(target)[focused]?.focus();
 }
+
+// What the keyboard reaches; a place that is drawn again gives the focus back to what stands where it was.
+const reachable = (target) => [...target.querySelectorAll("a, button, input, select, textarea, summary, [tabindex]")];
 
 // An error stands in the place that it is about, and stays until that place shows something else.
 export function failed(target, error) {
@@ -75,7 +89,7 @@ function gone(is) {
 
 function login(needed) {
   const form = place("login");
-  if (needed && !form.hidden) place("refused").textContent = "This token is not the server's; look at what `recollect serve` printed.";
+  place("refused").textContent = needed && hasToken() ? "This token is not the server's; look at what `recollect serve` printed." : "";
   form.hidden = !needed;
   for (const id of ["river", "columns"]) place(id).hidden = needed;
   if (needed) place("token").focus();
@@ -106,6 +120,7 @@ place("verify").addEventListener("click", async () => {
 
 async function totals() {
   app.status = await get("status");
+  app.head = app.status.head;
   place("store").textContent = `${app.status.store}  ${app.status.memories.toLocaleString("en")} memories, ${plural(app.status.head, "event")}`;
   show(place("health"), app.status.degraded.map((line) => h("p", { class: "note" }, line)));
 }
@@ -121,10 +136,17 @@ async function start() {
   }
   login(false);
   gone(false);
-  app.head = app.status.head;
   for (const name of Object.keys(shown)) delete shown[name];
   follow();
   listen();
+}
+
+async function grown() {
+  const empty = !app.status.memories;
+  await totals();
+  draw("river", true);
+  draw("inbox", true);
+  if (empty) draw("centre", true);
 }
 
 let listening = null;
@@ -136,11 +158,7 @@ async function listen() {
   try {
     await stream("stream", (name, value) => {
       gone(false);
-      if (name !== "head" || value.head === app.head) return;
-      app.head = value.head;
-      totals().catch((error) => failed(place("health"), error));
-      draw("river", true);
-      if (!app.state.grep) draw("inbox", true);
+      if (name === "head" && value.head !== app.head) grown().catch((error) => failed(place("health"), error));
     }, control.signal);
     throw new Gone("the stream ended");
   } catch (error) {

@@ -2,9 +2,10 @@
 
 import { get, post } from "./api.js";
 import { question } from "./centre.js";
-import { age, day, h, link, number, plural, said, show } from "./dom.js";
+import { text } from "./dreams.js";
+import { age, day, folded, h, link, number, plural, said, show } from "./dom.js";
 
-const VERSIONS = 12, RECALLS = 40;
+const VERSIONS = 12, RECALLS = 40, EVENTS = 20, DREAMS = 5;
 
 export async function renderDetail(place, app, signal) {
   const id = app.state.memory;
@@ -19,7 +20,7 @@ export async function renderDetail(place, app, signal) {
     filled(parts[1], () => memo(app, id, path, signal)),
     filled(parts[2], async () => versions(await shown)),
     filled(parts[3], async () => links(await shown, app)),
-    filled(parts[4], () => dreams(path, signal)),
+    filled(parts[4], () => changes(app, id, path, signal)),
     filled(parts[5], async () => answered(await shown, app)),
   ]);
 }
@@ -28,7 +29,7 @@ export async function renderDetail(place, app, signal) {
 async function filled(place, work) {
   try {
     const found = await work();
-    if (found) show(place, found);
+    if (found?.length) show(place, found);
     else place.remove();
   } catch (error) {
     if (error.name !== "AbortError") show(place, h("p", { class: "problem", role: "alert" }, error.message));
@@ -39,15 +40,19 @@ async function filled(place, work) {
 async function why(app, id, signal) {
   const { recall, ask, b, formula } = app.state;
   if (!recall && !ask) return null;
-  const replay = recall && !formula && !b;
-  const asked = recall && !replay ? await get(`recalls/${encodeURIComponent(recall)}`, {}, signal) : null;
-  const found = replay
+  const found = recall && !formula && !b
     ? await get(`why/${encodeURIComponent(recall)}/${encodeURIComponent(id)}`, {}, signal)
-    : await get("explain", { q: asked ? asked.query : ask, k: asked ? asked.k : app.state.k, formula, at: b, id, project: asked?.filters.project }, signal);
+    : await get("explain", { ...(recall ? await asIfThen(app, signal) : { q: ask, k: app.state.k, at: b }), formula, id }, signal);
   return [h("h3", {}, found.rank ? `Why it is ${found.rank} of ${found.candidates}` : "Why it is not in the answer"), h("p", { class: "sentence" }, found.sentence),
     found.dropped_at ? h("p", { class: "small lost" }, `${found.dropped_at.title}: ${found.dropped_at.reason}`) : null,
     [found.above && `${number(found.above.margin, 6)} behind ${found.above.id} (${found.above.decided_by})`, found.below && `${number(found.below.margin, 6)} ahead of ${found.below.id} (${found.below.decided_by})`].filter(Boolean).map((line) => h("p", { class: "small dim" }, line)),
     terms(found), stages(found), recall && !app.status.read_only ? expectForm(recall, id) : null];
+}
+
+// A recorded recall at another moment or under another formula: its own filters and session, at the moment and clock of its bars.
+async function asIfThen(app, signal) {
+  const { basis, now } = await get("bars", { ...question(app, { id: app.state.recall }), at: app.state.b, losers: 0 }, signal);
+  return { q: app.state.recall, at: `@${basis}`, now };
 }
 
 function terms(found) {
@@ -101,9 +106,9 @@ async function impactOf(place, app, id) {
 // Every version with the words that came and went, newest first.
 function versions(shown) {
   const tags = { added: "ins", removed: "del", same: "span" };
-  return [h("h3", {}, plural(shown.versions.length, "version")), h("ol", { class: "plain versions" }, shown.versions.slice(-VERSIONS).reverse().map((one) => h("li", {},
+  return [h("h3", {}, plural(shown.versions.length, "version")), folded(shown.versions.toReversed().map((one) => h("li", {},
     h("div", { class: "dim small" }, `${one.revision} · @${one.seq} ${day(one.at)} ${one.actor}${one.changed.length ? ` · ${one.changed.join(", ")}` : ""}`),
-    h("div", { class: "said", dir: "auto" }, one.words.length ? one.words.map((part) => h(tags[part.how], {}, part.text)) : one.content))))];
+    h("div", { class: "said", dir: "auto" }, one.words.length ? one.words.map((part) => h(tags[part.how], {}, part.text)) : one.content))), VERSIONS, { class: "plain versions" })];
 }
 
 function links(shown, app) {
@@ -111,13 +116,22 @@ function links(shown, app) {
   return [h("h3", {}, "Links"), h("ul", { class: "plain small" }, shown.links.map((one) => h("li", {}, link(app.href({ memory: one.a }), {}, one.a), ` ${one.kind} `, link(app.href({ memory: one.b }), {}, one.b), h("span", { class: "dim" }, ` @${one.seq}`))))];
 }
 
-async function dreams(path, signal) {
-  const history = await get(`${path}/history`, {}, signal);
-  const other = history.filter((event) => !["memory.ingested", "memory.revised", "memory.accessed"].includes(event.type)).slice(-30).reverse();
-  return other.length ? [h("h3", {}, "What else changed it"), h("ul", { class: "plain small" }, other.map((event) => h("li", {}, `@${event.seq} ${day(event.at)} ${event.summary}`)))] : null;
+// What dreams made of it, before → after, and what else touched it beside new versions and accesses.
+async function changes(app, id, path, signal) {
+  const [history, ended] = await Promise.all([get(`${path}/history`, {}, signal), get("timeline", { type: "dream.ended", limit: 1000 }, signal)]);
+  const dreams = ended.events.map((event) => ({ ...event, name: event.summary.match(/\bd\d+\b/)?.[0] })).map((one) => ({ ...one, began: Number(one.name?.slice(1)) }));
+  const within = (event) => dreams.find((one) => one.began <= event.seq && event.seq <= one.seq);
+  const by = [...new Set(history.map(within).filter(Boolean))].toSorted((a, b) => b.seq - a.seq);
+  const shown = await Promise.all(by.slice(0, DREAMS).map((one) => get(`show/${one.name}`, {}, signal)));
+  const made = (dream) => dream?.changes.filter((one) => one.id === id).map((one) => `${one.what} ${text(one.before)} → ${text(one.after)}`).join(", ");
+  const rest = history.filter((event) => !["memory.ingested", "memory.revised", "memory.accessed"].includes(event.type) && !within(event)).reverse();
+  return [
+    by.length ? [h("h3", {}, `Changed by ${plural(by.length, "dream")}`), folded(by.map((one, place) => h("li", {}, link(app.href({ view: "dreams", dream: one.name }), {}, one.name), ` ${day(one.at)} ${made(shown[place]) || ""}`)), EVENTS, { class: "plain small dreamt" })] : null,
+    rest.length ? [h("h3", {}, "What else changed it"), folded(rest.map((event) => h("li", { dir: "auto" }, `@${event.seq} ${day(event.at)} ${event.summary}`)), EVENTS)] : null,
+  ].filter(Boolean);
 }
 
 function answered(shown, app) {
   return [h("h3", {}, shown.recalls.length ? `In ${plural(shown.recalls.length, "answer")}` : "In no recorded answer"),
-    h("ul", { class: "plain small" }, shown.recalls.slice(0, RECALLS).map((one) => h("li", {}, link(app.href({ recall: one.recall, ask: "", view: "", formula: "", b: "" }), {}, one.recall), ` rank ${one.rank} `, said(one.query), h("span", { class: "dim" }, ` ${age(one.at)}`))))];
+    folded(shown.recalls.map((one) => h("li", {}, link(app.href({ recall: one.recall, ask: "", view: "", formula: "", b: "" }), {}, one.recall), ` rank ${one.rank} `, said(one.query), h("span", { class: "dim" }, ` ${age(one.at)}`))), RECALLS)];
 }

@@ -5,11 +5,13 @@ import { h, show, svg } from "./dom.js";
 import { LANES, river, seqAt, spanOf, zoomed } from "./river.js";
 
 const WIDTH = 1000, LANE = 18, HEIGHT = LANES.length * LANE, BUCKETS = 500, PLAY_MS = 350;
-const zoom = { since: null, until: null };
-let playing = null;
+let playing = false, counted = { key: "", data: null };
 
 export async function renderRiver(place, app, signal) {
-  const data = await get("river", { buckets: BUCKETS, since: zoom.since, until: zoom.until }, signal);
+  const [since, until] = (app.state.zoom || "").split("..");
+  const key = `${app.head} ${since} ${until}`;
+  if (counted.key !== key) counted = { key, data: await get("river", { buckets: BUCKETS, since, until }, signal) };
+  const { data } = counted;
   if (!data.head) return show(place, h("p", { class: "empty" }, "The log is empty."));
   const canvas = svg("svg", { class: "river", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": `${data.head} events from ${data.first} to ${data.last}` }, river(data, { width: WIDTH, lane: LANE }));
   const now = h("output", { class: "small moment", "aria-live": "polite" });
@@ -21,7 +23,7 @@ export async function renderRiver(place, app, signal) {
     h("div", { class: "tools" },
       h("button", { type: "button", class: "mini", onclick: () => play(app) }, playing ? "Stop" : "Play"),
       h("button", { type: "button", class: "mini", onclick: () => step(app, -1) }, "◀ event"), h("button", { type: "button", class: "mini", onclick: () => step(app, 1) }, "event ▶"),
-      h("button", { type: "button", class: "mini", onclick: () => rezoom(app, data, 0.5, 0.5) }, "Zoom in"), h("button", { type: "button", class: "mini", disabled: !zoom.since, onclick: () => whole(app) }, "Whole log"),
+      h("button", { type: "button", class: "mini", onclick: () => rezoom(app, data, 0.5, 0.5) }, "Zoom in"), h("button", { type: "button", class: "mini", disabled: !app.state.zoom, onclick: () => app.drag({ zoom: "" }) }, "Whole log"),
       h("button", { type: "button", class: "mini", disabled: !app.state.b && !app.state.a, onclick: () => app.go({ a: "", b: "" }) }, "Back to now")));
   canvas.addEventListener("wheel", (event) => { event.preventDefault(); rezoom(app, data, event.offsetX / canvas.clientWidth, event.deltaY > 0 ? 1.5 : 1 / 1.5); }, { passive: false });
   pan(canvas, app, data);
@@ -45,7 +47,6 @@ function handle(name, data, app, canvas, now) {
     event.preventDefault();
     const next = Math.max(0, Math.min(data.head, (seqOf(app, name) ?? 0) + steps[event.key]));
     app.drag({ [name]: `@${next}` });
-    requestAnimationFrame(() => document.querySelector(`.handle-${name}`)?.focus());
   });
   element.addEventListener("pointerdown", (event) => {
     event.preventDefault();
@@ -68,43 +69,42 @@ function step(app, by) {
   app.drag({ b: next === app.head ? "" : `@${next}` });
 }
 
-function play(app) {
-  if (playing) { clearInterval(playing); playing = null; return app.refresh("river"); }
-  const start = seqOf(app, "b") === app.head ? 0 : seqOf(app, "b");
-  let at = start;
-  const stride = Math.max(1, Math.round((app.head - start) / 60));
-  playing = setInterval(() => {
+async function play(app) {
+  playing = !playing;
+  if (!playing) return app.refresh("river");
+  let at = seqOf(app, "b") === app.head ? 0 : seqOf(app, "b");
+  const stride = Math.max(1, Math.round((app.head - at) / 60));
+  const pause = matchMedia("(prefers-reduced-motion: reduce)").matches ? PLAY_MS * 3 : PLAY_MS;
+  while (playing && at < app.head) {
     at = Math.min(app.head, at + stride);
-    app.drag({ b: at === app.head ? "" : `@${at}` });
-    if (at === app.head) { clearInterval(playing); playing = null; }
-  }, matchMedia("(prefers-reduced-motion: reduce)").matches ? PLAY_MS * 3 : PLAY_MS);
-  app.refresh("river");
+    playing = at < app.head;
+    await Promise.all([app.drag({ b: at === app.head ? "" : `@${at}` }), new Promise((done) => setTimeout(done, pause))]);
+  }
 }
 
 function rezoom(app, data, place, factor) {
   const [since, until] = zoomed(Date.parse(data.since), Date.parse(data.until), place, factor);
   const [first, last] = [Date.parse(data.first), Date.parse(data.last)];
-  if (until - since >= last - first) return whole(app);
-  if (until - since < 1000) return;
-  [zoom.since, zoom.until] = [new Date(Math.max(first, since)).toISOString(), new Date(Math.min(last + 1, until)).toISOString()];
-  app.refresh("river");
+  if (until - since >= last - first) return app.drag({ zoom: "" });
+  if (until - since >= 1000) app.drag({ zoom: span(Math.max(first, since), Math.min(last + 1, until)) });
 }
 
-function whole(app) {
-  zoom.since = zoom.until = null;
-  app.refresh("river");
+function span(since, until) {
+  return [since, until].map((time) => new Date(time).toISOString()).join("..");
 }
 
+// A drag moves what is shown, if it is not all; the lanes follow the pointer and are counted anew at its end.
 function pan(canvas, app, data) {
   canvas.addEventListener("pointerdown", (event) => {
-    if (!zoom.since) return;
+    if (!app.state.zoom) return;
     const [start, since, until] = [event.clientX, Date.parse(data.since), Date.parse(data.until)];
+    const move = (to) => canvas.setAttribute("viewBox", `${((start - to.clientX) / canvas.clientWidth) * WIDTH} 0 ${WIDTH} ${HEIGHT}`);
     canvas.setPointerCapture(event.pointerId);
+    canvas.addEventListener("pointermove", move);
     canvas.addEventListener("pointerup", (end) => {
+      canvas.removeEventListener("pointermove", move);
       const shift = ((start - end.clientX) / canvas.clientWidth) * (until - since);
-      if (Math.abs(end.clientX - start) < 4) return;
-      [zoom.since, zoom.until] = [since + shift, until + shift].map((time) => new Date(time).toISOString());
-      app.refresh("river");
+      if (Math.abs(end.clientX - start) >= 4) app.drag({ zoom: span(since + shift, until + shift) });
     }, { once: true });
   });
 }

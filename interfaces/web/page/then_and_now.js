@@ -1,6 +1,6 @@
 // Then and now: the same question at A and at B, beside each other and as lines of ranks.
 
-import { bump } from "./bump.js";
+import { bump, crossed, crossings, mover } from "./bump.js";
 import { get } from "./api.js";
 import { question } from "./centre.js";
 import { h, link, number, said, show } from "./dom.js";
@@ -15,12 +15,19 @@ export async function renderThenAndNow(place, app, asked, signal) {
   const told = h("div", { class: "told", role: "status" }, "A dot is an event of a memory, a ring is where two changed places: click one.");
   const chart = bump(lines, {
     onpoint: (line, mark) => show(told, h("b", {}, line.id), ` @${mark.seq} ${mark.what}`),
-    oncross: (one) => crossed(told, app, asked, one, lines, signal),
+    oncross: (one) => { app.keep({ cross: named(lines, one) }); why(told, app, asked, one, lines, signal); },
   });
   show(place,
     h("p", { class: "small dim" }, `A is @${then.basis}, B is @${now.basis}: move them in the river above. Each is ranked with the memories and the clock of its moment.`),
     h("div", { class: "beside" }, side("A", then, now, app), side("B", now, then, app)),
     h("h3", {}, "Rank over events"), chart, names(lines, app), told);
+  const open = crossings(lines).find((one) => named(lines, one) === app.state.cross);
+  if (open) await why(told, app, asked, open, lines, signal);
+}
+
+// A crossing in the address.
+function named(lines, one) {
+  return `${mover(lines, one).id}@${lines.seqs[one.place]}`;
 }
 
 function side(name, mine, other, app) {
@@ -34,24 +41,25 @@ function names(lines, app) {
   return h("ul", { class: "legend small" }, lines.lines.map((line, number_) => h("li", { class: `hue-line-${number_ % 8}` }, h("i", { class: "swatch" }), link(app.href({ memory: line.id }), {}, line.id))));
 }
 
-async function crossed(place, app, asked, one, lines, signal) {
-  const [since, until] = [lines.seqs[one.place - 1], lines.seqs[one.place]];
-  show(place, `${one.up} passed ${one.down} between @${since} and @${until}: asking why …`);
+async function why(place, app, asked, one, lines, signal) {
+  const [since, until] = [`@${lines.seqs[one.place - 1]}`, `@${lines.seqs[one.place]}`], { id, top } = mover(lines, one);
+  const what = h("p", {}, `Between ${since} and ${until} `, crossed(one), ".");
+  show(place, what, h("p", { class: "dim" }, "asking why …"));
   try {
-    const text = asked ? asked.query : app.state.ask;
-    const change = await get("why-changed", { q: text, id: one.up, since: `@${since}`, until: `@${until}`, formula: app.state.formula }, signal);
-    const rank = Math.max(1, lines.lines.find((line) => line.id === one.up).ranks[one.place] || 1);
-    show(place, h("p", {}, change.sentence), h("button", { type: "button", class: "mini", onclick: () => bisect(place, app, asked, one.up, rank, since, until, signal) }, "Which event?"));
+    const change = await get("why-changed", { q: asked ? asked.id : app.state.ask, id, since, until, now: lines.at[one.place], formula: app.state.formula }, signal);
+    show(place, what, h("p", { class: "sentence" }, change.sentence), h("button", { type: "button", class: "mini", onclick: () => bisect(place, app, asked, id, { top, from: since, to: until, now: lines.at[one.place] }, signal) }, "Which event?"));
   } catch (error) {
-    show(place, h("p", { class: "problem", role: "alert" }, error.message));
+    if (error.name !== "AbortError") show(place, what, h("p", { class: "problem", role: "alert" }, error.message));
   }
 }
 
-async function bisect(place, app, asked, id, top, since, until, signal) {
+async function bisect(place, app, asked, id, between, signal) {
+  const found = h("p", { class: "event", role: "status" }, "bisecting …");
+  place.append(found);
   try {
-    const found = await get("bisect", { ...question(app, asked), id, top, from: `@${since}`, to: `@${until}` }, signal);
-    show(place, h("p", {}, found.sentence), found.event ? h("p", { class: "small" }, `@${found.seq}: ${found.event}`) : null);
+    const { sentence, seq, event } = await get("bisect", { ...question(app, asked), id, ...between }, signal);
+    show(found, sentence, event ? [" ", link(app.href({ b: `@${seq}` }), {}, `@${seq}`), `: ${event}`] : null);
   } catch (error) {
-    show(place, h("p", { class: "problem", role: "alert" }, error.message));
+    if (error.name !== "AbortError") show(found, h("span", { class: "problem", role: "alert" }, error.message));
   }
 }
