@@ -2,7 +2,7 @@
 
     python bench/page.py [--memories 100000]
 
-Prints one line each: how long from opening the address of a recorded recall until its bars are painted, and how many
+Prints one line each: how long from opening the address of an answer until its bars are painted, and how many
 milliseconds lie between the frames while a handle of the river is dragged (the browser's own clock).
 """
 
@@ -45,6 +45,17 @@ WORDS = [
     "train",
 ]
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1500,1100")
+PAINT = """
+window.painted = null;
+document.getElementById('centre').replaceChildren();
+const began = performance.now();
+new MutationObserver((_, me) => {
+  if (!document.querySelector('#centre .bar')) return;
+  me.disconnect();
+  requestAnimationFrame(() => { window.painted = performance.now() - began; });
+}).observe(document.getElementById('centre'), { childList: true, subtree: true });
+location.hash = arguments[0];
+"""
 DRAG = """
 const done = arguments[0], handle = document.querySelector('.handle-b'), box = document.querySelector('.river').getBoundingClientRect();
 const at = (share) => ({ pointerId: 1, bubbles: true, clientX: box.left + share * box.width, clientY: box.top + 5 });
@@ -70,7 +81,8 @@ def fill(store: Path, memories: int) -> str:
         return answer.id
 
 
-def measure(url: str, recall: str, profile: str) -> tuple[float, list[float]]:
+def measure(url: str, recall: str, profile: str) -> tuple[dict[str, float], list[float]]:
+    """Seconds until the bars of each answer are painted, and the milliseconds between frames, sorted."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or ""
     for flag in (*FLAGS, f"--user-data-dir={profile}"):
@@ -80,16 +92,15 @@ def measure(url: str, recall: str, profile: str) -> tuple[float, list[float]]:
         browser.get(url)
         wait = WebDriverWait(browser, 120, poll_frequency=0.02)
         wait.until(lambda driver: driver.execute_script("return document.querySelector('.river .lane')"))
-        began = browser.execute_script(
-            "window.painted = null; const began = performance.now();"
-            "new MutationObserver((_, me) => { if (document.querySelector('#centre .bar')) { me.disconnect();"
-            " requestAnimationFrame(() => { window.painted = performance.now() - began; }); } })"
-            ".observe(document.getElementById('centre'), { childList: true, subtree: true });"
-            "location.hash = arguments[0]; return true", f"#/recall/{recall}",
-        )  # fmt: skip
-        assert began
-        painted = wait.until(lambda driver: driver.execute_script("return window.painted"))
-        return float(painted) / 1000, browser.execute_async_script(DRAG)
+        painted = {}
+        for what, address in (
+            ("a recorded answer", f"#/recall/{recall}"), ("a new question", "#/ask/redis%20session%20plan"),
+            ("the answer of a past moment", f"#/recall/{recall}?b=@50000"),
+        ):  # fmt: skip
+            browser.execute_script(PAINT, address)
+            seen = wait.until(lambda driver: driver.execute_script("return window.painted"))
+            painted[what] = float(seen) / 1000
+        return painted, browser.execute_async_script(DRAG)
 
 
 def main() -> None:
@@ -109,7 +120,8 @@ def main() -> None:
         finally:
             serving.send_signal(signal.SIGINT)
             serving.wait()
-    print(f"{given.memories:,} memories: a recorded answer painted after {painted:.2f} s")
+    for what, seconds in painted.items():
+        print(f"{given.memories:,} memories: {what} painted after {seconds:.2f} s")
     print(f"dragging: {gaps[len(gaps) // 2]:.1f} ms between frames, {gaps[-1]:.1f} ms at worst")
 
 

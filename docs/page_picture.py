@@ -1,4 +1,4 @@
-"""Makes pictures/page-*.png: the page of `recollect serve` over a small store, in a headless Chromium.
+"""Makes pictures/page-*.png: the page of `recollect serve` over the incident of docs/examples, in a headless Chromium.
 
     python docs/page_picture.py
 
@@ -13,13 +13,16 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
-from compare_example import NOTES, QUESTIONS
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.wait import WebDriverWait
 
 from recollect.interfaces.python.memory import Memory
+
+sys.path.insert(0, str(Path(__file__).parent / "examples"))
+import incident
 
 PICTURES = Path(__file__).parent / "pictures"
 FLAGS = (
@@ -28,57 +31,49 @@ FLAGS = (
 )  # fmt: skip
 
 
-class Clock:
-    """Two hours pass between any two events."""
-
-    def __init__(self) -> None:
-        self.now = 1_762_000_000_000_000
-
-    def __call__(self) -> int:
-        self.now += 7_200_000_000
-        return self.now
+MOVE = (
+    "const slider = document.querySelector('[data-number$=\"weights.vector\"]');"
+    "slider.value = 0; slider.dispatchEvent(new Event('input'))"
+)
+ASK = "[...document.querySelectorAll('.cross')].find((ring) => ring.ariaLabel.startsWith('handbook')).dispatchEvent(new MouseEvent('click'))"
 
 
-def live(store: Path) -> int:
-    """Half of the notes, all of the questions, the other half, and a change of mind; returns the seq before it."""
-    with Memory.open(store, embedder="hash", clock=Clock()) as memory:
-        names = list(NOTES)
-        memory.remember_many([{"id": name, "content": NOTES[name]} for name in names[:12]])
-        for question, wanted in QUESTIONS:
-            answer = memory.recall(question, k=5)
-            if wanted in {hit.id for hit in answer.hits}:
-                memory.access(wanted, recall=answer.id)
-        memory.remember_many([{"id": name, "content": NOTES[name]} for name in names[12:]])
-        before = memory.status().head
-        memory.revise("auth-store", "Auth sessions moved to DynamoDB; Postgres keeps only the audit trail")
-        for question, _ in QUESTIONS[:6]:
-            memory.recall(question, k=5)
-        return before
+class View(NamedTuple):
+    """The address of a picture, its colours and size, what is done there, and what must be seen then."""
+
+    address: str
+    scheme: str
+    width: int
+    height: int
+    seen: str
+    script: str = ""
 
 
-def views(recall: str, memory: str, seq: int) -> dict[str, tuple[str, str, int, int, str]]:
-    """Address, colour scheme, width, height and what must be seen, of each picture."""
+def views(recall: str) -> dict[str, View]:
+    opened = f"#/recall/{recall}/memory/{incident.HANDBOOK}"
     return {
-        "page-ranking.png": (f"#/recall/{recall}/memory/{memory}", "light", 1500, 1080, "#detail .sentence"),
-        "page-then-and-now.png": (
-            f"#/recall/{recall}/view/then-and-now?a=@{seq}",
-            "dark",
-            1280,
-            1250,
-            ".bump .line",
+        "page-ranking.png": View(opened, "light", 1500, 1080, "#detail .sentence"),
+        "page-then-and-now.png": View(
+            f"#/recall/{recall}/view/then-and-now?a=@3000", "dark", 1280, 1420, ".told .sentence", ASK
         ),
-        "page-formula.png": (f"#/recall/{recall}/view/formula", "light", 1280, 1080, "#centre .hit"),
-        "page-phone.png": (f"#/recall/{recall}", "dark", 390, 1250, "#centre .hit"),
+        "page-formula.png": View(
+            f"#/recall/{recall}/view/formula", "light", 1280, 1500, "#centre .report", MOVE
+        ),
+        "page-dream.png": View("#/view/dreams/dream/preview", "dark", 1280, 1000, "#centre .report"),
+        "page-phone.png": View(opened, "dark", 390, 1250, "#detail .sentence"),
+        "page-phone-light.png": View(
+            f"#/recall/{recall}/view/then-and-now?a=@3000", "light", 390, 1250, ".bump .line"
+        ),
     }
 
 
-def photograph(url: str, wanted: dict[str, tuple[str, str, int, int, str]], profile: str) -> None:
+def photograph(url: str, wanted: dict[str, View], profile: str) -> None:
     options = webdriver.ChromeOptions()
     options.binary_location = "/usr/bin/chromium"
     for flag in (*FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     with webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver")) as browser:
-        for name, (address, scheme, width, height, seen) in wanted.items():
+        for name, (address, scheme, width, height, seen, script) in wanted.items():
             size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
             browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
             media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
@@ -89,17 +84,19 @@ def photograph(url: str, wanted: dict[str, tuple[str, str, int, int, str]], prof
                 "return document.querySelector(arguments[0]) && !document.querySelector('[aria-busy]')"
                 " && !document.querySelector('[aria-label=\"not checked yet\"]')"
             )
-            WebDriverWait(browser, 60).until(
-                lambda driver, seen=seen, done=done: driver.execute_script(done, seen)
-            )
+            wait = WebDriverWait(browser, 120)
+            if script:
+                wait.until(lambda driver, done=done: driver.execute_script(done, ".slider, .cross"))
+                browser.execute_script(script)
+            wait.until(lambda driver, seen=seen, done=done: driver.execute_script(done, seen))
             (PICTURES / name).write_bytes(browser.get_screenshot_as_png())
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        seq = live(Path(folder) / "store")
+        incident.make(Path(folder) / "store")
         with Memory.open(Path(folder) / "store", embedder="hash") as memory:
-            recall = memory.recalls(grep=QUESTIONS[0][0], limit=1).recalls[0]
+            recall = memory.recalls(grep="refund", limit=1).recalls[0].id
         command = [sys.executable, "-m", "recollect", "serve", "--store", "store", "--embedder", "hash"]
         serving = subprocess.Popen(
             [*command, "--port", "0", "--read-only", "--json"], stdout=subprocess.PIPE, text=True, cwd=folder
@@ -107,8 +104,7 @@ def main() -> None:
         try:
             assert serving.stdout is not None
             address = json.loads(serving.stdout.readline())
-            assert recall.best is not None
-            photograph(address["page"], views(recall.id, recall.best, seq), f"{folder}/profile")
+            photograph(address["page"], views(recall), f"{folder}/profile")
         finally:
             serving.send_signal(signal.SIGINT)
             serving.wait()

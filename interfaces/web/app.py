@@ -75,6 +75,9 @@ async def _openapi(_: Request) -> Response:
 
 def _streaming(memory: AsyncMemory, stream: Stream) -> Callable[[Request], Awaitable[Response]]:
     async def handle(request: Request) -> Response:
+        await (
+            request.body()
+        )  # a response that streams listens for the end of the connection, and would take it
         try:
             response = streams.response(stream, memory, request)
         except RecollectError as error:

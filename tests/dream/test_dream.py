@@ -9,6 +9,7 @@ import pytest
 
 from recollect.dream.what_if import WhatIf
 from recollect.engine.dream import DreamOvertaken
+from recollect.engine.show_dream import dream_effect
 from recollect.events.envelope import encode
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import DreamBegan, DreamEnded, Ingested, Rated
@@ -138,7 +139,9 @@ def test_beyond_the_allowed_churn_nothing_is_written(busy):
     assert refused.metrics["churn@10"] > 0.0
     assert "churn@10" in refused.refused
     assert (refused.committed, busy.status().head) == (False, head)
-    assert busy.dream(settings=forgetful, max_churn=1.0).committed
+    dreamt = busy.dream(settings=forgetful, max_churn=1.0)
+    assert dreamt.committed
+    assert dream_effect(busy.store, dreamt.id) == dreamt.answers == refused.answers != ()
 
 
 def test_of_two_dreams_at_once_one_wins_and_the_other_says_so(busy, monkeypatch):

@@ -365,11 +365,20 @@ def test_a_read_only_server_answers_and_writes_nothing(ask, method, path):
 
 
 def test_a_token_guards_the_data_and_not_the_page_dreams_come_due_and_sigterm_ends_cleanly(start):
-    server = start("--token", "secret", "--dream-every", "1s")
+    server = start("--token", "secret", "--read-token", "reads", "--dream-every", "1s")
     assert server.address["page"] == server.address["url"] + "/#token=secret"
     assert "Bearer" in server.get("/api/status", 401)["error"]
     assert server.client.post("/mcp", json={}).status_code == 401
     assert server.client.get("/").status_code == 200
+    server.client.headers["Authorization"] = "Bearer reads"
+    assert server.get("/api/status")["read_only"]
+    for path, value in (
+        ("/api/remember", {"content": "x"}),
+        ("/api/recall", {"q": "x"}),
+        ("/api/dreams", {}),
+        ("/mcp", {}),
+    ):
+        assert "may read this store" in server.send("POST", path, value, 403)["error"]
     server.client.headers["Authorization"] = "Bearer secret"
     assert server.get("/api/status")["dream_every"] == "1s"
     assert server.client.get("/api/status", headers={"Host": "evil.example"}).status_code == 421

@@ -108,6 +108,19 @@ def test_the_token_must_be_a_bearer_token_and_the_right_one(header: str | None, 
         assert "secret" not in response.text
 
 
+def test_a_token_that_reads_stands_beside_one_that_writes():
+    for wrong in (
+        {"token": None},
+        {"token": "same", "read_token": "same"},
+        {"token": "a", "read_token": "two words"},
+    ):
+        with pytest.raises(InvalidInput, match="token"):
+            ask(guard={"read_token": "reads", **wrong})
+    both = {"token": "writes", "read_token": "reads"}
+    for token, status in (("writes", 200), ("reads", 200), ("neither", 401)):
+        assert ask(guard=both, headers={"Authorization": f"Bearer {token}"}).status_code == status
+
+
 def test_a_token_of_odd_bytes_is_refused_and_breaks_nothing():
     assert ask(guard={"token": "secret"}, headers={b"authorization": b"Bearer \xff\xfe"}).status_code == 401
 

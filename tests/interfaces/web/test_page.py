@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from importlib import resources
 from urllib.parse import quote
 
+import msgspec
 import pytest
 
 from recollect.engine.bars import recorded_bars
-from recollect.engine.show_recall import show_recall
 from recollect.interfaces.python.memory import Memory
 from recollect.web import assets
 
@@ -136,22 +136,36 @@ def test_a_recorded_recall_is_shown_as_it_was_recorded_bit_for_bit(page_world, b
     assert browser.get_log("browser") == []
 
 
-def test_for_every_recorded_recall_the_bars_equal_the_record_and_their_parts_sum_to_the_score(page_store):
+@in_a_browser
+def test_the_list_of_every_recorded_recall_equals_the_record_and_its_parts_sum_to_the_scores(
+    page_world, page_store, browser
+):
+    person = Person(browser, page_world.address["page"])
+    drawn = (
+        "given[0].map((bars) => { const place = document.createElement('div');"
+        " place.append(...m.ranking(bars, { href: () => '#', state: {} }).flat(3).filter(Boolean));"
+        " return [...place.querySelectorAll('.hits:not(.losers) .hit')].map((hit) =>"
+        " [hit.dataset.id, Number(hit.querySelector('.numbers tr:last-child .n').textContent)]); })"
+    )
+    exact = 0
     with Memory.open(page_store, embedder="hash") as memory:
-        recalls = memory.recalls(limit=1000).recalls
-        exact = 0
-        for one in recalls:
-            record, bars = show_recall(memory.store, one.id), recorded_bars(memory.store, one.id)
-            shown = [(bar.id, bar.score) for bar in bars.hits]
-            assert bars.exact == (shown == [(hit.id, hit.score) for hit in record.hits])
-            assert bars.exact or record.replayed.verdict in ("attested", "redacted")
-            exact += bool(bars.exact)
-            for bar in (*bars.hits, *bars.losers):
-                assert (
-                    bar.score is None or abs(math.fsum(part.amount for part in bar.parts) - bar.score) <= 1e-9
-                )
-                assert not {part.column for part in bar.parts} & {"other", "rest", ""}
-    assert (len(recalls), exact > 100) == (300, True)
+        seqs = [recall.id for recall in memory.recalls(limit=1000).recalls]
+        every = [recorded_bars(memory.store, id_) for id_ in seqs]
+        facts = [memory.store.event(int(id_[1:])).fact for id_ in seqs]
+    shown = person.run("ranking.js", drawn, [msgspec.to_builtins(bars) for bars in every])
+    for bars, fact, page in zip(every, facts, shown, strict=True):
+        assert [id_ for id_, _ in page] == [bar.id for bar in bars.hits]
+        for (_, summed), bar in zip(page, bars.hits, strict=True):
+            assert abs(summed - bar.score) <= 1e-9
+        record = list(zip(fact.ids, fact.scores, strict=True))
+        assert bars.exact == ([(bar.id, bar.score) for bar in bars.hits] == record)
+        exact += bool(bars.exact)
+        for bar in (*bars.hits, *bars.losers):
+            assert bar.score is None or abs(math.fsum(part.amount for part in bar.parts) - bar.score) <= 1e-9
+            assert not {part.column for part in bar.parts} & {"other", "rest", ""}
+    verified = page_world.get("/api/verify")
+    assert (len(every), verified["different"]) == (300, 0)
+    assert exact >= verified["exact_count"] > 100
 
 
 @in_a_browser
@@ -186,7 +200,9 @@ def test_the_river_steps_event_by_event_and_the_question_follows(page_world, bro
     person.until(lambda: person.texts("#river .moment") and "@1200" in person.texts("#river .moment")[0])
     person.still()
     assert person.find(".handle-b").get_attribute("aria-valuenow") == "1200"
-    person.press(".handle-b", "ArrowRight")
+    person.find(".handle-b").send_keys("\ue014")  # the arrow to the right
+    person.until(lambda: "@1201" in person.texts("#river .moment")[0])
+    browser.switch_to.active_element.send_keys("\ue014\ue012")  # it has the focus still
     person.until(lambda: "b=@1201" in browser.current_url)
     person.until(lambda: "@1201" in person.texts("#river .moment")[0])
     person.still()
@@ -195,7 +211,61 @@ def test_the_river_steps_event_by_event_and_the_question_follows(page_world, bro
     counts = person.driver.execute_script("return document.querySelectorAll('.river .lane').length")
     assert counts == 5
     person.click("#river .tools button:nth-child(4)")  # zoom in
-    person.until(lambda: person.find("#river .tools button:nth-child(5)").is_enabled())
+    person.until(
+        lambda: (
+            "zoom=" in browser.current_url and person.find("#river .tools button:nth-child(5)").is_enabled()
+        )
+    )
+    spans = person.texts("#river .ends span")
+    browser.refresh()
+    person.until(lambda: person.texts("#river .ends span") == spans)
+    person.click("#river .tools button:nth-child(1)")  # play
+    person.until(lambda: "b=@1201" not in browser.current_url)
+    assert person.texts("#river .tools button:nth-child(1)") == ["Stop"]
+    person.click("#river .tools button:nth-child(1)")
+    person.until(lambda: person.texts("#river .tools button:nth-child(1)") == ["Play"])
+    assert browser.get_log("browser") == []
+
+
+@in_a_browser
+def test_the_inbox_finds_by_every_filter_and_older_pages_follow(page_world, browser):
+    one = page_world.get("/api/recalls", grep="refund", limit=1)["recalls"][0]
+    person = Person(browser, page_world.address["page"])
+    wanted = {
+        "grep": "REFUND", "since": "2026-02-20", "until": "2026-02-25", "project": "billing", "session": one["session"],
+        "by": one["formula"], "actor": "nobody", "held": "handbook-refunds", "empty": "true", "rated": "bad",
+    }  # fmt: skip
+    for name, value in wanted.items():
+        person.go(f"#/?{name}={quote(value)}")
+        found = page_world.get("/api/recalls", limit=60, **{"formula" if name == "by" else name: value})
+        ids = [recall["id"] for recall in found["recalls"]]
+        script = "return [...document.querySelectorAll('#inbox li')].map((node) => node.dataset.recall)"
+        person.until(lambda ids=ids, script=script: browser.execute_script(script) == ids)
+    person.go("#/")
+    person.until(lambda: len(person.texts("#inbox li")) == 60)
+    person.click("#inbox .more")
+    person.until(lambda: len(person.texts("#inbox li")) == 120)
+    person.click("#inbox .more")
+    person.until(lambda: len(person.texts("#inbox li")) == 180)
+    assert len(set(browser.execute_script(script))) == 180
+    assert browser.get_log("browser") == []
+
+
+@in_a_browser
+def test_a_memory_shows_its_versions_answers_dreams_links_and_impact(page_world, browser):
+    recall = page_world.get("/api/recalls", grep="refund", limit=1)["recalls"][0]
+    address = f"#/recall/{recall['id']}/memory/handbook-refunds?b=@4000"
+    person = Person(browser, page_world.address["page"], address)
+    person.until(lambda: person.texts("#detail .sentence") and person.texts("#detail .dreamt li"))
+    bars = page_world.get("/api/bars", recall=recall["id"], at="@4000")
+    bar = next(bar for bar in bars["hits"] if bar["id"] == "handbook-refunds")
+    assert f"Why it is {bar['rank']} of {bars['candidates']}" in person.texts("#detail .why h3")
+    shown = page_world.get("/api/show/handbook-refunds")
+    assert len(person.texts("#detail .versions .versions li")) == len(shown["versions"])
+    assert len(person.texts("#detail .answered li")) == len(shown["recalls"])
+    assert "→" in person.texts("#detail .dreamt li")[0]
+    person.click("#detail .memo button")
+    person.until(lambda: "recorded answers held it" in "".join(person.texts("#detail .impact")))
     assert browser.get_log("browser") == []
 
 
@@ -210,8 +280,19 @@ def test_then_and_now_stand_beside_each_other_and_a_crossing_says_why(page_world
     browser.execute_script("document.querySelector('.bump .cross').dispatchEvent(new MouseEvent('click'))")
     person.until(lambda: person.texts(".told p"))
     assert "@" in person.texts(".told p")[0]
+    browser.refresh()  # an open crossing is part of the address
+    person.until(lambda: person.texts(".told .sentence"))
+    came_in = "[aria-label^='handbook-refunds came in']"
+    browser.execute_script(
+        "document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click'))", came_in
+    )
+    person.until(lambda: any("handbook-refunds came in" in text for text in person.texts(".told p")))
     person.click(".told button")
-    person.until(lambda: "Which event?" not in person.texts(".told")[0])
+    person.until(
+        lambda: any("handbook-refunds" in text for text in person.texts(".told .event a ~ *, .told .event"))
+    )
+    dots = browser.execute_script("return [...document.querySelectorAll('.mark')].map((n) => n.ariaLabel)")
+    assert any("superseded" in dot for dot in dots), dots
     assert browser.get_log("browser") == []
 
 
@@ -230,7 +311,18 @@ def test_a_slider_ranks_the_question_again_and_the_recorded_traffic(page_world, 
     person.until(
         lambda: "vector = 0.0" in browser.execute_script("return document.querySelector('textarea').value")
     )
-    person.until(lambda: person.texts("#centre [role=status] table"))
+    person.until(lambda: person.texts("#centre .report"))
+    assert "of the questions get another first answer" in person.texts("#centre [role=status] p")[0]
+    assert any("95 % interval" in text for text in person.texts("#centre [role=status] th"))
+    scores = person.texts("#centre .hit .score")
+    browser.refresh()  # the formula that is tried is part of the address
+    person.until(lambda: person.texts("#centre .report") and person.texts("#centre .hit .score") == scores)
+    browser.execute_script(
+        "window.saved = []; URL.createObjectURL = (blob) => { blob.text().then((text) => saved.push(text)); return '#'; };"
+        "HTMLAnchorElement.prototype.click = () => {}"
+    )
+    person.click("#centre .report")
+    assert "<!doctype html>" in person.until(lambda: browser.execute_script("return window.saved[0]")).lower()
     assert page_world.get("/api/status")["head"] == head
     assert browser.get_log("browser") == []
 
@@ -240,6 +332,16 @@ def test_dreams_expectations_and_the_verdict_are_shown_in_the_words_of_the_engin
     person = Person(browser, page_world.address["page"], "#/view/dreams")
     person.click("#centre .first")
     person.until(lambda: any("Preview: nothing was changed" in text for text in person.texts("#centre p")))
+    assert person.texts("#centre .answers li")
+    dream = page_world.get("/api/timeline", type="dream.ended", limit=1)["events"][0]["summary"].split()[1]
+    person.click("#centre ol a")
+    person.until(lambda: dream in "".join(person.texts("#centre .report b")))
+    effect = page_world.get(f"/api/dreams/{dream}/effect")
+    assert len(person.texts("#centre .answers li")) == len(effect)
+    shown = page_world.get(f"/api/show/{dream}")
+    assert bool(effect) == (shown["metrics"]["rbo@0.9"] < 1.0)
+    assert sum(count for _, count in shown["phases"]) == len(shown["changes"])
+    assert len(person.texts("#centre .report summary")) >= len(shown["phases"])
     person.go("#/view/expectations")
     person.until(lambda: person.texts("#centre .broken"))
     report = page_world.get("/api/check")
@@ -296,6 +398,18 @@ def test_charts_are_functions_of_data(server, browser):
         "lines": [{"id": "a", "ranks": [1, 2], "marks": []}, {"id": "b", "ranks": [2, 1], "marks": []}],
     }
     assert person.run("bump.js", "m.crossings(given[0])", lines) == [{"place": 1, "up": "b", "down": "a"}]
+    lines["lines"] = [
+        {"id": "a", "ranks": [1, None], "marks": []},
+        {"id": "b", "ranks": [None, 1], "marks": []},
+    ]
+    assert person.run("bump.js", "m.crossings(given[0]).map(m.crossed)", lines) == [
+        "a dropped out",
+        "b came in",
+    ]
+    assert person.run("bump.js", "m.crossings(given[0]).map((one) => m.mover(given[0], one))", lines) == [
+        {"id": "a", "top": 1}, {"id": "b", "top": 1}
+    ]  # fmt: skip
+    assert person.run("bump.js", "[1, 3, 4, 5].map((seq) => m.between([1, 5], seq))") == [0, 2 / 4, 3 / 4, 1]
 
 
 @in_a_browser
@@ -328,8 +442,8 @@ def violations(browser) -> list[str]:
 
 
 @in_a_browser
-def test_a_wrong_token_says_so_and_the_right_one_opens_the_page(start, browser):
-    server = start("--token", "secret", "--read-only")
+def test_a_wrong_token_says_so_and_one_that_reads_opens_the_page(start, browser):
+    server = start("--token", "root", "--read-token", "secret")
     person = Person(browser, server.address["url"] + "/")
     person.until(lambda: person.find("#token").is_displayed())
     person.find("#token").send_keys("wrong\n")
@@ -340,9 +454,13 @@ def test_a_wrong_token_says_so_and_the_right_one_opens_the_page(start, browser):
     assert "Ask and record" not in person.texts("#centre button")
     browser.execute_script("sessionStorage.clear()")
     browser.get("about:blank")
+    person = Person(browser, server.address["url"] + "/#token=mistyped")
+    person.until(lambda: "not the server's" in person.texts("#refused")[0])
+    browser.get("about:blank")
     person = Person(browser, server.address["page"])
     person.until(lambda: "5 memories" in person.texts("#store")[0])
-    assert "secret" not in browser.current_url
+    assert "root" not in browser.current_url
+    assert "Ask and record" in person.texts("#centre button")
 
 
 @in_a_browser
@@ -353,6 +471,11 @@ def test_new_events_arrive_by_themselves_and_a_server_that_is_gone_greys_the_pag
     server.send("POST", "/api/recall", {"q": "redis rate limiting"})
     person.until(lambda: "redis rate limiting" in "".join(person.texts("#inbox .question")))
     person.until(lambda: f"{server.get('/api/status')['head']} events" in person.find("#store").text)
+    person.go("#/view/dreams")
+    person.click("#centre button")  # dream
+    person.until(lambda: re.search(r"dream/d\d+", browser.current_url) and person.texts("#centre .report"))
+    person.click("#centre ol button")  # undo
+    person.until(lambda: any("took back" in text for text in person.texts("#centre .report b")))
     server.stop()
     person.until(lambda: person.find("#gone").is_displayed())
     assert "gone" in browser.execute_script("return document.body.className")
