@@ -67,6 +67,7 @@ _material: _Material
 
 def measured(workers: int) -> Quality:
     global _material  # noqa: PLW0603 (forked workers inherit it; pickling stores would take longer than ranking)
+    commit = _commit()
     _material = made = _told("reading, indexing and one pass", _read)
     folds = range(FOLDS)
     tasks: list[tuple[str, Callable[..., object], tuple[object, ...]]] = [
@@ -85,7 +86,7 @@ def measured(workers: int) -> Quality:
     return Quality(
         date=datetime.now(UTC).date().isoformat(),
         machine=_machine(),
-        commit=_commit(),
+        commit=commit,
         formula=made.ours.label,
         embedder=MiniLm.name,
         resamples=RESAMPLES,
