@@ -362,7 +362,7 @@ def _check_weights(weights: Mapping[str, float], formula: Formula) -> None:
     known = sorted({name for stage in open_ for name in stage.weights})
     for name, weight in weights.items():
         if name not in known:
-            raise InvalidInput(f"formula {formula.name!r} has no weight {name!r}; it has {', '.join(known)}")
+            raise InvalidInput(f"formula {formula.name!r} has no weight {name!r}; {there_are(name, known)}")
         validate.number(weight, f"weight {name!r}", low=0.0, high=validate.WEIGHT_MAX)
     if not any(weights.values()):
         raise InvalidInput("every weight is 0; give at least one that is not, or none at all")

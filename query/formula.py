@@ -25,7 +25,7 @@ from recollect.query.formula_check import problem_of, written_by
 from recollect.query.formula_extension import Find, NotExtended, extended
 from recollect.query.formula_limits import beyond_limits
 from recollect.query.formula_tables import with_tables
-from recollect.query.formula_words import unknown_key, unknown_word
+from recollect.query.formula_words import unknown_key, unknown_word, unknown_word_of_dial
 from recollect.query.free_numbers import FreeNumber, marked
 from recollect.query.nearest import there_are
 from recollect.query.stage_labels import label_twice, labels_of, set_aside
@@ -197,6 +197,10 @@ def _from_file(fields: Mapping[str, object], origin: str, find: Find) -> Formula
         for number, stage in enumerate(bare, 1):
             if problem := unknown_word(stage):
                 raise InvalidFormula(origin, f"stage {number} {problem}")
+        dials = whole.get("dials", ())
+        for number, dial in enumerate(dials if isinstance(dials, list) else (), 1):
+            if problem := unknown_word_of_dial(dial):
+                raise InvalidFormula(origin, f"dial {number} {problem}")
         meant = [stated(stage, FACTORS) for stage in bare]
         formula = _with_newest_analyzers(_built(_ordered(whole, origin), meant, origin), bare)
     except RecursionError:

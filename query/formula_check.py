@@ -7,6 +7,7 @@ stay readable whatever is checked by then.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.query.dials import CLASSIFIERS, Dial
@@ -14,7 +15,7 @@ from recollect.query.factors.factor import SIGNATURES
 from recollect.query.inputs import INPUTS
 from recollect.query.nearest import there_are
 from recollect.query.stages.any_stage import AnyStage
-from recollect.query.stages.filtering import Abstain, Cut, Filter, Silence
+from recollect.query.stages.filtering import Abstain, Cut, Exclude, Filter, Silence
 from recollect.query.stages.jumping import END, Gate, Shortcut, Skip
 from recollect.query.stages.measuring import (
     Compute,
@@ -35,16 +36,26 @@ from recollect.query.stages.sessions import Around
 from recollect.query.stages.stage import FactorStage, ScoringStage
 
 _EDGES = "edge."
+_NEEDED: dict[type[AnyStage], tuple[str, str]] = {
+    Fuse: ("channels", "fuses no channels; name those that `retrieve` or `rank` wrote"),
+    Weigh: ("weights", "weighs nothing; give it `weights`"),
+    Boost: ("amounts", "boosts by nothing; give it `amounts`"),
+    Silence: ("below", "is silent below nothing; give it `below`"),
+    Exclude: ("kinds", "excludes nothing; give it `kinds`"),
+    TieBreak: ("by", "breaks ties by nothing; give it `by`"),
+}
 
 
 def problem_of(stages: tuple[AnyStage, ...], dials: tuple[Dial, ...]) -> str | None:
     """The first thing that is wrong, and where; None if nothing is."""
     turned = {key for dial in dials for row in dial.table.values() for key in row}
-    known = {"score"}
+    known, disabled = {"score"}, set[str]()
     for number, stage in enumerate(stages, 1):
-        for problem in _problems(stage, stages[:number], stages[number:], known, turned):
+        sofar, later = stages[:number], stages[number:]
+        unread = _unread(stage, later, known, disabled)
+        for problem in chain(unread, _problems(stage, sofar, later, known, turned)):
             return f"stage {number} {problem}"
-        known.update(written_by(stage))
+        (known if stage.enabled else disabled).update(written_by(stage))
     if not any(_gives_a_score(stage) for stage in stages):
         return "has no stage that gives a score; add a `fuse` or a `weigh`, or enable one"
     for problem in _problems_of_dials(stages, dials):
@@ -79,7 +90,6 @@ def _problems(
     if isinstance(stage, FactorStage):
         yield from _problems_of_inputs(stage, sofar)
     yield from _unknown_dials(stage, turned)
-    yield from _unread(stage, later, known)
     yield from _too_early(stage, sofar)
     yield from _empty(stage)
 
@@ -103,16 +113,26 @@ def _unknown_dials(stage: AnyStage, turned: set[str]) -> Iterator[str]:
             yield f"names the dial {dial!r}, which no dial has; {there_are(dial, turned)}"
 
 
-def _unread(stage: AnyStage, later: tuple[AnyStage, ...], known: set[str]) -> Iterator[str]:
-    """Columns that a stage reads but no stage before it writes."""
-    for name in read_by(stage):
-        if name in known or name in INPUTS or (name.startswith(_EDGES) and _EDGES in known):
-            continue
-        if any(name in written_by(ahead) for ahead in later):
+def _unread(
+    stage: AnyStage, later: tuple[AnyStage, ...], known: set[str], disabled: set[str]
+) -> Iterator[str]:
+    """Columns that a stage reads but no stage before it writes. A sum may lose some of its columns, not all."""
+    names = read_by(stage)
+    missing = [name for name in names if name not in INPUTS and not _has(known, name)]
+    without = not stage.enabled or (isinstance(stage, (Fuse, Weigh, Boost)) and len(missing) < len(names))
+    for name in missing:
+        if _has(disabled, name):
+            if not without:
+                yield f"reads {name!r}, which only a disabled stage writes; enable that one, or disable this one too"
+        elif any(_has(set(written_by(ahead)), name) for ahead in later):
             yield f"reads {name!r}, which only a stage after it writes; put it after that stage"
         else:
             columns = {*known, *INPUTS} - {_EDGES}
             yield f"reads {name!r}, which is no input and which no stage before it writes; {there_are(name, columns)}"
+
+
+def _has(columns: set[str], name: str) -> bool:
+    return name in columns or (name.startswith(_EDGES) and _EDGES in columns)
 
 
 def _too_early(stage: AnyStage, sofar: tuple[AnyStage, ...]) -> Iterator[str]:
@@ -147,26 +167,22 @@ def _needs_a_score(stage: AnyStage) -> bool:
 
 
 def _empty(stage: AnyStage) -> Iterator[str]:
-    """A stage with nothing to work on."""
+    """A stage with nothing to work on, or with a name beside what it works on."""
+    if type(stage) in _NEEDED and not getattr(stage, _NEEDED[type(stage)][0]):
+        yield _NEEDED[type(stage)][1]
     match stage:
-        case Fuse(channels=()):
-            yield "fuses no channels; name those that `retrieve` or `rank` wrote"
         case Fuse(channels=channels, weights=weights, dials=dials):
+            if len(set(channels)) < len(channels):
+                yield f"fuses {max(channels, key=channels.count)!r} twice; name it once and give it a weight"
             for name in (*weights, *dials):
                 if name not in channels:
                     yield f"weighs {name!r}, which it does not fuse; {there_are(name, channels)}"
         case Weigh(weights=weights, dials=dials, extras=extras):
-            if not weights:
-                yield "weighs nothing; give it `weights`"
             for name in (*dials, *extras):
                 if name not in weights:
                     yield f"has a dial for {name!r}, which it does not weigh; {there_are(name, weights)}"
-        case Boost(amounts=amounts) if not amounts:
-            yield "boosts by nothing; give it `amounts`"
-        case Silence(below=below) if not below:
-            yield "is silent below nothing; give it `below`"
-        case TieBreak(by=()):
-            yield "breaks ties by nothing; give it `by`"
+        case Abstain(any_of=any_of, min_score=0.0) if not any_of:
+            yield "abstains from nothing; give it `min_score` or `any_of`"
         case _:
             pass
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from recollect.query.bounds import Finite
+from recollect.query.nearest import there_are
 
 _Tables = dict[str, dict[str, Finite]]
 
@@ -39,9 +40,8 @@ def _filled(stage: object, number: int, tables: _Tables, used: set[str]) -> obje
     if not isinstance(stage, dict) or not isinstance(name, str):
         return stage
     if name not in tables:
-        known = ", ".join(sorted(tables)) or "none"
         raise msgspec.ValidationError(
-            f"there is no table {name!r} (known: {known}) - at `$.stages[{number}]`"
+            f"looks up the table {name!r}; {there_are(name, tables)} - at `$.stages[{number}]`"
         )
     used.add(name)
     return {**stage, "table": tables[name]}

@@ -10,10 +10,13 @@ from functools import cache
 from types import UnionType
 from typing import Literal, Union, get_args, get_origin, get_type_hints
 
+import msgspec
+
 from recollect.query import catalogue
+from recollect.query.dials import Dial
 from recollect.query.factors.factor import FACTORS
 from recollect.query.nearest import there_are
-from recollect.query.stages.any_stage import OPS, AnyStage
+from recollect.query.stages.any_stage import OPS
 from recollect.query.stages.stage import FactorStage
 from recollect.query.versions import LEXICAL, stated
 
@@ -47,12 +50,20 @@ def unknown_word(stage: object) -> str | None:
         if factor not in FACTORS:
             return f"names the factor {factor!r}; {there_are(factor, FACTORS, say='known factors are')}"
         known |= set(catalogue.parameters_of(factor))
-    return _unknown_setting(stage, kind, known)
+    return _unknown_setting(stage, kind, known, op)
 
 
-def _unknown_setting(stage: dict[str, object], kind: type[AnyStage], known: set[str]) -> str | None:
-    op = str(stage["op"])
-    for key, value in stage.items():
+def unknown_word_of_dial(dial: object) -> str | None:
+    """A key or choice of a dial that does not exist."""
+    return (
+        _unknown_setting(dial, Dial, set(Dial.__struct_fields__), "dial") if isinstance(dial, dict) else None
+    )
+
+
+def _unknown_setting(
+    given: dict[str, object], kind: type[msgspec.Struct], known: set[str], op: str
+) -> str | None:
+    for key, value in given.items():
         if key not in known:
             return f"has {key!r}, which {op!r} has not; {there_are(key, known - {'op', 'parameters'})}"
         choices = _choices(kind).get(key)
@@ -66,8 +77,8 @@ def _is_choice(value: str, choices: tuple[str, ...], op: str, key: str) -> bool:
 
 
 @cache
-def _choices(kind: type[AnyStage]) -> dict[str, tuple[str, ...]]:
-    """The words that each key of a stage may have, where they are listed."""
+def _choices(kind: type[msgspec.Struct]) -> dict[str, tuple[str, ...]]:
+    """The words that each key may have, where they are listed."""
     return {name: words for name, hint in get_type_hints(kind).items() if (words := choices_of(hint))}
 
 

@@ -16,6 +16,7 @@ from recollect.query.formula import load
 from recollect.replay.tune.tuning import TooThin
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
+import tune_recorded as recorded
 import tune_simulation as simulation
 
 
@@ -108,3 +109,8 @@ def test_numbers_that_the_later_half_does_not_bear_out_go_nowhere(lived, tmp_pat
     assert not (tmp_path / "tuned.toml").exists()
     with Memory.open(lived / "store", embedder=None) as memory:
         assert not memory.recall("word1", record=False).formula.startswith("right")
+
+
+def test_a_recorded_run_asks_one_question_of_every_conversation_after_the_other():
+    questions = [{"_id": id_, "group": group} for id_, group in ("1a", "2a", "3b", "4a")]
+    assert [line["_id"] for line in recorded.in_turn(questions)] == ["1", "3", "2", "4"]

@@ -59,7 +59,13 @@ DIAL = '[[dials]]\nname = "d"\nselect = "profile"\n'
         (FIRST.rstrip(", "), "", "no stage that gives a score"),
         (FIRST + '{ op = "fuse", channels = ["lexical"], enabled = false }', "", "no stage that gives a score"),
         (FIRST + '{ op = "fuse", channels = [] }', "", "fuses no channels"),
+        (FIRST + '{ op = "fuse", channels = ["lexical", "lexical"] }', "", "fuses 'lexical' twice"),
         (FIRST + '{ op = "weigh", weights = {} }', "", "weighs nothing"),
+        (FIRST + '{ op = "weigh", weights = { lexical = 1.0 } }, { op = "abstain" }', "", "abstains from nothing"),
+        (FIRST + '{ op = "weigh", weights = { lexical = 1.0 } }, { op = "exclude", kinds = [] }', "", "excludes nothing"),
+        (FIRST + '{ op = "normalise", column = "lexical", method = "max", name = "words", enabled = false }, { op = "weigh", weights = { words = 1.0 } }', "", "reads 'words', which only a disabled stage writes"),
+        (FIRST + '{ op = "fuse", channels = ["lexical"] }', DIAL.replace("profile", "profil") + "table.a = {}", "dial 1 has select = 'profil'; did you mean 'profile'"),
+        (FIRST + '{ op = "fuse", channels = ["lexical"] }', DIAL + "tabel.a = {}", "dial 1 has 'tabel', .*did you mean 'table'"),
         (FIRST + '{ op = "fuse", channels = ["lexical"], weights = { vector = 1.0 } }', "", "'vector', which it does not|reads 'vector.rank'"),
         ('{ op = "fuse", channels = ["lexical"] }, ' + FIRST, "", "only a stage after it writes"),
         ('{ op = "admit" }, ' + FIRST, "", "before there are candidates"),
@@ -78,6 +84,11 @@ def test_what_can_only_be_a_mistake_is_refused(stages: str, rest: str, complaint
             f'name = "bad"\n{rest if "=" in rest and "[[" not in rest else ""}\nstages = [{stages}]\n{rest if "[[" in rest else ""}',
             origin="bad",
         )
+
+
+def test_a_sum_may_lose_a_part_that_is_disabled():
+    file = 'extends = "reverie"\n[override.lexical]\nenabled = false'
+    assert parse(file, origin="mine").stages[0].enabled is False
 
 
 @pytest.mark.parametrize("name", names())

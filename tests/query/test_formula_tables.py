@@ -34,7 +34,10 @@ def test_a_named_table_stands_inside_the_stage_and_in_the_log():
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        (('table = "weights"', 'table = "wights"'), "stage 3: there is no table 'wights' .known: weights."),
+        (
+            ('table = "weights"', 'table = "wights"'),
+            "stage 3: looks up the table 'wights'; did you mean 'weights'",
+        ),
         (("[tables.weights]", "[tables.weights]\n[tables.other]"), "no stage looks up the table 'other'"),
         (("decision = 2.0", "decision = nan"), "weights"),
         (("decision = 2.0", 'decision = "two"'), "weights"),

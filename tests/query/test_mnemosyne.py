@@ -109,7 +109,7 @@ def test_its_weights_are_fixed_so_a_question_that_brings_some_is_refused(store: 
 @pytest.mark.parametrize(
     ("weights", "complaint"),
     [
-        ({"vibes": 1.0}, "has no weight 'vibes'; it has cluster, decay"),
+        ({"vibes": 1.0}, "has no weight 'vibes'; there are cluster, decay"),
         ({"semantic": -0.1}, "weight 'semantic' is -0.1"),
         ({"semantic": math.nan}, "weight 'semantic' is nan"),
         ({"semantic": math.inf}, "weight 'semantic' is inf"),
