@@ -8,12 +8,15 @@ from typing import Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from recollect.query.nearest import there_are
+
 _TYPES = {
     "int": "a whole number", "float": "a number", "str": "text", "bool": "true or false", "array": "a list",
     "object": "an object",
 }  # fmt: skip
 _VALUE_SHOWN = 200
 _FIELD = re.compile(r"`\$\.(\w+)")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.+?)`")
 _NAMED_TYPES = re.compile(r"`([a-z| ]+)`")
 
 
@@ -34,8 +37,11 @@ def in_words(error: msgspec.ValidationError, fields: Mapping[str, object], kind:
     problem = str(error)
     found = _FIELD.search(problem)
     name = found[1] if found else ""
+    hint = get_type_hints(kind).get(name)
+    if unknown := _UNKNOWN.match(problem):
+        return f"{name or 'this'} has no {unknown[1]!r}; {there_are(unknown[1], _keys(hint) if name else kind.__struct_fields__)}"
     said = problem.partition(" - at ")[0].removeprefix("Expected ").partition(", got")[0]
-    choices = _choices(get_type_hints(kind).get(name))
+    choices = _choices(hint)
     expected = f"one of {', '.join(choices)}" if choices else _NAMED_TYPES.sub(_type_in_words, said)
     if name not in fields:
         return expected
@@ -48,6 +54,13 @@ def _type_in_words(types: re.Match[str]) -> str:
     """`str | null` as: text. What may be left out need not be null."""
     named = [one.strip() for one in types[1].split("|")]
     return " or ".join(_TYPES.get(one, one) for one in named if one != "null")
+
+
+def _keys(hint: object) -> tuple[str, ...]:
+    """The fields of a Struct, also of one that may be left out."""
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return hint.__struct_fields__
+    return next((found for part in get_args(hint) if (found := _keys(part))), ())
 
 
 def _choices(hint: object) -> tuple[str, ...]:

@@ -799,3 +799,15 @@ def test_of_two_memories_with_a_cosine_of_0_92_the_better_stays():
     assert near.rank("omega", "tea", vector=EAST).ids == ("m1",)
     apart = World(memory("m1", "tea", kind="constraint", vector=EAST), memory("m2", "tea cup", vector=other))
     assert apart.rank("omega", "tea", vector=EAST).ids == ("m1", "m2")
+
+
+def test_duplicates_go_before_the_abstention_so_that_no_worse_twin_steps_in():
+    far, near = vector(47, 88, 0), vector(53, 85, 0)
+    assert cosine(EAST, far) < 0.50 <= cosine(EAST, near)
+    assert cosine(far, near) >= 0.92
+    better, worse = (
+        memory("better", "moon", kind="constraint", vector=far),
+        memory("worse", "star", vector=near),
+    )
+    assert World(worse).rank("omega", "tea", vector=EAST).ids == ("worse",)
+    assert World(better, worse).rank("omega", "tea", vector=EAST).ids == ()
