@@ -197,7 +197,8 @@ later_stages = st.one_of(
     stage(
         "tie-break", sigma=st.sampled_from((0.0, 0.01, 9.0)), by=st.tuples(columns), id_descending=st.booleans()
     ),
-    stage("abstain", min_score=small, any_of=st.dictionaries(columns, small, max_size=2)),
+    stage("abstain", min_score=small, any_of=st.dictionaries(columns, small, min_size=1, max_size=2)),
+    stage("abstain", min_score=small.filter(bool)),
     stage("cut", top=st.integers(1, 6)),
     stage("cut", tokens=st.integers(1, 20)),
     stage("look-up", table=st.just({"note": 0.5}), name=st.sampled_from(("strength", "extra"))),
@@ -224,7 +225,7 @@ def formulas(draw: st.DrawFn) -> Formula:
     if draw(st.booleans()):
         stages.append({"op": "measure", "channel": "vector", "name": "cosine"})
         stages.append({"op": "measure", "channel": "lexical", "name": "words"})
-    stages.append(draw(_first_score(channels)))
+    stages.append(draw(_first_score([str(one["channel"]) for one in stages if one.get("enabled")])))
     first = len(stages)
     stages = readable([*stages, *draw(st.lists(later_stages, max_size=8))])
     if draw(st.booleans()):
@@ -248,7 +249,7 @@ def readable(stages: list[Fields]) -> list[Fields]:
         (built,) = build({"name": "one", "stages": [fields]}, origin="one", check=False).stages
         if known.issuperset(read_by(built)):
             kept.append(fields)
-            known.update(written_by(built))
+            known.update(written_by(built) if built.enabled else ())
     return kept
 
 
