@@ -1,4 +1,4 @@
-"""A sequence in portions of a bounded weight."""
+"""Split a sequence into batches of a bounded weight."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def portions(items: Iterable[T], weight: Callable[[T], int], *, full: int) -> Iterator[list[T]]:
-    """The items in order; a portion ends with the item by which it weighs `full`."""
-    portion: list[T] = []
+def batches(items: Iterable[T], weight: Callable[[T], int], *, full: int) -> Iterator[list[T]]:
+    """Yield the items in order, in lists; a list ends with the item that brings its weight to `full`."""
+    batch: list[T] = []
     weighs = 0
     for item in items:
-        portion.append(item)
+        batch.append(item)
         weighs += weight(item)
         if weighs >= full:
-            yield portion
-            portion, weighs = [], 0
-    if portion:
-        yield portion
+            yield batch
+            batch, weighs = [], 0
+    if batch:
+        yield batch

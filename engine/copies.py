@@ -182,7 +182,7 @@ def require_erased(store: Store, what: str) -> None:
 @contextmanager
 def exclusive(store: Store) -> Iterator[None]:
     """Keep other writers out, with all that they wrote taken in. A log that cannot be written is only looked at."""
-    with store.lock, store.whole, ExitStack() as held:
+    with store.lock, store.torn_state, ExitStack() as held:
         if not store.read_only:
             with suppress(LogFailed):
                 held.enter_context(store.log.exclusive())

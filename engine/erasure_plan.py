@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from recollect.engine.batches import portions
+from recollect.engine.batches import batches
 from recollect.engine.store import Progress, Store
 from recollect.events.envelope import encode
 from recollect.events.facts import (
@@ -92,7 +92,7 @@ class Plan:
         return [
             Erased(id=id_, seqs=tuple(one.seq for one in group), reason=reason, remains=tuple(group))
             for id_, seqs in self._owned.items()
-            for group in portions((self.remains[seq] for seq in seqs), _weight, full=_REMAINS_BYTES_MAX + 1)
+            for group in batches((self.remains[seq] for seq in seqs), _weight, full=_REMAINS_BYTES_MAX + 1)
         ]
 
 

@@ -33,7 +33,7 @@ from recollect.engine.recall_models import Expander, Models
 from recollect.engine.recall_options import RecallOptions, question_of
 from recollect.engine.recorded_question import Posed, posed
 from recollect.engine.store import Store
-from recollect.engine.torn_state import Wholeness, locked
+from recollect.engine.torn_state import TornState, locked
 from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput, LogDamaged, RecollectError, StillBehind
 from recollect.events.facts import (
@@ -84,8 +84,8 @@ class Standpoint(NamedTuple):
         return self.store.lock
 
     @property
-    def whole(self) -> Wholeness:
-        return self.store.whole
+    def torn_state(self) -> TornState:
+        return self.store.torn_state
 
 
 class Ranked(NamedTuple):
@@ -97,24 +97,6 @@ class Ranked(NamedTuple):
     formula: Formula
     degraded: tuple[Degraded, ...]
     adopts: bool = False
-
-
-class Consulted(NamedTuple):
-    """The question with what the models said, its ranking, and what is degraded about it."""
-
-    question: Question
-    ranking: Ranking
-    degraded: tuple[Degraded, ...]
-
-
-class _Desk(NamedTuple):
-    """What ranking a question needs beside it."""
-
-    store: Store
-    view: View
-    formula: Formula
-    models: Models
-    embedding: Embedding
 
 
 # --- ranking ---------------------------------------------------------------------------------------
@@ -136,10 +118,8 @@ def rank_from(here: Standpoint, query: str, options: RecallOptions, *, words_ins
         question = _with_previous(store, question, view, formula)
     if options.get("without"):
         question, view = impacting.as_if_untold(store, question, view, formula, options["without"])
-    ranked = Consulted(*rank_at(store, question, view, formula), degraded)
-    if wants_more(ranked):
-        ranked = consult(ranked, store, view, formula, models=here.models, embedding=here.embedding)
-    return Ranked(ranked.question, ranked.ranking, view, formula, ranked.degraded, adopts=given is None)
+    ranked = Ranked(*rank_at(store, question, view, formula), view, formula, degraded, adopts=given is None)
+    return ask_models(here, ranked) if wants_more(ranked) else ranked
 
 
 def _with_vector(
@@ -305,27 +285,24 @@ def factors_of(ranking: Ranking, place: int) -> dict[str, float]:
 # --- asking models ---------------------------------------------------------------------------------
 
 
-def wants_more(first: Consulted) -> bool:
+def wants_more(ranked: Ranked) -> bool:
     """Whether a ranking would like something of a model, or did without a shard."""
-    sheet = first.ranking.sheet
-    return bool(sheet.expansions_wanted or len(sheet.wanted) or first.question.effects.scanned)
+    sheet = ranked.ranking.sheet
+    return bool(sheet.expansions_wanted or len(sheet.wanted) or ranked.question.effects.scanned)
 
 
-def consult(
-    first: Consulted, store: Store, view: View, formula: Formula, *, models: Models, embedding: Embedding
-) -> Consulted:
-    """A ranking again, with what it wants of the models, and with a note on shards that it did without."""
-    desk = _Desk(store, view, formula, models, embedding)
-    done = _reranked(desk, _expanded(desk, first))
+def ask_models(here: Standpoint, first: Ranked) -> Ranked:
+    """Rank again with what the models say; note the shards that were missing."""
+    done = _reranked(here, _expanded(here, first))
     for digest in done.question.effects.scanned:
-        done = _noting(done, "shard", _scanned(store, digest))
+        done = _noting(done, "shard", _scanned(here.store, digest))
     return done
 
 
 def rank_at(store: Store, question: Question, view: View, formula: Formula) -> tuple[Question, Ranking]:
     """The ranking, and the question with the shards that were done without."""
     check_context(question.context, formula)
-    with store.lock, store.whole:  # `@locked` would be one more level on the longest way
+    with store.lock, store.torn_state:  # `@locked` would be one more level on the longest way
         store.require_analyzers(formula.analyzers)
         if not view.projections.lexicals.keys() >= set(formula.analyzers):  # an erasure made them all anew
             view = store.view(view.seq)
@@ -388,32 +365,33 @@ def retire_bad_shards(store: Store, question: Question) -> None:
                 store.retire_shard(digest, failed.reason)
 
 
-def _again(desk: _Desk, before: Consulted, effects: Effects) -> Consulted:
+def _again(here: Standpoint, before: Ranked, effects: Effects) -> Ranked:
     question = msgspec.structs.replace(before.question, effects=effects)
-    return Consulted(*rank_at(desk.store, question, desk.view, desk.formula), before.degraded)
+    question, ranking = rank_at(here.store, question, before.view, before.formula)
+    return before._replace(question=question, ranking=ranking)
 
 
-def _noting(before: Consulted, kind: DegradedKind, note: str) -> Consulted:
+def _noting(before: Ranked, kind: DegradedKind, note: str) -> Ranked:
     return before._replace(degraded=(*before.degraded, Degraded(kind, note)))
 
 
 # --- rewritings of the question --------------------------------------------------------------------
 
 
-def _expanded(desk: _Desk, before: Consulted) -> Consulted:
+def _expanded(here: Standpoint, before: Ranked) -> Ranked:
     """A shortcut needs no rewritings: the words that were given have decided."""
-    sheet, expander = before.ranking.sheet, desk.models.expander
+    sheet, expander = before.ranking.sheet, here.models.expander
     if expander is None or not sheet.expansions_wanted or "shortcut" in sheet.facts:
         return before
     try:
-        expansions = _expansions(desk, before.question, expander)
+        expansions = _expansions(here, before, expander)
         said_by = _said_by(expander, before.question.text)
-    except Exception as error:  # noqa: BLE001 (whatever a model throws, the answer stands without it)
+    except Exception as error:  # noqa: BLE001 (a model that fails must not prevent the answer)
         return _noting(
             before, "expansion", f"expansion: the expander failed ({_words(error)}), ranked without it"
         )
     effects = msgspec.structs.replace(before.question.effects, expansions=expansions, expanded_by=said_by)
-    return _again(desk, before, effects)
+    return _again(here, before, effects)
 
 
 def _said_by(expander: Expander, question: str) -> ModelSaid:
@@ -422,16 +400,17 @@ def _said_by(expander: Expander, question: str) -> ModelSaid:
     return ModelSaid(model=named, prompt=digest(question) if digest else "")
 
 
-def _expansions(desk: _Desk, question: Question, expander: Expander) -> tuple[Expansion, ...]:
+def _expansions(here: Standpoint, before: Ranked, expander: Expander) -> tuple[Expansion, ...]:
+    question = before.question
     wanted = max(
         stage.expanded.first
-        for stage in desk.formula.stages
+        for stage in before.formula.stages
         if isinstance(stage, Retrieve) and stage.expanded
     )
     texts = dict.fromkeys(_rewriting(text) for text in expander(question.text))
     chosen = [text for text in texts if text and text != question.text.strip()][:wanted]
     vectors = (
-        desk.embedding.vectors(chosen, queries=True) if chosen and question.vector else [None] * len(chosen)
+        here.embedding.vectors(chosen, queries=True) if chosen and question.vector else [None] * len(chosen)
     )
     return tuple(Expansion(text=text, vector=vector) for text, vector in zip(chosen, vectors, strict=True))
 
@@ -443,32 +422,32 @@ def _rewriting(text: object) -> str:
 # --- the cross-encoder -----------------------------------------------------------------------------
 
 
-def _reranked(desk: _Desk, before: Consulted) -> Consulted:
+def _reranked(here: Standpoint, before: Ranked) -> Ranked:
     """Reranking needs at least two candidates."""
-    places, reranker = before.ranking.sheet.wanted, desk.models.reranker
+    places, reranker = before.ranking.sheet.wanted, here.models.reranker
     if len(places) < 2:
         return before
     if reranker is None:
-        expected = any(isinstance(s, Rerank) and s.enabled and s.expected for s in desk.formula.stages)
+        expected = any(isinstance(s, Rerank) and s.enabled and s.expected for s in before.formula.stages)
         note = "rerank: the formula expects a cross-encoder and none was given"
         return _noting(before, "rerank", note) if expected else before
     sheet = before.ranking.sheet
-    texts = [desk.store.content_of_row(int(sheet.rows[place]), desk.view) for place in places]
+    texts = [here.store.content_of_row(int(sheet.rows[place]), before.view) for place in places]
     try:
         scores = reranker.score(before.question.text, texts)
-    except Exception as error:  # noqa: BLE001 (whatever a model throws, the answer stands without it)
+    except Exception as error:  # noqa: BLE001 (a model that fails must not prevent the answer)
         return _noting(
             before, "rerank", f"rerank: {reranker.name} failed ({_words(error)}), ranked without it"
         )
     if len(scores) != len(places):
         note = f"rerank: {reranker.name} gave {len(scores)} scores for {len(places)} texts, ranked without it"
         return _noting(before, "rerank", note)
-    return _with_scores(desk, before, reranker.name, scores)
+    return _with_scores(here, before, reranker.name, scores)
 
 
-def _with_scores(desk: _Desk, before: Consulted, model: str, scores: list[float]) -> Consulted:
+def _with_scores(here: Standpoint, before: Ranked, model: str, scores: list[float]) -> Ranked:
     """Ranked again with the scores that are numbers; what is not finite would spoil all the others."""
-    sheet, ids = before.ranking.sheet, desk.view.documents.ids.values
+    sheet, ids = before.ranking.sheet, before.view.documents.ids.values
     wanted = [ids[int(sheet.memories[place])] for place in sheet.wanted]
     usable = {id_: score for id_, score in zip(wanted, scores, strict=True) if math.isfinite(score)}
     lost = len(wanted) - len(usable)
@@ -479,7 +458,7 @@ def _with_scores(desk: _Desk, before: Consulted, model: str, scores: list[float]
         return before
     asked = msgspec.json.encode({"query": before.question.text, "ids": wanted})
     reranked = Reranked(model=model, scores=usable, prompt=hashlib.sha256(asked).hexdigest())
-    return _again(desk, before, msgspec.structs.replace(before.question.effects, reranked=reranked))
+    return _again(here, before, msgspec.structs.replace(before.question.effects, reranked=reranked))
 
 
 def _words(error: Exception) -> str:

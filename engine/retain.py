@@ -15,7 +15,7 @@ from datetime import timedelta
 import msgspec
 
 from recollect.dream.schedule import parse_interval
-from recollect.engine.batches import portions
+from recollect.engine.batches import batches
 from recollect.engine.copies import Copy, copies_holding
 from recollect.engine.moments import iso
 from recollect.engine.store import Progress, Store
@@ -128,7 +128,7 @@ def _erased(store: Store, seqs: list[int]) -> list[Erased]:
     )
     return [
         Erased(id="", seqs=tuple(one.seq for one in group), reason="retention", remains=tuple(group))
-        for group in portions(remains, lambda one: len(one.payload), full=_REMAINS_BYTES_MAX)
+        for group in batches(remains, lambda one: len(one.payload), full=_REMAINS_BYTES_MAX)
     ]
 
 

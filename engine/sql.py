@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from recollect.engine import validate
 from recollect.engine.lazy import LazyModule
 from recollect.engine.store import Store
-from recollect.engine.torn_state import Wholeness, locked
+from recollect.engine.torn_state import TornState, locked
 
 if TYPE_CHECKING:
     from recollect.projections.sql import face, limits, reading
@@ -31,8 +31,8 @@ class SqlTables:
         return self._store.lock
 
     @property
-    def whole(self) -> Wholeness:
-        return self._store.whole
+    def torn_state(self) -> TornState:
+        return self._store.torn_state
 
     def query(self, statement: str, params: dict[str, Value], *, timeout: Value) -> SqlTable:
         """One reading statement, ended after `timeout` seconds unless that is a parameter of its own."""

@@ -40,7 +40,7 @@ from recollect.engine.checkpointing import Checkpointer
 from recollect.engine.erased_bytes import ErasedBytes
 from recollect.engine.moments import Edge, When, clock_ahead_max, parse_seq, parse_time, recall_moment
 from recollect.engine.opening import no_collection, open_log
-from recollect.engine.torn_state import Wholeness, interrupted, locked
+from recollect.engine.torn_state import TornState, interrupted, locked
 from recollect.engine.validate import is_recall_id
 from recollect.events.envelope import EventId, Recorded, draft
 from recollect.events.errors import (
@@ -95,7 +95,7 @@ class Store:
         self.read_only = read_only
         self._replaced: list[TransferableLog] = []
         self.lock = threading.RLock()
-        self.whole = Wholeness()
+        self.torn_state = TornState()
         self._fold_damage: LogDamaged | None = None
         self._erased_bytes = ErasedBytes(self.log, folder)
         self._unpurged: RecollectError | None = None
@@ -124,7 +124,7 @@ class Store:
     def renew_locks(self) -> None:
         """In a forked child what another thread of the parent was doing is never finished."""
         self.lock = threading.RLock()
-        self.whole.torn = True
+        self.torn_state.torn = True
 
     @classmethod
     def open(
@@ -169,7 +169,7 @@ class Store:
     @contextmanager
     def deciding(self) -> Iterator[View]:
         """Keep other writers out; yields the view at the head. What is read inside holds when it is appended inside."""
-        with self.lock, self.whole, self.exclusive():
+        with self.lock, self.torn_state, self.exclusive():
             self._deciding += 1
             try:
                 yield self.view()
@@ -222,7 +222,7 @@ class Store:
 
     @locked
     def _publish_shard(self, fact: ShardSealed) -> None:
-        if self.whole.torn:  # the shard may have been built from what is torn
+        if self.torn_state.torn:  # the shard may have been built from what is torn
             return
         retired = self.projections.vectors.retired_at(fact.digest)
         self.projections.vectors.shards.give(fact.digest)  # before others hear of it and look for it
@@ -276,10 +276,10 @@ class Store:
 
         Where acknowledged data is damaged the fold ends: what came before can be read, nothing can be written.
         """
-        if self.whole.torn:
+        if self.torn_state.torn:
             self._start_anew()
         while (head := self.log.refresh()) > self.projections.position and self._fold_damage is None:
-            self.whole.torn = True
+            self.torn_state.torn = True
             try:
                 self._take_in(head, progress)
             except LogDamaged as damage:
@@ -289,7 +289,7 @@ class Store:
                 continue
             break
         self._index_all()
-        self.whole.torn = False
+        self.torn_state.torn = False
         return self.projections.position
 
     def _start_anew(self) -> None:
@@ -475,7 +475,7 @@ class Store:
         self._closing.set()
         self.sealer.stop()
         self.checkpointer.stop()
-        if self.checkpoint_age_events >= _CHECKPOINT_EVERY and not (self.whole.torn or interrupted()):
+        if self.checkpoint_age_events >= _CHECKPOINT_EVERY and not (self.torn_state.torn or interrupted()):
             try:
                 self.checkpoint()
             except (OSError, RecollectError) as error:

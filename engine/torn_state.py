@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 
-class Wholeness:
+class TornState:
     """`torn` is set and cleared by the holder of the lock, and set by an interruption."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Lockable(Protocol):
     def lock(self) -> threading.RLock: ...
 
     @property
-    def whole(self) -> Wholeness: ...
+    def torn_state(self) -> TornState: ...
 
 
 S = TypeVar("S", bound=Lockable)
@@ -67,7 +67,7 @@ def locked(work: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], 
 
     @wraps(work)
     def holding(store: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        with store.lock, store.whole:
+        with store.lock, store.torn_state:
             return work(store, *args, **kwargs)
 
     return holding

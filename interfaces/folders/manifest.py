@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from recollect.engine.store import Store
-from recollect.engine.torn_state import Wholeness, locked
+from recollect.engine.torn_state import TornState, locked
 from recollect.interfaces.common.file_uris import parse_source, prefix_of
 from recollect.interfaces.folders.chunk import Print, body_of, digest, fingerprint
 from recollect.interfaces.folders.link_parsing import Link, links_in
@@ -72,8 +72,8 @@ class Manifest:
         return self._store.lock
 
     @property
-    def whole(self) -> Wholeness:
-        return self._store.whole
+    def torn_state(self) -> TornState:
+        return self._store.torn_state
 
     @locked
     def refresh(self) -> set[str]:

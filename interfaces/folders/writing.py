@@ -13,7 +13,7 @@ from typing import Protocol
 
 import msgspec
 
-from recollect.engine.batches import portions
+from recollect.engine.batches import batches
 from recollect.engine.store import Progress, Store
 from recollect.events.envelope import EventId
 from recollect.events.errors import EventIdReused, RecollectError
@@ -67,7 +67,7 @@ class Writer:
         `mtimes` are in µs. Asked to stop, it does so between two batches.
         """
         written = 0
-        for batch in portions(changes, _facts, full=_BATCH):
+        for batch in batches(changes, _facts, full=_BATCH):
             self._timing.check()
             now = self._port.store.clock()
             drafts = [draft for change in batch for draft in self._drafts(change, mtimes, now)]
