@@ -68,7 +68,7 @@ class Candidates:
         self._arrays[name] = np.ascontiguousarray(column)
 
     def of_kinds(self, wanted: tuple[str, ...]) -> BoolArray:
-        """Which memories are of one of these kinds, whatever its case."""
+        """Which memories are of one of these kinds, ignoring case."""
         numbers, places = np.unique(self.now.kind, return_inverse=True)
         lowered = {kind.lower() for kind in wanted}
         named = [(name or "").lower() in lowered for name in self.now.texts(numbers)]

@@ -45,14 +45,14 @@ def replay_delta(*, peers: int, age_hours: float, max_delta: float = 0.1) -> flo
 
 
 def pair_decision(similarity: float, *, link: float, merge: float) -> PairDecision:
-    """What two memories so similar are to each other."""
+    """What to do with two memories of this similarity."""
     if similarity >= merge:
         return "merge_candidate"
     return "link" if similarity >= link else "keep_apart"
 
 
 class _Company(NamedTuple):
-    """A memory's peers, by how they are found."""
+    """A memory's peers: by session, by link and by nearness."""
 
     session: int
     linked: int
@@ -91,7 +91,7 @@ def consolidate(given: PhaseInput) -> Outcome:
 
 
 class _Society:
-    """Who belongs together in the phase's view."""
+    """Which memories are peers in the phase's view."""
 
     def __init__(self, given: PhaseInput, candidates: Candidates, sessions: dict[int, int]) -> None:
         self._given = given

@@ -101,5 +101,5 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _ids(one: Asked, view: View) -> tuple[MemoryId, ...]:
-    """A recorded question ranks again whatever its formula gave; a dream does not fail over it."""
+    """Rank a recorded question again; numbers that are not finite do not fail the dream."""
     return rank_around(one.question, view, one.formula, finite=False)[1].ids

@@ -33,7 +33,7 @@ _NEIGHBOURS = 64
 
 
 def accepted(new: MemoryId, old: MemoryId, decision: PairDecision) -> AnyFact:
-    """What accepting a proposal writes: the newer one supersedes its double, or contradicts the older one."""
+    """What accepting a proposal writes: the newer memory supersedes its duplicate, or contradicts the older one."""
     if decision == DUPLICATE:
         return Superseded(old=old, new=new)
     return Linked(a=new, b=old, kind="contradicts")
@@ -136,7 +136,7 @@ class _Beside:
         )
 
     def _known(self, other: int) -> bool:
-        """Whether the two are linked as one of them would be, or were proposed before."""
+        """Whether the two are already linked in this way, or were proposed before."""
         edges = self._view.graph.edges_of(self._memory, self._view.seq, kinds=self._kinds())
         ids = self._view.documents.ids.values
         return any(edge.other(self._memory) == other for edge in edges) or (

@@ -65,7 +65,7 @@ def verdict(row: Row, settings: PruneSettings) -> str | None:
 
 
 def worn(row: Row, settings: PruneSettings) -> str | None:
-    """Why a memory that no rule of age names is pruned for its little use; not one that keeps for ever or is archived."""
+    """Why a memory that is not stale is pruned for little use; None for kinds that are kept for ever or archived."""
     if when_stale(row["when_stale"]) in _AGELESS:
         return None
     if row["signal"] < settings.score_floor * row["staleness"]:

@@ -1,4 +1,4 @@
-"""The numbers of a dream: one record, from `settings.toml` and whatever a caller changes.
+"""The numbers of a dream: one record, from `settings.toml` with a caller's changes.
 
 Every number stands in that file with its source. A dream records the whole record as JSON in its first event,
 so what it did can be understood without the file.
@@ -148,7 +148,7 @@ class Settings(_Table, frozen=True, kw_only=True):
     functions: Literal["portable/1"] = "portable/1"  # exp and log; records without it used the C library's
 
     def kind(self, name: str) -> KindSettings:
-        """The numbers of a kind, whatever its case; those of `other` for one that is not listed."""
+        """The numbers of a kind, ignoring case; those of `other` for one that is not listed."""
         return self.kinds.get(name.lower(), self.kinds["other"])
 
     @property

@@ -1,7 +1,7 @@
 """Clusters of points on the grid, the same on every machine.
 
-Spherical k-means in whole numbers: a dot product of two points of the grid is exact in float32 whatever computes
-it, sums of points are taken in int64, and a centroid is the grid's point for the direction of its members' sum.
+Spherical k-means in whole numbers: a dot product of two points of the grid is exact in float32 on any
+machine, sums of points are taken in int64, and a centroid is the grid's point for the direction of its members' sum.
 A point belongs to the centroid with the largest dot product, the first of equals. The first centroids are k points
 evenly spread over the given order. No randomness, no rounding that depends on an order of summation.
 """

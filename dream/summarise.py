@@ -56,7 +56,7 @@ Compose = Callable[[Sequence[MemoryId]], Composed | None]
 
 
 def summary_id(sources: Sequence[MemoryId]) -> MemoryId:
-    """The id of the summary of these memories, whatever their order."""
+    """The id of the summary of these memories; their order does not matter."""
     return "summary-" + hashlib.sha256("\n".join(sorted(sources)).encode()).hexdigest()[:16]
 
 

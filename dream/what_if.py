@@ -33,7 +33,7 @@ class WhatIf:
         self._fork.vectors.shards = projections.vectors.shards
 
     def copy(self) -> WhatIf:
-        """A future that goes on from here by itself."""
+        """An independent copy of this future."""
         return WhatIf(self._fork, self._now)
 
     def apply(self, facts: Iterable[AnyFact]) -> None:

@@ -12,7 +12,7 @@ DegradedKind = Literal["damage", "embedder", "loading", "expansion", "rerank", "
 
 
 class Degraded(NamedTuple):
-    """Something that was off: what programs may decide by, and what people read."""
+    """A way in which an answer is degraded: a kind for programs and a text for people."""
 
     kind: DegradedKind
     text: str

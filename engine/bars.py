@@ -64,7 +64,7 @@ class RankedBars(msgspec.Struct, frozen=True, kw_only=True):
 def recorded_bars(
     store: Store, recall: str, *, formula: Formula | None = None, at: When | None = None, losers: int = 5
 ) -> RankedBars:
-    """A recorded recall, ranked again at its own basis, formula and clock; or under another formula, or as of then."""
+    """Rank a recorded recall again at its own basis, formula and clock, or under another formula or moment."""
     store.catch_up()
     seq = recall_seq(recall)
     fact = recorded(store.log, store.projections, seq)
@@ -88,7 +88,7 @@ def recorded_bars(
 
 
 def bars(here: Standpoint, query: str, options: RecallOptions, *, losers: int = 5) -> RankedBars:
-    """A question that is not recorded."""
+    """Rank a question without recording it, with the parts of every score."""
     ranked = rank_from(here, query, options, words_instead=True)
     made = _locked_bars(here.store, ranked.question, ranked.view, ranked.formula, losers)
     return msgspec.structs.replace(made, degraded=tuple(one.text for one in ranked.degraded))

@@ -37,7 +37,7 @@ class Branches:
         self._held.close()
 
     def outcome(self, recalled: Recalled) -> Outcome | None:
-        """What becomes of this recall where it was asked; None if that branch is not here, or it names none."""
+        """Replay this recall in the branch where it was asked; None if it names no branch, or that is not here."""
         branch = recalled.branch
         for log, projections in () if branch is None else self._logs():
             assert branch is not None
@@ -63,7 +63,7 @@ class Branches:
 def _as_recorded(
     log: RedactedLog, projections: Projections, recalled: Recalled, branch: Branch
 ) -> Outcome | None:
-    """Ranked again in its branch, if what stands there is what was taken over from it."""
+    """Rank it again in its branch, if the branch still holds what was merged from it."""
     there = log.get(branch.seq).fact
     if isinstance(there, Recalled) and (there.ids, there.scores, there.formula) != (
         recalled.ids,

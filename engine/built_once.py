@@ -67,7 +67,7 @@ class BuiltOnce:
             unfinished.unlink(missing_ok=True)
 
     def give_checkpoint(self, path: Path, key: str, seq: int) -> bool:
-        """Share a checkpoint if it is much newer than the one that is shared; one replica at a time. Whether it was."""
+        """Share a checkpoint, one replica at a time, if it is much newer than the shared one; return whether it was."""
         newest, _ = self._newest(key)
         if seq - newest < _WORTH_EVENTS:
             return False

@@ -28,7 +28,7 @@ _TOLD = frozenset(map(type_name, (Ingested, Revised, Superseded, Forgotten, Rest
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """An event of the memory itself."""
+    """An event that changed the memory."""
 
     seq: int
     what: str

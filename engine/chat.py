@@ -3,9 +3,9 @@
     POST <path>/chat/completions  {"model": NAME, "messages": […], "temperature": 0}
     answers                       {"choices": [{"message": {"content": text}}]}
 
-Texts of memories are data: the prompt says so, and whatever comes back is only ever a text to search with, or the text
+Texts of memories are data: the prompt says so, and the answer is only ever used as a text to search with, or the text
 of a summary. It is recorded with its event, with the model's name and the SHA-256 of the messages, and a replay asks
-nobody. The prompts are named: a change of words is a new digest.
+no model. The prompts are named: a change of words is a new digest.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class ChatServer:
         self.name = self._server.name
 
     def expand(self, question: str) -> list[str]:
-        """Rewritings of a question; a question does not wait for a server to come back."""
+        """Rewritings of a question; asked once, without retries."""
         lines = self._ask(_expanding(question), timeout_s=_EXPANSION_S).splitlines()
         return [text for line in lines if (text := _MARK.sub("", line).strip().strip('"'))][:_REWRITINGS]
 
@@ -99,7 +99,7 @@ class ChatServer:
 
 
 class ChatExpander:
-    """The chat server as what rewrites questions."""
+    """Rewrites questions by asking the chat server."""
 
     def __init__(self, chat: ChatServer) -> None:
         self._chat = chat

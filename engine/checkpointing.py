@@ -22,7 +22,7 @@ _LOOK_S = 15.0
 
 
 class Checkpointer:
-    """Saves when it is due; what went wrong stays in `last_error` until it goes well again."""
+    """Save a checkpoint when it is due; `last_error` holds the last failure until a save succeeds."""
 
     def __init__(
         self, save: Callable[[], object], position: Callable[[], int], age: Callable[[], int]
@@ -45,7 +45,7 @@ class Checkpointer:
         return time.monotonic() - self._tried_s >= max(_PAUSE_S, _PAUSE_TIMES_COST * self._cost_s)
 
     def save_if_due(self) -> None:
-        """Never an error: every event is in the log, and a checkpoint is a cache."""
+        """Save if it is due. Never raise: a checkpoint is only a cache of the log."""
         if not self.due():
             return
         begun_s = time.monotonic()
@@ -58,7 +58,7 @@ class Checkpointer:
         self._cost_s = self._tried_s - begun_s
 
     def start(self) -> None:
-        """Look now and then, until `stop`."""
+        """Check in the background whether a save is due, until `stop`."""
         if self._thread is None or not self._thread.is_alive():
             self._stop.clear()
             self._thread = threading.Thread(target=self._run, name="recollect-checkpoints", daemon=True)

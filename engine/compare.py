@@ -37,7 +37,7 @@ Page = Callable[[Comparison, Callable[[str, int], str]], str]
 
 
 class CompareOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What is compared, over which questions, and how; checked for what does not go together."""
+    """What is compared, over which questions, and how; options that contradict each other are refused."""
 
     a: Recipe | None
     b: Recipe | None
@@ -98,7 +98,7 @@ def _named(store: Store, recalls: Sequence[str] | None) -> list[Asked] | None:
 def _with_embedder(
     here: Standpoint, options: CompareOptions, before: Formula | Side, judged: Judgements | None
 ) -> Comparison:
-    """Compare with a fork that is embedded otherwise."""
+    """Compare with a fork that is embedded by another embedder."""
     store, a, b = here.store, options.a, options.b
     assert options.embedder is not None
     after = inputs.to_embed(store, a if b is None else b, here.formula, given=b is not None)
@@ -137,7 +137,7 @@ def _compared(
 def compare_to_page(
     here: Standpoint, options: CompareOptions, path: str | Path, page: Page, *, overwrite: bool
 ) -> Comparison:
-    """Compare, and write a page of it; it holds texts, so it is a copy as an export is."""
+    """Compare and write a page; it holds texts, so it is noted as a copy, as an export is."""
     store = here.store
     target = target_of(store, path)
     refuse_existing(target, overwrite=overwrite)

@@ -163,7 +163,7 @@ def new_embedder(given: AnyEmbedder) -> NewEmbedder:
 
 
 def dreaming(settings: DreamSettings) -> Dreaming:
-    """Nights dreamt again with other settings: a TOML file, or tables of what differs from the defaults."""
+    """The settings to repeat dreams with: a TOML file, or tables of what differs from the defaults."""
     from recollect.dream.cycle import chosen_phases, dream  # noqa: PLC0415 (DuckDB waits until it is needed)
     from recollect.dream.settings import load_settings, settings_from  # noqa: PLC0415
     from recollect.dream.what_if import WhatIf  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""What holds where a caller says nothing: embedder, reranker, chat server, formula and project, and who says so.
+"""Settings for what a caller leaves out: embedder, reranker, chat server, formula and project, and their sources.
 
     flag  >  environment  >  <store>/config.toml  >  ~/.config/recollect/config.toml (XDG_CONFIG_HOME)  >  built in
 
@@ -38,7 +38,7 @@ _DEFAULTS: dict[Name, str] = {
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """A value, and who says it; `where` is the flag, the variable or the file."""
+    """A value and its source; `where` is the flag, the variable or the file."""
 
     source: Source
     where: str
@@ -51,7 +51,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """What was said about one thing, the one that holds first; nothing where the default holds."""
+    """All given values of one setting, the one in force first; none if the default holds."""
 
     name: Name
     said: tuple[Said, ...] = ()
@@ -94,7 +94,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         return self.settings[name]
 
     def explained(self) -> Explanation:
-        """For people; a password that someone put into a URL is not shown."""
+        """The settings for people; a password in a URL is not shown."""
         return Explanation(
             settings=tuple(map(_explained, self.settings.values())),
             files={str(file): file.is_file() for file in self.files},

@@ -45,7 +45,7 @@ class ContextArguments(
     until: Annotated[str | None, Meta(description="The question is about the time up to here.")] = None
 
     def given(self) -> dict[str, object] | None:
-        """What was said, as Python takes it; None if nothing was."""
+        """The given entries, as Python takes them; None without any."""
         said = {name: value for name in self.__struct_fields__ if (value := getattr(self, name))}
         return said or None
 

@@ -67,7 +67,7 @@ def known_copies(folder: Path | None) -> list[Copy]:
 
 
 def _may_exist(path: Path) -> bool:
-    """Whether a copy is there, or may be there."""
+    """Whether a copy exists, or may exist."""
     try:
         return path.exists() or not path.parent.is_dir()
     except OSError:  # a folder that may not be entered, a network disk that is gone
@@ -111,7 +111,7 @@ def _write(folder: Path, copies: Iterable[Copy]) -> None:
 
 
 def note_unfinished(store: Store, path: Path, kind: Kind) -> None:
-    """Record a copy that is about to be made at this path; if that fails, `note_copy` says so at its end."""
+    """Record a copy that is about to be made at this path; if that fails, `note_copy` says so in the end."""
     with exclusive(store):
         note_copy(store, path, kind, upto=store.log.head, finished=False)
 

@@ -112,7 +112,7 @@ def doctor(
 def doctor_of(
     store: Store, embedder: Embedder | None, *, fix: bool, salvage: str | Path | None, scrub: bool, progress: Progress | None
 ) -> Diagnosis:  # fmt: skip
-    """The same of an open store, with its clock; one in memory can only have its clock corrected."""
+    """Examine an open store with its clock; in a store in memory only the clock can be corrected."""
     if store.folder is not None and is_mirror(store.folder):
         return _examine_replica(store, embedder, changes=bool(fix or salvage or scrub), progress=progress)
     if store.folder is not None:
@@ -206,7 +206,7 @@ def _damage(log: SegmentLog) -> list[Finding]:
 
 
 def _with_scrub(found: Diagnosis, folder: Path, progress: Progress | None) -> Diagnosis:
-    """The same diagnosis with what scrubbing finds beyond it."""
+    """Add what scrubbing finds to a diagnosis."""
     paths, scrubbed = scrubbing.sealed_segments(folder / "log"), scrubbing.Scrubbed()
     for done, path in enumerate(paths, 1):
         scrubbed += scrubbing.scrub(path)

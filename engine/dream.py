@@ -105,7 +105,7 @@ def undream(writer: Writer, dream_id: str) -> DreamReport:
 def _asleep(
     store: Store, settings: Settings, now: int, due: Callable[[View], bool] | None
 ) -> tuple[WhatIf, list[Asked]]:
-    """A future to dream in, if it is due, and the questions to measure it with."""
+    """The hypothetical future that the phases run on, if a dream is due, and the questions to measure it with."""
     view = store.view()
     if due is not None and not due(view):
         raise DreamOvertaken("a dream is not due any more: another process dreamt; nothing was kept")
@@ -116,7 +116,7 @@ def _asleep(
 
 
 class _Composer:
-    """What a summariser said to these texts; not asked again, nor while other writers wait.
+    """Asks a summariser once per set of texts, and never while other writers wait.
 
     The summaries of a model that is away wait for another dream; the rest of this one goes on, and says so.
     """
@@ -186,7 +186,7 @@ def _undoing(store: Store, dream_id: str) -> tuple[tuple[AnyFact, ...], DreamRep
 
 
 def _commit(writer: Writer, facts: Sequence[AnyFact], report: DreamReport) -> DreamReport:
-    """Append the dream if nothing was written since its basis; HeadMoved if something was that it can dream with."""
+    """Append the dream if nothing was written since its basis; HeadMoved if it can be dreamt again with what was."""
     try:
         seqs = writer.append(facts, expect=report.basis)
     except HeadMoved:

@@ -25,11 +25,11 @@ OnFailure = Callable[[RecollectError | None], None]
 
 
 class DreamOvertaken(RecollectError):
-    """Something else was written while this dream slept; nothing of it was kept."""
+    """Another process wrote while this dream ran; nothing of it was kept."""
 
 
 class Dreamer(Protocol):
-    """An open memory, as far as it dreams."""
+    """The part of an open memory that dreams."""
 
     @property
     def store(self) -> Store: ...
@@ -47,7 +47,7 @@ class AsyncDreamer(Protocol):
 
 
 def schedule_of(interval: int) -> Schedule:
-    """Every `interval` µs; a short interval is taken at its word instead of the usual half hour between dreams."""
+    """Every `interval` µs; a shorter one also replaces the usual half hour between dreams."""
     return Schedule(interval=interval, gap_min=min(interval, Schedule().gap_min))
 
 
@@ -67,7 +67,7 @@ class Dreams:
         self._again_at = self._opened
 
     def look(self) -> DreamReport | None:
-        """One dream if it is time for one; None if it is not, or if it failed."""
+        """Dream if one is due; None if none is, or if it failed."""
         clock = self._memory.store.clock
         if clock() < self._again_at:
             return None
@@ -111,7 +111,7 @@ class Dreams:
 def keep_dreaming(
     memory: Dreamer, schedule: Schedule, *, sleep: Callable[[float], object], on_failure: OnFailure
 ) -> Iterator[DreamReport]:
-    """Dreams as they come due, for ever; looks again several times per interval."""
+    """Dream whenever a dream is due, for ever; check several times per interval."""
     dreams = Dreams(memory, schedule, on_failure)
     while True:
         report = dreams.look()

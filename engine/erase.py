@@ -92,7 +92,7 @@ def erase(
 
 
 class Draft(NamedTuple):
-    """What goes as of a head, which recalls that makes unverifiable, and what is attested of them."""
+    """What an erasure at a head would erase, which recalls become unverifiable by it, and their attestation."""
 
     plan: Plan
     pending: Pending

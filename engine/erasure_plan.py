@@ -47,7 +47,7 @@ class Plan:
         self._owned: dict[MemoryId, list[int]] = {id_: [] for id_ in ids}
 
     def goes_on(self, store: Store, ids: Sequence[MemoryId]) -> bool:
-        """Whether what was found so far still holds: it is about these memories, and no more was erased since."""
+        """Whether this plan can be continued: for the same memories, and nothing else was erased since."""
         return list(ids) == list(self.ids) and store.log.erasures == self._erasures
 
     def look(self, store: Store, head: int, progress: Progress | None) -> None:
@@ -75,7 +75,7 @@ class Plan:
         self._seen = head
 
     def add(self, seq: int, fact: AnyFact, type_: str, payload_bytes: int) -> None:
-        """Events are added in the order of the log."""
+        """Add an event; call it in the order of the log."""
         places = (self._place[id_] for id_ in memories_of(fact) if id_ in self._place)
         self.remains[seq] = RedactedPayload(seq=seq, payload=encode(fact), version=VERSIONS[type_])
         self._owned[self.ids[min(places, default=0)]].append(seq)

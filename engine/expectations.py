@@ -137,7 +137,7 @@ def withdraw(writer: Writer, name: str, reason: str) -> int:
 
 @locked
 def expectations(store: Store) -> list[Expectation]:
-    """Those that stand, oldest first."""
+    """The expectations that were not withdrawn, oldest first."""
     store.catch_up()
     return [_listed(store, seq, fact) for seq, fact in _standing(store).items()]
 
@@ -295,7 +295,7 @@ class _Again(Inquiry):
         )  # fmt: skip
 
     def _question(self, recalled: Recalled) -> Question:
-        """What models said stays; which shards were away, and what the session had heard, is of its moment."""
+        """Keep what models said; drop what belongs to the moment: missing shards and the session's previous answer."""
         if self.pinned:
             return recalled.question
         effects = msgspec.structs.replace(recalled.question.effects, previous=None, scanned=())

@@ -15,7 +15,7 @@ from recollect.replay import why as replayed
 
 @locked
 def why(store: Store, recall: str, memory_id: str) -> Explanation:
-    """A memory in a recorded answer, replayed."""
+    """Replay a recorded answer and explain one memory in it."""
     store.catch_up()
     seq = recall_seq(recall)
     return replayed.why(store.log, store.projections, seq, _named(store, seq, memory_id))
@@ -23,7 +23,7 @@ def why(store: Store, recall: str, memory_id: str) -> Explanation:
 
 @locked
 def why_not(store: Store, recall: str, memory_id: str) -> Explanation:
-    """A memory that is not in a recorded answer, replayed; `dropped_at` says where it was lost."""
+    """Replay a recorded answer and explain a memory that is not in it; `dropped_at` says where it was lost."""
     store.catch_up()
     seq = recall_seq(recall)
     return replayed.why_not(store.log, store.projections, seq, _named(store, seq, memory_id))
@@ -37,7 +37,7 @@ def _named(store: Store, seq: int, memory_id: str) -> str:
 
 
 def explain(here: Standpoint, query: str, name: str, options: RecallOptions) -> Explanation:
-    """One memory in the answer that a question has there."""
+    """Ask a question and explain one memory in the answer."""
     memory_id = memory_named(here.store, name)
     return _explained(here.store, rank_from(here, query, options), memory_id)
 

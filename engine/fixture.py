@@ -37,7 +37,7 @@ class FixtureReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FixtureMark(msgspec.Struct, frozen=True, kw_only=True):
-    """By this file in it a folder is known as a fixture."""
+    """The file that marks a folder as a fixture."""
 
     redacted: bool
     recalls: int

@@ -27,7 +27,7 @@ def fork_from(
     dream: DreamSettings | None,
     progress: Progress | None,
 ) -> ForkReport:
-    """Live the log after `since` again, in a store of its own; this one only notes where that is."""
+    """Replay the log after `since` in a store of its own; this one only notes where that is."""
     store.require_whole("fork")
     return make_fork(
         store,
@@ -42,7 +42,7 @@ def fork_from(
 
 
 def make_fork(store: Store, target: Path, *, passing: Path | None = None, **rules: Any) -> ForkReport:
-    """Live the log again in a directory of its own (`fork`, with its arguments).
+    """Replay the log in a directory of its own (`fork`, with its arguments).
 
     What is erased meanwhile is erased in the fork too. One that dreamt of it is made anew if it was begun here. One
     that is `passing`, in a temporary folder that the caller deletes, is only noted as long as that folder is there.

@@ -24,7 +24,7 @@ _DIGEST_MIN = 6
 
 
 def formula_in_force(adoptions: Adoptions, seq: int) -> Formula:
-    """The one that the log had adopted last; the default where none had been yet."""
+    """The formula that the log adopted last by then; the default without any."""
     digest = adoptions.formula_in_force(seq)
     return (
         formulas.built_in(DEFAULT_FORMULA)
@@ -34,7 +34,7 @@ def formula_in_force(adoptions: Adoptions, seq: int) -> Formula:
 
 
 def formula_configured(store: Store, setting: Setting) -> Formula:
-    """The formula in force, or the one that is configured; what is wrong with that is said with where it is."""
+    """The configured formula, or the one in force; errors name where it is configured."""
     said = setting.chosen
     if said is None:
         return formula_in_force(store.projections.adoptions, store.log.head)

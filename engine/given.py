@@ -1,4 +1,4 @@
-"""Which memories a session was given: injected into its prompts, and not revised since."""
+"""Find the memories that were injected into a session's prompts and not revised since."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EVENTS_MAX = 2_000
 def given_to(store: Store, session: str) -> tuple[str, ...]:
     """The ids, in the order in which they were last given.
 
-    Looked for among what the session's recalls returned and what was touched last: bounded, whatever the log's length.
+    Only recent accesses and what the session's recalls returned are searched, so a long log costs no more.
     """
     view = store.view()
     touched = view.lifecycle.recent_access(view.seq, _RECENT_RECORDS).memories.tolist()

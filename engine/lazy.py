@@ -6,7 +6,7 @@ from importlib import import_module
 
 
 class LazyModule:
-    """Stands for a module. Name the same module in `if TYPE_CHECKING`, so that types are known."""
+    """A module that is imported on first use. Import it in `if TYPE_CHECKING` too, so that types are known."""
 
     def __init__(self, name: str) -> None:
         self._name = name

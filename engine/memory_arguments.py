@@ -55,7 +55,7 @@ def _base32(number: int, characters: int) -> str:
 
 
 def tell_kept(error: BaseException, ids: list[str]) -> None:
-    """Give an error that ended `remember_many` the ids that are kept, and a sentence that says so."""
+    """Add the ids that are kept, and a sentence about them, to an error that ended `remember_many`."""
     error.kept = tuple(ids)  # type: ignore[attr-defined]
     if not ids:
         return

@@ -37,12 +37,12 @@ def memory_named(store: Store, name: str) -> str:
 
 
 def pair_named(store: Store, a: str, b: str) -> tuple[str, str]:
-    """The same for two; one and the same is left for the caller to refuse."""
+    """The ids of two memories; the caller refuses two equal ones."""
     return (a, b) if a == b else (memory_named(store, a), memory_named(store, b))
 
 
 def whole_id(store: Store, name: str) -> str:
-    """The id as it is, for what cannot be meant of another memory by mistake; one that is cut short is refused."""
+    """Require a whole id, for operations that must not hit another memory by mistake."""
     store.catch_up()
     ids = store.projections.documents.ids
     if ids.find(validate.identifier(name)) >= 0:
@@ -63,7 +63,7 @@ def ambiguous(what: str, name: str, found: Sequence[str]) -> InvalidInput:
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:
-    """A question for a message: what is near; empty if nothing is."""
+    """A suggestion for an error message: the nearest names, or an empty text."""
     if len(known) > _COMPARED_MAX:
         known = [one for one in known if one[:3] == name[:3]][:_COMPARED_MAX]
     near = [one for one in known if one.startswith(name)][:3] or get_close_matches(name, known, n=3)

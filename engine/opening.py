@@ -46,7 +46,7 @@ def open_log(path: str | Path, clock: Clock) -> Opened:
 
 
 def _opened(path: Path, clock: Clock) -> tuple[SegmentLog, bool]:
-    """The log, and whether it can only be read: a disk that takes no writes, for whatever reason, is no error."""
+    """The log, and whether it can only be read: a disk that refuses writes is no error."""
     try:
         return SegmentLog.open(path, clock=clock, ahead_max=clock_ahead_max()), False
     except LogFailed as error:
@@ -70,7 +70,7 @@ def swap_log(folder: Path, new: Path, branch: Path) -> None:
 
 
 def finish_swap(folder: Path) -> None:
-    """Give a log its name whose predecessor was moved away when the process ended."""
+    """Complete a swap that the end of a process interrupted: give the new log its name."""
     if (folder / _SYNCED).is_dir() and not (folder / "log").exists():
         (folder / _SYNCED).replace(folder / "log")
         sync_directory(folder)
@@ -78,7 +78,7 @@ def finish_swap(folder: Path) -> None:
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """A long fold makes millions of objects and no cycles: looking for cycles would cost a third of it."""
+    """Turn the garbage collector off: a long fold makes millions of objects and no cycles."""
     pause = gc.isenabled()
     gc.disable()
     try:

@@ -49,7 +49,7 @@ class PastView:
 
     @property
     def _here(self) -> Standpoint:
-        """The view is taken anew each time: an erasure ends every view from before it."""
+        """Take the view again each time: an erasure invalidates earlier views."""
         return Standpoint(self._store, self._embedding, self.formula, self._now, self._models, self._seq)
 
     def recall(self, query: str, **options: Unpack[RecallOptions]) -> Answer:
@@ -57,7 +57,7 @@ class PastView:
         return answer(self._store, rank_from(self._here, query, options, words_instead=True))
 
     def explain(self, query: str, id: str, **options: Unpack[RecallOptions]) -> Explanation:  # noqa: A002
-        """Why a memory would have ranked where it would have then; takes `recall`'s arguments."""
+        """Why a memory would have ranked where it did at that moment; takes `recall`'s arguments."""
         return explaining.explain(self._here, query, id, options)
 
     def bars(self, query: str, *, losers: int = 5, **options: Unpack[RecallOptions]) -> RankedBars:

@@ -62,7 +62,7 @@ from recollect.replay.fork import topic
 
 if TYPE_CHECKING:
     from recollect.engine import impact as impacting
-else:  # few questions are hypothetical
+else:  # few questions use `without`
     impacting = LazyModule("recollect.engine.impact")
 
 BASIS_S = 10.0
@@ -103,8 +103,7 @@ class Ranked(NamedTuple):
 
 
 def rank_from(here: Standpoint, query: str, options: RecallOptions, *, words_instead: bool = False) -> Ranked:
-    """The question of these arguments, or of a recall with that id, ranked; with `words_instead` also while the
-    embedder is away."""
+    """Rank a question, a text or the id of a recall; `words_instead` ranks by words while the embedder is away."""
     store = here.store
     asked = posed(store, query, options) if validate.is_recall_id(query) else Posed(query, options)
     given = asked.options.get("formula")
@@ -125,7 +124,7 @@ def rank_from(here: Standpoint, query: str, options: RecallOptions, *, words_ins
 def _with_vector(
     here: Standpoint, asked: Posed, formula: Formula, *, words_instead: bool
 ) -> tuple[Question, tuple[Degraded, ...]]:
-    """The question with its vector: the recorded one, if that is of the embedder in force there."""
+    """Add the vector: the recorded one, if the embedder in force made it."""
     question = question_of(asked.text, asked.options, now=here.now)
     if asked.recorded is not None:
         question = asked.with_effects(question)
@@ -173,7 +172,7 @@ def embedded(
     wait: bool = True,
     words_instead: bool = False,
 ) -> tuple[Question, tuple[Degraded, ...]]:
-    """The question with its vector, or with what keeps it from having one."""
+    """Add the vector to the question, or say why it has none."""
     vector, problem = embedding.question_vector(question.text, wait=wait, words_instead=words_instead)
     if problem is not None:
         loads = embedding.embedder is not None and not wait and embedding.failure is None
@@ -184,7 +183,7 @@ def embedded(
 
 @locked
 def _with_previous(store: Store, question: Question, view: View, formula: Formula) -> Question:
-    """With the previous question of the session and its answer, if the formula has a topic gate."""
+    """Add the session's previous question and answer, if the formula has a topic gate."""
     return topic.with_previous(store.log, question, view, formula, same=False)
 
 
@@ -192,7 +191,7 @@ def _with_previous(store: Store, question: Question, view: View, formula: Formul
 
 
 def record(writer: Writer, ranked: Ranked, options: RecallOptions) -> Answer:
-    """The answer, recorded if it is to be; one that cannot be recorded says so."""
+    """Record the ranking unless `record` is false, and answer; say so if it could not be recorded."""
     store = writer.store
     if not options.get("record", True) or options.get("without"):
         return answer(store, ranked)
@@ -231,7 +230,7 @@ def _append(writer: Writer, ranked: Ranked, *, track: bool) -> str:
 
 
 def answer(store: Store, ranked: Ranked, recall_id: str | None = None) -> Answer:
-    """The ranking in words."""
+    """The answer that a ranking gives, with texts."""
     ranking, question = ranked.ranking, ranked.question
     hits = _hits(store, ranked)
     facts = dict(ranking.sheet.facts)
@@ -300,7 +299,7 @@ def ask_models(here: Standpoint, first: Ranked) -> Ranked:
 
 
 def rank_at(store: Store, question: Question, view: View, formula: Formula) -> tuple[Question, Ranking]:
-    """The ranking, and the question with the shards that were done without."""
+    """Rank under the store's lock; return the question with the shards that were missing."""
     check_context(question.context, formula)
     with store.lock, store.torn_state:  # `@locked` would be one more level on the longest way
         store.require_analyzers(formula.analyzers)
@@ -357,7 +356,7 @@ def _scanned(store: Store, digest: str) -> str:
 
 
 def retire_bad_shards(store: Store, question: Question) -> None:
-    """Retire the shards that this question did without, if the log adopted a bad file; an answer never fails by it."""
+    """Retire the bad shards that this question did without; an error here never fails an answer."""
     for digest in question.effects.scanned:
         failed = store.projections.vectors.shards.why_not(digest)
         if failed is not None and failed.proven:
@@ -379,7 +378,7 @@ def _noting(before: Ranked, kind: DegradedKind, note: str) -> Ranked:
 
 
 def _expanded(here: Standpoint, before: Ranked) -> Ranked:
-    """A shortcut needs no rewritings: the words that were given have decided."""
+    """Rank again with rewritings of the question; a shortcut needs none."""
     sheet, expander = before.ranking.sheet, here.models.expander
     if expander is None or not sheet.expansions_wanted or "shortcut" in sheet.facts:
         return before
@@ -423,7 +422,7 @@ def _rewriting(text: object) -> str:
 
 
 def _reranked(here: Standpoint, before: Ranked) -> Ranked:
-    """Reranking needs at least two candidates."""
+    """Rank again with the scores of the cross-encoder; that needs at least two candidates."""
     places, reranker = before.ranking.sheet.wanted, here.models.reranker
     if len(places) < 2:
         return before
@@ -446,7 +445,7 @@ def _reranked(here: Standpoint, before: Ranked) -> Ranked:
 
 
 def _with_scores(here: Standpoint, before: Ranked, model: str, scores: list[float]) -> Ranked:
-    """Ranked again with the scores that are numbers; what is not finite would spoil all the others."""
+    """Rank again with the finite scores; one that is not finite would spoil the others."""
     sheet, ids = before.ranking.sheet, before.view.documents.ids.values
     wanted = [ids[int(sheet.memories[place])] for place in sheet.wanted]
     usable = {id_: score for id_, score in zip(wanted, scores, strict=True) if math.isfinite(score)}

@@ -16,7 +16,7 @@ Expander = Callable[[str], Iterable[str]]
 
 
 class Models(NamedTuple):
-    """What may be asked beside the embedder."""
+    """The models that a recall or a dream may ask beside the embedder."""
 
     reranker: Reranker | None = None
     expander: Expander | None = None
@@ -31,7 +31,7 @@ class Models(NamedTuple):
 def models_of(
     configured: Configuration, reranker: AnyReranker | None = None, expander: Expander | None = None
 ) -> Models:
-    """What was given, and where nothing was, what is configured."""
+    """The given models, or else the configured ones."""
     said, url = configured["reranker"].chosen, configured["chat.url"].chosen
     if reranker is None and said is not None:
         chosen = choose_reranker(said.value, named_by_user=said.named_by_user)

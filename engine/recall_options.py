@@ -50,8 +50,9 @@ class RecallOptions(TypedDict, total=False):
 
     Only memories that hold at the question's clock answer (valid_from, valid_to); `valid_at` names another time, or
     "any". `without` asks as if these memories had never been told, and records nothing. `basis` is a seq
-    that the answer must know of: a replica that is behind waits for it, and refuses rather than answer older. `track` counts the hits as accessed; `record=False` writes nothing at all; `wait=False` answers by words alone, and
-    says so, while a model is still loading. Where nothing is recorded, `track` and `record` mean nothing.
+    that the answer must know of: a replica that is behind waits for it, and refuses rather than answer older. `track`
+    counts the hits as accessed; `record=False` writes nothing at all; `wait=False` answers by words alone, and says so,
+    while a model is still loading. Where nothing is recorded, `track` and `record` mean nothing.
     """
 
     k: int
@@ -107,11 +108,11 @@ class RecallArguments(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def filters(self) -> dict[str, object]:
-        """The filters that were given; `session` is who asks, and filters nothing."""
+        """The given filters; `session` names the asker and filters nothing."""
         return {name: value for name in _FILTERS if (value := getattr(self, name))}
 
     def options(self) -> RecallOptions:
-        """The same for Python."""
+        """These arguments as `RecallOptions`."""
         context = self.context.given() if self.context else None
         options: RecallOptions = {
             "formula": self.formula or None, "session": self.session, "filters": self.filters, "now": self.now,
@@ -170,7 +171,7 @@ def _scope(options: RecallOptions, *, now: int) -> tuple[Filters, bool]:
 
 
 def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
-    """A misspelt argument would be a question without it."""
+    """Refuse unknown arguments: a misspelt one would be ignored."""
     unknown = sorted(set(given) - set(known))
     if unknown:
         raise UnknownArgument(f"unknown argument {unknown[0]!r}; there are {', '.join(known)}")
@@ -201,7 +202,7 @@ def parsed(kind: type[_Kind], given: _Kind | Mapping[str, object] | None, *, now
 
 
 def _bounded(given: _Kind) -> _Kind:
-    """The same; refused if a text is too long or no Unicode, or a list too long."""
+    """Refuse a text that is too long or not Unicode, and a list that is too long."""
     for name in given.__struct_fields__:
         value, what = getattr(given, name), f"{type(given).__name__.lower()} entry {name!r}"
         entries = value if isinstance(value, (tuple, dict)) else (value,)

@@ -1,4 +1,4 @@
-"""Recorded recalls, newest first: which questions were asked, by whom, how, and what they got.
+"""Recorded recalls, newest first: the questions, their actors and sessions, and what they got.
 
 The log is read backwards from its end, a run of recalls at a time, and only as far as the page needs. Where recalls lie
 close together a run is read in one go, which takes a sixth of the time of reading them one by one.

@@ -7,8 +7,8 @@ It is a checkpoint of the log after the erasure (`events.checkpoint_note`), sign
     keys destroyed                         or: keys none, payloads were overwritten in place
     may remain: write-ahead logs …         where bytes can still be, and for how long; without its key they are noise
 
-The digest is over a random salt and the payload, and the salt went with it: nobody can guess the text by it. `verify
---against RECEIPT` checks that the log went on from there, and that what it names is still gone.
+The digest is over a random salt and the payload, and the salt is destroyed too, so the text cannot be guessed from it.
+`verify --against RECEIPT` checks that the log went on from there, and that what it names is still gone.
 """
 
 from __future__ import annotations

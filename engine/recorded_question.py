@@ -60,7 +60,7 @@ def posed(store: Store, query: str, options: RecallOptions, *, required: bool = 
 
 
 def _with_recorded(store: Store, fact: Recalled, given: RecallOptions) -> RecallOptions:
-    """The options of a recall where none are given."""
+    """The given options, completed by those of the recorded recall."""
     question = fact.question
     formula = from_log(store.projections.adoptions.formulas.get(fact.formula), fact.formula)
     if formula is None and given.get("formula") is None:
@@ -85,7 +85,7 @@ def _with_recorded(store: Store, fact: Recalled, given: RecallOptions) -> Recall
 
 
 def _mapping(recorded: Filters | Context) -> dict[str, object]:
-    """What was given, as a caller would give it."""
+    """The recorded entries, as a caller would give them."""
     given = msgspec.structs.asdict(recorded)
     return {
         name: to_datetime(value) if name in _TIMES else value
@@ -95,5 +95,5 @@ def _mapping(recorded: Filters | Context) -> dict[str, object]:
 
 
 def _over(recorded: dict[str, object], given: object) -> object:
-    """The recorded entries with those given instead; a whole Struct takes the place of all."""
+    """The recorded entries, replaced by the given ones; a given Struct replaces all of them."""
     return {**recorded, **given} if isinstance(given, Mapping) else recorded if given is None else given

@@ -88,7 +88,7 @@ class _Run:
         return missing_vectors(self._store)
 
     def embed(self, sources: Sequence[int]) -> None:
-        """Write the vectors of these texts, without those that are no longer wanted when it comes to it."""
+        """Write the vectors of these texts, except those that got one, or changed, in the meantime."""
         texts = _texts(self._store, sources)
         made = self._writer.embedding.vectors([one.text for one in texts]) if texts else []
         with self._store.deciding():
@@ -129,7 +129,7 @@ def _adopt(writer: Writer, embedder: Embedder) -> Adoption:
 
 
 def _same(adopted: Adoption, fact: EmbedderAdopted) -> bool:
-    """By name, dimensions and the vector of the probe text, which may differ in its last bits."""
+    """Compare name, dimensions and the probe text's vector, which may differ in its last bits."""
     if (adopted.label, adopted.dimensions) != (fact.name, fact.dimensions):
         return False
     return cosine_of(from_bytes(adopted.probe), from_bytes(fact.probe)) >= PROBE_COSINE_MIN
@@ -184,7 +184,7 @@ def _texts(store: Store, sources: Sequence[int]) -> list[TextSource]:
 
 
 def _recentre(writer: Writer, adopted: Adoption) -> None:
-    """Clusters of before the switch do not count after it: assign them again, around the new vectors."""
+    """Assign the clusters again around the new vectors; the old ones do not count any more."""
     store = writer.store
     with store.deciding() as view:
         clustered = view.graph.clustered(view.seq)

@@ -35,7 +35,7 @@ def remember_many(
     expect: int | None,
     progress: Progress | None,
 ) -> list[str]:
-    """Keep many, in atomic batches; their ids."""
+    """Keep many, in atomic batches; return their ids."""
     if isinstance(items, (str, bytes, Mapping)):
         raise InvalidInput(
             f"remember_many takes a list of items, not one {type(items).__name__}; put it in a list"
@@ -66,7 +66,7 @@ def remember_many(
 
 
 def _told(item: str | Mapping[str, object], *, now: int) -> list[Ingested | Superseded]:
-    """What one item tells: a memory, and that it takes the place of those that it supersedes."""
+    """The facts of one item: the memory, and one for each memory that it supersedes."""
     if not isinstance(item, Mapping):
         return [ingested(item, now=now)]
     fact = ingested({name: value for name, value in item.items() if name != "supersedes"}, now=now)
@@ -74,7 +74,7 @@ def _told(item: str | Mapping[str, object], *, now: int) -> list[Ingested | Supe
 
 
 def _replacing(given: object, new: str) -> list[Superseded]:
-    """That a memory takes the place of others, given by one id or several."""
+    """The facts that a memory supersedes others, given by one id or several."""
     olds = (
         () if given is None else (given,) if isinstance(given, str) else validate.labels(given, "supersedes")
     )
@@ -84,7 +84,7 @@ def _replacing(given: object, new: str) -> list[Superseded]:
 
 
 def _ingest(writer: Writer, batch: Sequence[Ingested | Superseded], expect: int | None) -> list[str]:
-    """Append a batch; what it supersedes is looked at where it is appended."""
+    """Append a batch; check at its head what it supersedes."""
     facts = writer.embed(batch) if batch else []
     if not any(isinstance(fact, Superseded) for fact in batch):
         if batch:
@@ -104,7 +104,7 @@ def _ingest(writer: Writer, batch: Sequence[Ingested | Superseded], expect: int 
 
 
 def _require_replaceable(store: Store, view: View, batch: Sequence[AnyFact]) -> None:
-    """Everything that a batch supersedes must answer: at the view, or because the batch tells it before."""
+    """Everything that a batch supersedes must be visible at the view, or come earlier in the batch."""
     told: set[str] = set()
     for fact in batch:
         if isinstance(fact, Ingested):
@@ -168,7 +168,7 @@ def access(
     recall: str | None,
     durable: bool,
 ) -> int:
-    """Say that memories were read; the seq of the event."""
+    """Say that memories were read; return the seq of the event."""
     wanted = (ids,) if isinstance(ids, str) else validate.labels(ids, "ids")
     if not wanted:
         raise InvalidInput("access needs at least one memory id")

@@ -54,7 +54,7 @@ def limit_of(given: str | timedelta | None) -> int:
     """The age of a recall that is kept at most, in µs."""
     if isinstance(given, timedelta):
         if given <= timedelta(0):
-            raise InvalidInput(f"recalls are kept for a time, and {given} is none; give one such as 180 days")
+            raise InvalidInput(f"{given} is not a positive duration; give one such as 180 days")
         return given // timedelta(microseconds=1)
     told = given or os.environ.get(SETTING, "")
     if not told:
@@ -98,7 +98,7 @@ def retain(
 
 
 def retain_as_set(store: Store, actor: str) -> None:
-    """Do what the setting says, if there is one."""
+    """Erase old recalls if the setting says so."""
     if os.environ.get(SETTING):
         retain(store, actor=actor)
 

@@ -43,19 +43,19 @@ _TEXTS = frozenset({"content", "query", "rows", "text"})
 
 
 def visible(text: str) -> str:
-    """The same lines, with what would be obeyed spelled out."""
+    """Spell out characters that a terminal or a model would obey; keep the lines."""
     if text.isascii() and text.isprintable():
         return text
     return _BUT_LINES.sub(_spell, text.replace("\r\n", "\n").replace("\t", INDENT))
 
 
 def inline(text: str) -> str:
-    """On one line, whatever it holds."""
+    """The text on one line."""
     return text if text.isascii() and text.isprintable() else _ANY_UNSAFE.sub(_spell, text)
 
 
 def block(text: str, indent: str = INDENT) -> str:
-    """With every line but the first indented, so that none of them begins where ours do."""
+    """Indent every line but the first, so that none looks like a line of ours."""
     return visible(text).replace("\n", f"\n{indent}")
 
 

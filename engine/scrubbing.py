@@ -37,7 +37,7 @@ def scrub_next(store: Store, last: str) -> str:
 
 
 def _tell(store: Store, path: Path, problems: list[str]) -> None:
-    """Say what is wrong with this segment now, in place of what an earlier look at it said."""
+    """Replace the earlier finding about this segment by the new one."""
     about = f"scrubbing found damage: {path}"
     said = [f"{about}{problem}; see `recollect doctor --scrub`" for problem in problems]
     for one in said:

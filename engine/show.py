@@ -118,7 +118,7 @@ def _formula(store: Store, name: str) -> ShownFormula | None:
 
 
 def _begun(store: Store, name: str, dreams: dict[str, Dream]) -> ShownMemory | ShownDream:
-    """The one thing whose id begins so; a wrong name gets what is near."""
+    """The one thing whose id begins with this; an error suggests what is near."""
     ids = store.projections.documents.ids.values
     found = [one for one in (*ids, *dreams) if one.startswith(name)]
     if len(found) > 1:

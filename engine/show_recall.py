@@ -1,4 +1,4 @@
-"""One recorded recall: what was asked and by whom, its hits as recorded, whether it replays, what came of it."""
+"""One recorded recall: question, actor, hits as recorded, whether it replays, and how its hits were used later."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def _by_meaning(view: View, row: int, others: _Others, least: float) -> list[tup
 
 
 def _by_words(view: View, row: int, text: str, others: _Others, least: float) -> list[tuple[int, float]]:
-    """Through whichever index of words there is; none if there is none."""
+    """Search with any existing index of words; find nothing without one."""
     lexical = next(iter(view.projections.lexicals.values()), None)
     own = set() if lexical is None else set(lexical.terms_of(row))
     if lexical is None or not own:

@@ -45,7 +45,7 @@ class StaleCause(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StaleAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """One memory in one recorded answer, who was told, and whether the memory is still `answering`."""
+    """One memory in one recorded answer, the session that got it, and whether the memory is still `answering`."""
 
     recall: str
     at: str

@@ -77,7 +77,7 @@ def system_clock() -> int:
 
 
 def _warn(warning: str) -> None:
-    """Tell the program's log, which is stderr unless it says otherwise: there is no caller left."""
+    """Write to the program's log: there is no caller to raise to."""
     logging.getLogger("recollect").warning("recollect: %s", warning)
 
 
@@ -122,7 +122,7 @@ class Store:
         renewed_in_children(self)
 
     def renew_locks(self) -> None:
-        """In a forked child what another thread of the parent was doing is never finished."""
+        """Make new locks in a forked child: threads of the parent that held the old ones are not there."""
         self.lock = threading.RLock()
         self.torn_state.torn = True
 
@@ -141,7 +141,7 @@ class Store:
         )  # fmt: skip
 
     def _load_shards(self) -> None:
-        """Whatever goes wrong here goes wrong again where it is said."""
+        """Errors are ignored here: the search that needs the shard meets and reports them."""
         with contextlib.suppress(Exception):
             self.projections.vectors.warm(self._closing)
 
@@ -156,7 +156,7 @@ class Store:
         durability: Durability = "durable",
         ids: Sequence[EventId | None] | None = None,
     ) -> list[int]:
-        """One atomic batch; its seqs."""
+        """Append one atomic batch; return its seqs."""
         if self.damage is not None:
             raise self.damage
         self.require_writable()
@@ -209,7 +209,7 @@ class Store:
 
     @locked
     def _writable_again(self) -> bool:
-        """Open the log for writing if the disk takes that by now; who reads in the one before goes on there."""
+        """Open the log for writing if the disk takes writes again; open readers keep the old one."""
         assert self.folder is not None
         try:
             log = SegmentLog.open(self.folder / "log", clock=self.clock, ahead_max=clock_ahead_max())
@@ -293,7 +293,7 @@ class Store:
         return self.projections.position
 
     def _start_anew(self) -> None:
-        """New projections in place of torn ones, from the newest checkpoint; erasures are looked up again, too."""
+        """Replace torn projections by new ones from the newest checkpoint; look erasures up again."""
         self.projections = self._new_projections()
         self._fold_damage = None
         self._checkpoint_seq = 0
@@ -471,7 +471,7 @@ class Store:
         return self.projections.position - self._checkpoint_seq
 
     def close(self) -> None:
-        """Every event is in the log by now: what goes wrong beside them is said, and is no error."""
+        """Close the store. Every event is in the log, so other failures are logged, not raised."""
         self._closing.set()
         self.sealer.stop()
         self.checkpointer.stop()

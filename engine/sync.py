@@ -203,7 +203,7 @@ class _Merge:
         self._seen = head
 
     def _require_same_embedder(self) -> None:
-        """Vectors of two embedders never meet in one ranking."""
+        """Refuse to merge stores of two embedders: their vectors cannot be compared."""
         adopted = self._offline.positions(type_name(EmbedderAdopted))
         ours = self._offline.get(adopted[-1]).fact if adopted else None
         theirs = self._there.projections.adoptions.embedder(self._there.log.head)
@@ -349,7 +349,7 @@ class _Merge:
                 erase(writer, id_, reason=reason, dry_run=False, unattested=False, progress=None)
 
     def _changed(self) -> list[str]:
-        """The recalls that would have been answered otherwise where they stand in the common log."""
+        """The recalls whose answers would differ at their place in the common log."""
         self._there.catch_up()
         log, projections = self._there.log, self._there.projections
         found = []
@@ -376,7 +376,7 @@ class _Merge:
         return branch
 
     def _note_copies(self, branch: Path) -> None:
-        """The branch holds what an erasure must know of; what earlier copies hold beyond the fork has other seqs now."""
+        """Note the branch as a copy, and that earlier copies hold other seqs beyond the fork."""
         upto, at = self._forked, iso(self._there.clock())
         for copy in known_copies(self._folder):
             if copy.upto > upto:

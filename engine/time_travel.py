@@ -83,7 +83,7 @@ def ranks(
 
 
 def inquiry_of(here: Standpoint, asked: Posed, *, now: int) -> Inquiry:
-    """The question, to be asked at any moment."""
+    """The question in a form that can be asked at any moment."""
     store, wanted = here.store, asked.options.get("formula")
     if asked.options.get("without"):
         raise InvalidInput(
@@ -137,7 +137,7 @@ def _versions(store: Store, memory: int) -> list[int]:
 
 
 def _refuse_erased(store: Store, memory_id: str, since: int, until: int) -> None:
-    """What is left of an erased memory has no rank, and to call it not ranked would be untrue of its past."""
+    """Refuse an erased memory: its past rank cannot be computed any more."""
     erased = erased_within(store.log, store.projections, memory_id, since, until)
     if erased is None:
         return

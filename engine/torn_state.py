@@ -21,7 +21,7 @@ from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 
 class TornState:
-    """`torn` is set and cleared by the holder of the lock, and set by an interruption."""
+    """A context manager that sets `torn` if an interruption leaves it; the holder of the lock clears it."""
 
     def __init__(self) -> None:
         self.torn = False
@@ -48,7 +48,7 @@ def interrupted() -> bool:
 
 
 class Lockable(Protocol):
-    """A store, or what stands for one."""
+    """A store, or an object with its lock."""
 
     @property
     def lock(self) -> threading.RLock: ...
@@ -63,7 +63,7 @@ T = TypeVar("T")
 
 
 def locked(work: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """Hold the lock of the first argument, a store or what stands for one, and note an interruption."""
+    """Hold the lock of the first argument while the function runs, and note an interruption."""
 
     @wraps(work)
     def holding(store: S, /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -34,7 +34,7 @@ class UnfinishedFile:
         self._descriptor = descriptor
 
     def write(self, chunks: Iterator[bytes]) -> None:
-        """This and nothing else, synced."""
+        """Write these bytes as the whole file, and sync it."""
         os.ftruncate(self._descriptor, 0)
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         with open(os.dup(self._descriptor), "wb") as file:  # noqa: PTH123 (a descriptor)

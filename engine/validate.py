@@ -33,7 +33,7 @@ def text(value: object, what: str, *, characters_max: int = 1_000) -> str:
 
 
 def query(value: object, what: str = "query") -> str:
-    """A question, short enough to be answered at once whatever it holds."""
+    """A question, short enough to be answered quickly."""
     if isinstance(value, str) and len(value) > QUERY_CHARACTERS_MAX:
         raise InvalidInput(
             f"{what} has {len(value):,} characters; at most {QUERY_CHARACTERS_MAX:,} are taken: ask with the part that matters"

@@ -21,7 +21,7 @@ _PAUSE_S_MAX = 60.0
 
 
 class Fillable(Protocol):
-    """An open memory, as far as it embeds."""
+    """The part of an open memory that embeds."""
 
     @property
     def store(self) -> Store: ...
@@ -42,7 +42,7 @@ class AsyncFillable(Protocol):
 
 
 class VectorBackfill:
-    """`look` as often as you like: it does nothing before it is time again."""
+    """Adds missing vectors; call `look` often, it waits between attempts."""
 
     def __init__(self, memory: Fillable, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._memory = memory

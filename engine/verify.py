@@ -103,7 +103,7 @@ def _witnessed(store: Store, report: VerifyReport, kept: LogCheckpoint | None, n
 
 
 def _attested(store: Store, found: list[Outcome], head: int, actor: str) -> int | None:
-    """Write what is not attested yet; its seq, None if that is nothing, 0 if something was erased meanwhile."""
+    """Attest what is not attested yet; return the seq, None if nothing was left, 0 after an erasure meanwhile."""
     recalls = store.projections.adoptions.recalls.tolist()[: len(found)]
     known = Attestations(store.log, recalls)
     told = {seq: one.found for seq, one in zip(recalls, found, strict=True) if known.of(seq) is None}
@@ -141,7 +141,7 @@ class Pending:
         self._found: dict[int, Found] = {}
 
     def look(self, store: Store, erasures: Iterable[Erasure], others: Iterable[int] = ()) -> None:
-        """Find them: what these erasures can have moved, and `others`."""
+        """Find the recalls that these erasures can have moved, and `others`."""
         recalls = store.projections.adoptions.recalls.tolist()
         known, gone = Attestations(store.log, recalls), list(erasures)
         first = min((one.first for one in gone), default=store.log.head)

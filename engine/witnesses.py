@@ -67,7 +67,7 @@ def read_checkpoint(path: Path) -> LogCheckpoint:
 
 
 def against(store: Store, kept: LogCheckpoint, name: str) -> tuple[list[Contradiction], list[str]]:
-    """What a checkpoint that was kept shows, and what should be known beside."""
+    """What contradicts a kept checkpoint, and notes."""
     found = [*_compared(store, name, kept.size, kept.root), *_origin(store, name, kept)]
     found += () if found else _erased(store, name, kept)
     notes: list[str] = []
@@ -78,7 +78,7 @@ def against(store: Store, kept: LogCheckpoint, name: str) -> tuple[list[Contradi
 
 
 def beside(store: Store, *, accepted: int = 0) -> list[Contradiction]:
-    """What the store's own files show without being asked for.
+    """What contradicts the store's own files.
 
     A checkpoint that the log agrees with has `accepted` so many events: a head file that was missing before is no news.
     """

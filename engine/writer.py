@@ -48,7 +48,7 @@ class Writer:
         return [self._with_vector(fact, vectors) for fact in facts]
 
     def _vectors(self, texts: list[str]) -> list[bytes] | list[None]:
-        """The vectors of texts; none while the embedder is away: what is told then must not be lost."""
+        """The vectors of texts; None while the embedder is away, so that the texts are kept."""
         try:
             return self.embedding.vectors(texts)
         except EmbedderAway as away:
@@ -76,7 +76,7 @@ class Writer:
         actor: str | None = None,
         durability: Durability = "durable",
     ) -> list[int]:
-        """Append one batch and take it in; its seqs, those of an adoption that came along first."""
+        """Append one batch and fold it; return its seqs, first that of an adoption that it needed."""
         if any(text_of(fact) is not None for fact in facts):
             return self._append_embedded(facts, ids, expect, self.actor if actor is None else actor)
         seqs = self.store.append(

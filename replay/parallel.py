@@ -28,7 +28,7 @@ WORTHWHILE = 100
 
 
 def _nothing() -> None:
-    """What is done beside the items unless something else is given."""
+    """Do nothing beside the items."""
 
 
 def each(

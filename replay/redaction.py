@@ -116,7 +116,7 @@ def _was_visible(projections: Projections, memory: int, seq: int) -> bool:
 def redaction(
     log: Log, projections: Projections, seq: int, recalled: Recalled, erased: Erasure
 ) -> RedactedRecall | str:
-    """Why the recall at `seq` may come out otherwise, now that this is erased; a sentence if it may not all the same."""
+    """Why the recall at `seq` may replay differently after an erasure; a sentence if no erasure can explain it."""
     gone = [erasure_at(log, projections, id_, recalled.basis) for id_ in recalled.ids]
     ranks = tuple(
         RedactedRank(rank=rank, id=id_, erased_at=at)
@@ -170,7 +170,7 @@ def _overlapping(projections: Projections, *spans: tuple[int, int]) -> list[Eras
 
 
 def _contradiction(projections: Projections, recalled: Recalled, erased: Sequence[str]) -> str | None:
-    """What cannot be, whatever was erased; None if the record may be true."""
+    """Why no erasure can explain the record; None if one can."""
     if len(recalled.ids) > recalled.question.k or len(set(recalled.ids)) < len(recalled.ids):
         return "the recorded answer names a memory twice, or more than were asked for"
     documents = projections.documents

@@ -47,7 +47,7 @@ INDEPENDENT_TOLERANCE = 1e-9
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One recall that came out otherwise: at which rank first, what was recorded and what was replayed."""
+    """One recall that replayed differently: at which rank first, what was recorded and what was replayed."""
 
     recall: str
     rank: int
@@ -109,7 +109,7 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one recall, and why, where that is not what should be."""
+    """The result for one recall, and the reason if it is not exact."""
 
     found: Found
     difference: Difference | None = None
@@ -236,7 +236,7 @@ def readable_formulas(projections: Projections) -> list[Formula]:
 
 
 def check_one(log: Log, projections: Projections, seq: int) -> Outcome:
-    """What becomes of the recall at this seq."""
+    """Replay the recall at this seq."""
     _prepare_all(log, projections)
     return _check(log, projections, Attestations(log, projections.adoptions.recalls.tolist()), seq)
 
@@ -244,7 +244,7 @@ def check_one(log: Log, projections: Projections, seq: int) -> Outcome:
 def replayed(
     log: Log, projections: Projections, seqs: Sequence[int], progress: Progress | None = None
 ) -> list[Outcome]:
-    """What becomes of the recalls at these seqs."""
+    """Replay the recalls at these seqs."""
     _prepare_all(log, projections)
     attestations = Attestations(log, projections.adoptions.recalls.tolist())
     _build_missing(log, projections, seqs)
@@ -297,7 +297,7 @@ def _touching(log: Log, projections: Projections, seqs: list[int]) -> int:
 def _independently(
     log: Log, projections: Projections, seqs: list[int], attestations: Attestations, progress: Progress | None
 ) -> list[Outcome]:
-    """One after the other: the second implementation walks the log along with the recalls."""
+    """Replay in order: the second implementation folds the log alongside."""
     from recollect.replay.independent import IndependentViews  # noqa: PLC0415 (rank-bm25 waits until it is needed)
 
     second = IndependentViews(log, projections)
@@ -311,7 +311,7 @@ def _independently(
 
 
 def replay(log: Log, projections: Projections, recalled: Recalled) -> Ranking:
-    """The ranking of a recorded recall, once more."""
+    """Rank a recorded recall again."""
     formula = formula_of(log, projections, recalled)
     view = projections.at(recalled.basis, log.time_of(recalled.basis))
     return rank(recalled.question, view, formula, finite=False)
@@ -372,7 +372,7 @@ def _checked(
 def _ranked_again(
     log: Log, projections: Projections, seq: int, recalled: Recalled, second: IndependentViews | None
 ) -> Outcome:
-    """What becomes of a recall whatever is attested of it."""
+    """Rank a recall again, ignoring attestations."""
     impossible = _impossible(projections, seq, recalled)
     if impossible is not None:
         return _different(seq, impossible)
@@ -398,7 +398,7 @@ def moved_since(projections: Projections, recalled: Recalled, attested: Attestat
 
 
 def _impossible(projections: Projections, seq: int, recalled: Recalled) -> str | None:
-    """What no recall can have recorded; None if it may be true."""
+    """Why no recall can have recorded this; None if one can."""
     if not 0 <= recalled.basis < seq:
         return f"it says that it was ranked at @{recalled.basis}, which is not before it"
     if len(recalled.ids) != len(recalled.scores):
@@ -414,7 +414,7 @@ def _impossible(projections: Projections, seq: int, recalled: Recalled) -> str |
 def _unequal(
     log: Log, projections: Projections, seq: int, recalled: Recalled, difference: Difference | NotHere
 ) -> Outcome:
-    """A recall that does not come out: redacted where something that was erased can have moved it."""
+    """A recall that replays differently: redacted if an erasure can explain it."""
     erased = mover(projections, recalled, projections.documents.erasures)
     redacted = None if erased is None else redaction(log, projections, seq, recalled, erased)
     if isinstance(redacted, RedactedRecall):

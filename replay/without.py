@@ -122,7 +122,7 @@ def scanning(question: Question, view: View) -> Question:
 
 
 def _answered(given: Answered, ids: Collection[MemoryId]) -> Answered:
-    """An answer without these hits."""
+    """Remove these hits from an answer."""
     kept = [pair for pair in zip(given.ids, given.scores, strict=True) if pair[0] not in ids]
     return msgspec.structs.replace(
         given, ids=tuple(id_ for id_, _ in kept), scores=tuple(score for _, score in kept)

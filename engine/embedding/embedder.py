@@ -119,7 +119,7 @@ class AlwaysReady:
         return "ready" if self.ready else "not loaded"
 
     def warm(self) -> None:
-        """There is nothing to load."""
+        """Do nothing: there is nothing to load."""
 
     def cut_note(self, texts: Sequence[str]) -> str | None:  # noqa: ARG002 (the protocol's name)
         return None
@@ -206,7 +206,7 @@ def checked_rows(name: str, given: object, texts: Sequence[str]) -> npt.NDArray[
     """What an embedder gave, as one row of finite numbers per text; EmbedderFailed says what it is instead."""
     try:
         rows = np.asarray(given)
-    except Exception as error:  # noqa: BLE001 (ragged lists, or whatever another library's array raises)
+    except Exception as error:  # noqa: BLE001 (ragged lists, or any error of another library's array)
         raise EmbedderFailed(name, f"gave no matrix for {len(texts)} texts ({error})") from None
     if rows.ndim != 2 or len(rows) != len(texts):
         what = f"an array of shape {rows.shape}" if rows.ndim else f"a {type(given).__name__}"
@@ -226,7 +226,7 @@ def checked_rows(name: str, given: object, texts: Sequence[str]) -> npt.NDArray[
 
 
 class Elsewhere:
-    """A store's embedder that this program does not have: whatever needs a vector of it is refused."""
+    """A store's embedder that this program does not have: refuse what needs one of its vectors."""
 
     dimensions = 0
     ready = False
@@ -238,7 +238,7 @@ class Elsewhere:
         self._mismatch = mismatch
 
     def warm(self) -> None:
-        """Nothing will bring it here."""
+        """Do nothing: it cannot be loaded."""
 
     def embed(self, texts: Sequence[str]) -> Embeddings:  # noqa: ARG002 (the protocol's name)
         raise self._mismatch

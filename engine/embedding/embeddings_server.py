@@ -72,7 +72,7 @@ class EmbeddingsServer:
         return f"server at {self._server.url.netloc}" if self._away is None else self._away[1]
 
     def warm(self) -> None:
-        """A server is as warm as it is."""
+        """Do nothing: the server loads its own model."""
 
     def cut_note(self, texts: Sequence[str]) -> str | None:  # noqa: ARG002 (servers do not say)
         return None
@@ -85,7 +85,7 @@ class EmbeddingsServer:
         return self.embed_queries(texts)
 
     def embed_queries(self, texts: Sequence[str]) -> Embeddings:
-        """A question does not wait for a server to come back."""
+        """Embed questions, without waiting for a server to come back."""
         return self._all(texts, (), min(self._server.timeout_s, _QUERY_TIMEOUT_S))
 
     def _all(self, texts: Sequence[str], pauses_s: Sequence[float], timeout_s: float) -> Embeddings:

@@ -132,7 +132,7 @@ class Embedding:
     def _embed(
         self, embedder: Embedder, texts: Sequence[str], embed: EmbedTexts | None = None
     ) -> list[bytes]:
-        """One grid vector per text, whatever the embedder does; all of them, or EmbedderFailed."""
+        """One grid vector per text; EmbedderFailed if one is missing."""
         try:
             given = (embed or embedder.embed)(texts)
             dimensions = embedder.dimensions

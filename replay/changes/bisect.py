@@ -192,7 +192,7 @@ def _moving(log: Log, question: Question, since: int, until: int) -> Iterable[in
 
 
 def _moves(fact: object, question: Question) -> bool:
-    """A recall moves only what its own session asks next: a formula may mind what the session was told."""
+    """A recall can move only later questions of its session, for formulas that read the previous answer."""
     if isinstance(fact, Recalled):
         return question.session is not None and fact.question.session == question.session
     return not isinstance(fact, _UNMOVED_BY)

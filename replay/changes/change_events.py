@@ -28,7 +28,7 @@ _RIVALS_MAX = 50
 
 
 class Passings(NamedTuple):
-    """The other memories of two rankings, by number: who passed whom, who is new, gone, or in both."""
+    """The other memories of two rankings, by number: those that passed each other, are new, are gone, or are in both."""
 
     passed_by: tuple[int, ...]
     passed: tuple[int, ...]

@@ -90,7 +90,7 @@ class Inquiry:
         return adopted.label if adopted else None
 
     def question_at(self, seq: int, now: int) -> Question:
-        """The question as it would have been put then."""
+        """The question as it would have been asked at that moment."""
         label = self.embedder_at(seq)
         vector = None if label is None else self._vector(label)
         return msgspec.structs.replace(

@@ -152,7 +152,7 @@ def why_changed(log: Log, inquiry: Inquiry, memory_id: str, since: Moment, until
 
 
 def _passings(memory: int, first: Ranking, last: Ranking) -> Passings:
-    """Who stands before the memory at the end only, who at the beginning only; who is ranked there beside it."""
+    """The memories that rank before this one only at the end, only at the beginning, and the others."""
     was, is_ = _order(first), _order(last)
     before, after = _before(was, memory), _before(is_, memory)
     return Passings(

@@ -6,8 +6,8 @@ used there counts more: each use or rating is divided by the propensity with whi
     p(rank) = max(1 / rank, 1 / 5)
 
 (inverse propensity scoring; Joachims, Swaminathan & Schnabel 2017, with the position bias of their experiments, clipped
-so that no single use counts more than five). In expectation the sum over memories is then the same whatever order the
-answers were shown in. A memory that the answer did not hold, and what somebody expects, was not found by looking at the
+so that no single use counts more than five). In expectation the sum over memories is then the same for every order of
+the answers. A memory that the answer did not hold, and what an expectation names, was not found by looking at the
 answer: it counts once. What was never shown and never named says nothing; no estimator can change that.
 
     used 1 · helpful 2 · expected first or among the first 2 · expected above another 1, that other −1

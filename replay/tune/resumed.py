@@ -41,7 +41,7 @@ def begin(question: Question, view: View, formula: Formula, stage: int) -> Begun
 
 
 def go_on(begun: Begun, formula: Formula, stage: int) -> Begun:
-    """The same question some stages further."""
+    """Apply some more stages to the question."""
     sheet = begun.sheet.copy()
     _apply(formula, range(begun.stage, stage), sheet, begun.ctx)
     return Begun(begun.ctx, sheet, stage)
@@ -56,7 +56,7 @@ def order_of(begun: Begun, formula: Formula) -> list[str]:
 
 
 def _apply(formula: Formula, numbers: range, sheet: Sheet, ctx: RankContext) -> None:
-    """As `rank` applies them."""
+    """Apply stages as `rank` does."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         for number in numbers:
             stage = formula.stages[number]

@@ -141,7 +141,7 @@ class _Told:
 
 
 def require_enough(asked: int, judged: int) -> None:
-    """Refuse before anything is ranked."""
+    """Refuse too little evidence before anything is ranked."""
     needed = 2 * QUESTIONS_MIN
     if judged < needed:
         raise TooThin(
@@ -153,7 +153,7 @@ def require_enough(asked: int, judged: int) -> None:
 
 
 def halves(known: Sequence[Judged]) -> tuple[Sequence[Judged], Sequence[Judged]]:
-    """Those that were asked first, and the others; of very many, evenly spread ones."""
+    """The earlier and the later half of the questions; of very many, evenly spread ones."""
     middle = len(known) // 2
     return _spread(known[:middle]), _spread(known[middle:])
 

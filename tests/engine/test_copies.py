@@ -300,23 +300,23 @@ def test_a_file_that_exists_is_replaced_only_on_request(
 ):
     filled.close()
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / file).write_text("of somebody")
+    (tmp_path / "out" / file).write_text("of another program")
     command = [part.format(tmp_path / "out") for part in arguments]
     refused = run(tmp_path / "store", *command)
     assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
     assert f"{file} exists already" in refused.stderr
     assert "--overwrite" in refused.stderr
     assert [path.name for path in (tmp_path / "out").iterdir()] == [file]
-    assert (tmp_path / "out" / file).read_text() == "of somebody"
+    assert (tmp_path / "out" / file).read_text() == "of another program"
     assert run(tmp_path / "store", *command, "--overwrite").exit_code == 0
-    assert (tmp_path / "out" / file).read_bytes() != b"of somebody"
+    assert (tmp_path / "out" / file).read_bytes() != b"of another program"
 
 
 def test_a_file_that_comes_meanwhile_is_not_replaced(filled: Memory, tmp_path: Path):
     target = tmp_path / "log.jsonl"
     with pytest.raises(InvalidInput, match="exists already"):
-        filled.export(target, progress=once(lambda: target.write_text("of somebody")))
-    assert target.read_text() == "of somebody"
+        filled.export(target, progress=once(lambda: target.write_text("of another program")))
+    assert target.read_text() == "of another program"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
@@ -397,7 +397,7 @@ def test_a_finished_copy_is_known_once(filled: Memory, tmp_path: Path, kind: str
 
 def test_a_fork_that_is_refused_is_not_taken_for_a_copy(filled: Memory, tmp_path: Path):
     (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "letter").write_text("of somebody")
+    (tmp_path / "mine" / "letter").write_text("of another program")
     with pytest.raises(InvalidInput, match="is not empty"):
         filled.fork(tmp_path / "mine")
     assert filled.erase("a").copies == ()

@@ -249,7 +249,7 @@ def test_filters_find_hidden_memories_too_and_an_empty_one_is_refused(memory: Me
 
 
 class Walked(list[str]):
-    """Counts how often somebody walks through it."""
+    """Counts how often it is iterated."""
 
     walks = 0
 

@@ -215,7 +215,7 @@ class Broken:
     def warm(self) -> None: ...
 
     def embed(self, texts):
-        raise AssertionError("nobody waits for it")
+        raise AssertionError("the answer must not wait for it")
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_an_attestation_is_not_believed_about_what_can_still_be_ranked_again(mem
 
 
 def attest_as_exact(memory: Memory, recall: str) -> None:
-    """The attestation that somebody who can write, and wants this recall believed, would write."""
+    """A forged attestation, as a writer with access to the log could append it."""
     seq = int(recall[1:])
     digest = sha256(f"r{seq} exact\n".encode()).hexdigest()
     memory.store.append([Attested(upto=seq, recalls=1, digest=digest, spans=((seq, seq),))])
