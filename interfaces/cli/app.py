@@ -2,7 +2,8 @@
 
 A command joins through the table in `commands.py`, so that calling one imports no other. Each parses, calls its
 Python twin, and renders. Exit status: 0 done, 1 the answer is "no", 2 a usage or input error with one clear line
-on stderr, 130 interrupted with one line saying what stays. Heavy imports wait until a command needs them.
+on stderr, 130 interrupted with one line saying what stays, 141 the reader of the output has gone (`| head`). Heavy
+imports wait until a command needs them.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
@@ -20,6 +21,7 @@ from click.shell_completion import CompletionItem
 from recollect.engine.safe_text import block
 
 INTERRUPTED = 130
+READER_GONE = 141  # as a program that SIGPIPE ends: `recollect log | head -1`
 _LONG = frozenset(
     {
         "bisect",
@@ -260,3 +262,7 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             raise Interrupted("; ".join(("interrupted", *map(str, stop.args)))) from None
+        except BrokenPipeError:
+            quiet = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(quiet, sys.stdout.fileno())  # what is flushed at exit goes nowhere
+            ctx.exit(READER_GONE)

@@ -33,7 +33,7 @@ from recollect.interfaces.cli.render import explanation as render_explanation
 from recollect.interfaces.cli.render import files as render_files
 from recollect.interfaces.cli.render import time_travel as render_travel
 from recollect.interfaces.files.report import ImportReport
-from recollect.interfaces.mcp import audit, hook, text, tools
+from recollect.interfaces.mcp import audit_tools, hook, text, tools
 from recollect.interfaces.mcp.results import RecalledHit, RecallResult
 from recollect.interfaces.python.memory import Memory
 from recollect.projections.sql.face import SqlTable
@@ -202,7 +202,7 @@ def drawn(draw: Any, result: object) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("tool", [*tools.TOOLS, *audit.TOOLS], ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", [*tools.TOOLS, *audit_tools.TOOLS], ids=lambda tool: tool.name)
 def test_no_tool_tells_a_model_more_lines_than_its_result_has(tool):
     plain, hostile = (tool.show(filled(tool.result, words)) for words in ("x", HOSTILE))
     margins = [
