@@ -34,7 +34,7 @@ from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
 from recollect.events.facts import ClockCorrected
 from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Clock, Finding, Log
-from recollect.events.packs.urls import is_mirror, is_url, refuse_mirror
+from recollect.events.packs.urls import directory, is_mirror, is_url, shown
 from recollect.events.private_files import exposed, sync_directory
 from recollect.events.recovery import QUARANTINE
 from recollect.events.redacted_log import RedactedLog
@@ -86,10 +86,9 @@ def doctor(
     if is_url(path):
         with closing(Store.open(path, clock=clock, progress=progress)) as store:
             if not store.log.head:
-                raise InvalidInput(f"there is no store at {path}; nothing was ever written there")
+                raise InvalidInput(f"there is no store at {shown(str(path))}; nothing was ever written there")
             return doctor_of(store, embedder, fix=fix, salvage=salvage, scrub=scrub, progress=progress)
-    folder = Path(path).expanduser()
-    refuse_mirror(folder)
+    folder = directory(path)
     if not (folder / "log").is_dir():
         raise InvalidInput(f"there is no store at {folder}; a store is a directory with a log in it")
     found = examine(folder, progress, clock, embedder)

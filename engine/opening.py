@@ -13,7 +13,7 @@ from recollect.engine.moments import clock_ahead_max
 from recollect.events.errors import InvalidInput, LogFailed, RecollectError
 from recollect.events.log import Clock
 from recollect.events.memory_log import MemoryLog
-from recollect.events.packs.urls import is_url, open_packs, refuse_mirror
+from recollect.events.packs.urls import directory, is_url, open_packs
 from recollect.events.private_files import make_private, sync_directory
 from recollect.events.segment_log import SegmentLog
 from recollect.events.transfer import TransferableLog
@@ -36,8 +36,7 @@ def open_log(path: str | Path, clock: Clock) -> Opened:
     if is_url(path):
         packs, folder = open_packs(str(path), clock=clock, ahead_max=clock_ahead_max())
         return Opened(packs, folder, built=BuiltOnce(packs.shared))
-    folder = Path(path).expanduser()
-    refuse_mirror(folder)
+    folder = directory(path)
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(f"{folder} is a file; a store is a directory")
     finish_swap(folder)

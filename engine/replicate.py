@@ -15,7 +15,7 @@ import msgspec
 from recollect.engine.moments import clock_ahead_max
 from recollect.engine.store import Progress, system_clock
 from recollect.events.errors import InvalidInput
-from recollect.events.packs.urls import is_url, open_packs, refuse_mirror
+from recollect.events.packs.urls import directory, is_url, open_packs, shown
 from recollect.events.redacted_log import RedactedLog
 from recollect.events.segment_log import SegmentLog
 from recollect.events.transfer import TransferableLog, whole_batches
@@ -34,12 +34,12 @@ class Replication(msgspec.Struct, frozen=True, kw_only=True):
 def replicate(source: str, target: str, *, progress: Progress | None = None) -> Replication:
     """Copy what the target lacks; both places are a store's directory or the URL of one."""
     if _place(source) == _place(target):
-        raise InvalidInput(f"{source} and {target} are the same place; name another target")
+        raise InvalidInput(f"{shown(source)} and {shown(target)} are the same place; name another target")
     with ExitStack() as opened:
         origin = opened.enter_context(closing(_opened(source, write=False)))
         copy = opened.enter_context(closing(_opened(target, write=True)))
         head, present = origin.refresh(), copy.refresh()
-        _require_beginning(origin, copy, source, target)
+        _require_beginning(origin, copy, shown(source), shown(target))
         done = present
         for batch in whole_batches(origin.frames(present, head)):
             copy.append_frames(batch)
@@ -49,19 +49,22 @@ def replicate(source: str, target: str, *, progress: Progress | None = None) -> 
         erase_the_same(copy)
         copy.sync()
         return Replication(
-            source=source, target=target, events=done - present, head=done, chain=copy.chain_at(done).hex()
+            source=shown(source),
+            target=shown(target),
+            events=done - present,
+            head=done,
+            chain=copy.chain_at(done).hex(),
         )
 
 
 def _place(where: str) -> str:
-    return where.partition("?")[0].rstrip("/") if is_url(where) else str(Path(where).expanduser().resolve())
+    return shown(where) if is_url(where) else str(Path(where).expanduser().resolve())
 
 
 def _opened(where: str, *, write: bool) -> TransferableLog:
     if is_url(where):
         return open_packs(where, clock=system_clock, ahead_max=clock_ahead_max())[0]
-    folder = Path(where).expanduser()
-    refuse_mirror(folder)
+    folder = directory(where)
     if not write and not (folder / "log").is_dir():
         raise InvalidInput(f"there is no store at {where}; name a store's directory, or the URL of one")
     return SegmentLog.open(folder / "log", ahead_max=clock_ahead_max(), read_only=not write)

@@ -63,7 +63,7 @@ from recollect.events.facts import (
     Superseded,
     Unknown,
 )
-from recollect.events.packs.urls import is_url, refuse_mirror
+from recollect.events.packs.urls import directory, is_url, shown
 from recollect.events.redacted_log import RedactedLog
 from recollect.events.segment_log import SegmentLog
 from recollect.events.subjects import memories_of
@@ -109,31 +109,40 @@ class SyncReport(msgspec.Struct, frozen=True, kw_only=True):
 def sync(store: str | Path, remote: str, *, actor: str = "", progress: Progress | None = None) -> SyncReport:
     """Bring the store in a directory and the one at a URL level."""
     if is_url(store):
-        raise InvalidInput(f"sync keeps a store in a directory level with a remote one, and {store} is a URL")
+        raise InvalidInput(
+            f"sync keeps a store in a directory level with a remote one, and {shown(str(store))} is a URL"
+        )
     if not is_url(remote):
-        raise InvalidInput(f"{remote!r} is no URL of a store; name one such as nats://localhost:4222/memory")
-    folder = Path(store).expanduser()
-    refuse_mirror(folder)
+        raise InvalidInput(
+            f"{shown(remote)!r} is no URL of a store; name one such as nats://localhost:4222/memory"
+        )
+    folder = directory(store)
     finish_swap(folder)
     if not (folder / "log").is_dir():
-        return _pulled(replicate(remote, str(folder), progress=progress), str(folder), remote)
+        return _pulled(replicate(remote, str(folder), progress=progress))
     with ExitStack() as opened:
         local = opened.enter_context(closing(SegmentLog.open(folder / "log", ahead_max=clock_ahead_max())))
         opened.enter_context(local.exclusive())
         there = opened.enter_context(closing(Store.open(remote)))
         forked = _common(local, there.log)
         if min(local.head, there.log.head) and not forked:
-            raise InvalidInput(f"{folder} and {remote} have not one event in common; they are two stores")
+            raise InvalidInput(
+                f"{folder} and {shown(remote)} have not one event in common; they are two stores"
+            )
         if forked < min(local.head, there.log.head):
-            return _Merge(folder, local, there, remote, forked, actor).run(progress)
+            return _Merge(folder, local, there, shown(remote), forked, actor).run(progress)
     if forked == local.head:
-        return _pulled(replicate(remote, str(folder), progress=progress), str(folder), remote)
+        return _pulled(replicate(remote, str(folder), progress=progress))
     made = replicate(str(folder), remote, progress=progress)
-    return SyncReport(store=str(folder), remote=remote, head=made.head, chain=made.chain, pushed=made.events)
+    return SyncReport(
+        store=made.source, remote=made.target, head=made.head, chain=made.chain, pushed=made.events
+    )
 
 
-def _pulled(made: Replication, store: str, remote: str) -> SyncReport:
-    return SyncReport(store=store, remote=remote, head=made.head, chain=made.chain, pulled=made.events)
+def _pulled(made: Replication) -> SyncReport:
+    return SyncReport(
+        store=made.target, remote=made.source, head=made.head, chain=made.chain, pulled=made.events
+    )
 
 
 def _common(one: TransferableLog, other: TransferableLog) -> int:

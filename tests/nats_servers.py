@@ -85,12 +85,12 @@ class Server:
         self._process.wait()
 
 
-def single(folder: Path, *, sync: str = "always", max_payload: str = "1MB") -> Server:
+def single(folder: Path, *, sync: str = "always", max_payload: str = "1MB", more: str = "") -> Server:
     port, monitor = free_ports(2)
     return Server(
         folder, "n1",
         f"port: {port}\nhttp: 127.0.0.1:{monitor}\nhost: 127.0.0.1\nserver_name: n1\nmax_payload: {max_payload}\n"
-        f'jetstream {{ store_dir: "{folder}/js", sync_interval: {sync} }}\n',
+        f'jetstream {{ store_dir: "{folder}/js", sync_interval: {sync} }}\n{more}',
         port, monitor,
     )  # fmt: skip
 

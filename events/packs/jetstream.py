@@ -23,7 +23,6 @@ from hashlib import sha256
 from typing import TypeVar
 from urllib.request import urlopen
 
-import nats
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
@@ -31,7 +30,15 @@ from nats.js.api import DiscardPolicy, RawStreamMsg, StorageType, StreamConfig, 
 from nats.js.errors import APIError, NotFoundError
 
 from recollect.events.errors import InvalidInput
-from recollect.events.packs.store import Box, BoxMoved, StoreStatus, StoreUnreachable, Unsettled
+from recollect.events.packs.nats_client import StrictClient, login, refused, tls_context
+from recollect.events.packs.store import (
+    Box,
+    BoxMoved,
+    StoreRefused,
+    StoreStatus,
+    StoreUnreachable,
+    Unsettled,
+)
 
 Result = TypeVar("Result")
 
@@ -68,6 +75,8 @@ class JetStreamPackStore:
         self._wanted = replicas
         self._replicas = 0
         self._sync: str | None = None
+        self._heard_of: Exception | None = None
+        self._refusals = 0
         self._connection: Client | None = None
         self._stream: JetStreamContext | None = None
         self._connecting = threading.Lock()
@@ -79,12 +88,14 @@ class JetStreamPackStore:
 
     def _run(self, work: Coroutine[object, object, Result], timeout_s: float = 2 * _CONNECT_S) -> Result:
         """Wait for something that the client does in its own thread."""
+        self._heard_of = None
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result(timeout_s)
         except TimeoutError as error:
             future.cancel()
-            raise StoreUnreachable(f"{self.where} did not answer in time") from error
+            said = "" if self._heard_of is None else f": {_said(self._heard_of)}"
+            raise StoreUnreachable(f"{self.where} did not answer in time{said}") from error
         except (NatsError, OSError, APIError) as error:
             raise StoreUnreachable(f"{self.where} did not answer: {_said(error)}") from error
 
@@ -98,13 +109,21 @@ class JetStreamPackStore:
 
     async def _connect(self) -> JetStreamContext:
         if self._connection is None:
-            self._connection = await asyncio.wait_for(
-                nats.connect(
-                    self._servers, user_credentials=self._credentials, error_cb=self._heard, max_reconnect_attempts=-1,
-                    reconnect_time_wait=0.2, connect_timeout=2, ping_interval=5, max_outstanding_pings=2,
-                ),
-                _CONNECT_S,
-            )  # fmt: skip
+            client, self._refusals = StrictClient(), 0
+            try:
+                await asyncio.wait_for(
+                    client.connect(
+                        self._servers, user_credentials=self._credentials, tls=tls_context(), **login(self._servers),
+                        error_cb=self._heard, max_reconnect_attempts=-1, reconnect_time_wait=0.2, connect_timeout=2,
+                        ping_interval=5, max_outstanding_pings=2,
+                    ),
+                    _CONNECT_S,
+                )  # fmt: skip
+            except BaseException:
+                with suppress(Exception):  # it may be in any state
+                    await asyncio.wait_for(client.close(), 1.0)
+                raise
+            self._connection = client
         self.pack_bytes_max = int(self._connection.max_payload * _SHARE)
         stream = self._connection.jetstream(timeout=_REQUEST_S)
         found = await self._information(stream)
@@ -132,8 +151,16 @@ class JetStreamPackStore:
         await self._made(stream, self._side, [f"recollect.{self._name}.box.>", f"recollect.{self._name}.blob.>"], keep=False)  # fmt: skip
         return packs.config.num_replicas or 1
 
-    async def _heard(self, _: Exception) -> None:
-        """Ignore the error: the client reconnects by itself, and requests made meanwhile time out and are retried."""
+    async def _heard(self, error: Exception) -> None:
+        """The client reconnects by itself; what was asked meanwhile ends in a timeout, and is asked again.
+
+        Not when it is told to stay out by as many servers as there are, before it ever was inside.
+        """
+        self._heard_of = error
+        if self._connection is None and refused(error):
+            self._refusals += 1
+            if self._refusals >= len(self._servers):
+                raise StoreRefused(f"{self.where} cannot be used: {_said(error)}")
 
     async def _made(
         self, stream: JetStreamContext, name: str, subjects: list[str], *, keep: bool
@@ -166,13 +193,16 @@ class JetStreamPackStore:
         if not self._monitors:
             self._sync = "not known: give its monitoring port as ?monitor=http://host:8222"
             return
-        lax = [url for url in self._monitors if not _syncs_always(url)]
+        seen = {url: _syncs_always(url) for url in self._monitors}
+        lax, unseen = ([url for url, syncs in seen.items() if syncs is what] for what in (False, None))
         if lax and not self._any_sync:
             raise InvalidInput(
                 f"{', '.join(lax)} syncs now and then, so a power cut takes events that were acknowledged; set "
                 f"`jetstream {{ sync_interval: always }}` on every server, or accept it with ?sync=any"
             )
-        self._sync = f"off on {', '.join(lax)}, as ?sync=any accepts" if lax else None
+        said = [f"off on {', '.join(lax)}, as ?sync=any accepts"] if lax else []
+        said += [f"not known of {', '.join(unseen)}: it does not answer"] if unseen else []
+        self._sync = "; ".join(said) or None
 
     # --- packs -----------------------------------------------------------------------------------
 
@@ -416,12 +446,13 @@ def _configuration(name: str, subjects: list[str], replicas: int, *, keep: bool)
     )
 
 
-def _syncs_always(monitor: str) -> bool:
+def _syncs_always(monitor: str) -> bool | None:
+    """None if it cannot be asked: a server that is down is no reason not to use the others."""
     try:
         with urlopen(f"{monitor.rstrip('/')}/jsz?config=1", timeout=_REQUEST_S) as answer:  # noqa: S310 (the user's URL)
             said = json.load(answer)
-    except (OSError, ValueError) as error:
-        raise StoreUnreachable(f"the monitoring port {monitor} did not answer: {error}") from error
+    except (OSError, ValueError):
+        return None
     return bool(said.get("config", {}).get("sync_always", False))
 
 

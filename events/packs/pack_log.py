@@ -42,7 +42,7 @@ from recollect.events.packs.pack import NO_HOLDER, BadPack, Pack, chained, encod
 from recollect.events.packs.pack import decode as decode_pack
 from recollect.events.packs.pack_index import Place
 from recollect.events.packs.replica import Replica
-from recollect.events.packs.store import PackStore, StoreUnreachable, Unsettled
+from recollect.events.packs.store import PackStore, StoreRefused, StoreUnreachable, Unsettled
 from recollect.events.segment_log import SegmentLog, wall_clock
 from recollect.events.segments import check_seq
 
@@ -78,6 +78,7 @@ class PackLog(Replica):
         self._asked = -1e9
         self._confirmed = False
         self._unfollowed: str | None = None
+        self._refused = False
         self.shared.away = lambda: self._unfollowed is not None
         self._closed = False
 
@@ -110,7 +111,7 @@ class PackLog(Replica):
             self.refresh()
             if self._unfollowed is None or self.head:
                 return
-            if last_try:
+            if last_try or self._refused:
                 raise StoreUnreachable(self._unfollowed)
 
     # --- writing ---------------------------------------------------------------------------------
@@ -166,8 +167,8 @@ class PackLog(Replica):
         for last_try in self._tries(self._patience_s if self._patient else 0.0):
             try:
                 return ask()
-            except StoreUnreachable:
-                if last_try:
+            except StoreUnreachable as error:
+                if last_try or isinstance(error, StoreRefused):
                     raise
         raise AssertionError("the last try returns or raises")
 
@@ -312,7 +313,7 @@ class PackLog(Replica):
                     self._follow()
             self._asked, self._unfollowed = time.monotonic(), None
         except LogFailed as error:
-            self._unfollowed = str(error)
+            self._unfollowed, self._refused = str(error), isinstance(error, StoreRefused)
         return self.head
 
     def _reload(self) -> None:

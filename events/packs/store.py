@@ -24,6 +24,10 @@ class StoreUnreachable(LogFailed):
     """The engine did not answer, or refused; what was asked of it may still have happened."""
 
 
+class StoreRefused(StoreUnreachable):
+    """The engine does not let us in: credentials, or a certificate; asking again changes nothing."""
+
+
 class Unsettled(RecollectError):
     """It is not known whether the pack was written: no acknowledgement came, or the engine named another position."""
 

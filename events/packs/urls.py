@@ -12,7 +12,9 @@ After a question mark:
     replicas=N        copies of a new stream (default: 3 in a cluster, 1 on a single server)
     creds=FILE        NATS credentials file (default: $NATS_CREDS)
 
-Credentials of object stores come from the environment. The engines are imported when they are asked for.
+Credentials of object stores come from the environment, those of NATS from a file, the environment as the `nats` command
+reads it ($NATS_USER, $NATS_PASSWORD, $NATS_TOKEN; $NATS_CA, $NATS_CERT, $NATS_KEY for TLS), or the URL, which is shown
+to people without them (`shown`). The engines are imported when they are asked for.
 """
 
 from __future__ import annotations
@@ -34,13 +36,21 @@ if TYPE_CHECKING:
 
 _NATS = {"nats", "tls"}
 _OBJECTS = {"s3", "gs", "az", "file"}
+_KINDS = ", ".join(f"{scheme}://" for scheme in ("nats", "tls", "s3", "gs", "az", "file"))
 _OPTIONS = {"mirror", "monitor", "sync", "replicas", "creds"}
+_SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]+://")
+_SEED = re.compile(r"BEGIN USER NKEY SEED-+\s+([A-Z2-7]+)\s")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def is_url(where: str | Path) -> bool:
     """Whether this names a log of packs and not a directory."""
-    return isinstance(where, str) and where.partition("://")[0] in _NATS | _OBJECTS and "://" in where
+    return isinstance(where, str) and where.partition("://")[0].lower() in _NATS | _OBJECTS and "://" in where
+
+
+def shown(where: str) -> str:
+    """A place for people and reports: of a URL no credentials and no options."""
+    return _shown(urlsplit(where)) if _SCHEME.match(where) else where
 
 
 def open_packs(where: str, *, clock: Clock, ahead_max: int = AHEAD_MAX) -> tuple[PackLog, Path]:
@@ -63,21 +73,39 @@ def is_mirror(folder: Path) -> bool:
     return (folder / "packs").is_file()
 
 
-def refuse_mirror(folder: Path) -> None:
-    """Refuse to open a mirror as a store: its payloads are encrypted and other machines write the log; use its URL."""
+def directory(where: str | Path) -> Path:
+    """The directory that is named here; no URL of another kind, and no mirror.
+
+    A mirror is opened by the URL of what it mirrors: its payloads are encrypted, and others write the log.
+    """
+    if _SCHEME.match(str(where)):
+        raise InvalidInput(
+            f"{shown(str(where))} is no place for a store; there are {_KINDS}, and directories"
+        )
+    folder = Path(where).expanduser()
     if is_mirror(folder):
         raise InvalidInput(
             f"{folder} is the mirror of a log on other machines; open it by the URL of that log"
         )
+    return folder
 
 
 def _parsed(where: str) -> tuple[SplitResult, dict[str, list[str]]]:
     url = urlsplit(where)
     options = parse_qs(url.query)
     for unknown in set(options) - _OPTIONS:
-        raise InvalidInput(f"{where} has the option {unknown!r}; there are {', '.join(sorted(_OPTIONS))}")
+        raise InvalidInput(
+            f"{_shown(url)} has the option {unknown!r}; there are {', '.join(sorted(_OPTIONS))}"
+        )
     if options.get("sync", ["any"]) != ["any"]:
-        raise InvalidInput(f"{where} says sync={options['sync'][0]!r}; the one thing it can say is sync=any")
+        raise InvalidInput(
+            f"{_shown(url)} says sync={options['sync'][0]!r}; the one thing it can say is sync=any"
+        )
+    for monitor in options.get("monitor", ()):
+        if urlsplit(monitor).scheme not in {"http", "https"}:
+            raise InvalidInput(
+                f"{_shown(url)} says monitor={monitor!r}; name a monitoring port as http://host:8222"
+            )
     return url, options
 
 
@@ -105,11 +133,33 @@ def _store(where: str, url: SplitResult, options: dict[str, list[str]]) -> PackS
         [f"{url.scheme}://{user}{'@' if user else ''}{host}" for host in hosts.split(",")],
         name,
         where=shown,
-        credentials=options.get("creds", [os.environ.get("NATS_CREDS", "")])[0] or None,
+        credentials=_credentials(options.get("creds", [os.environ.get("NATS_CREDS", "")])[0]),
         monitors=options.get("monitor", ()),
         any_sync="sync" in options,
         replicas=int(replicas) if replicas else None,
     )
+
+
+def _credentials(file: str) -> str | None:
+    """The credentials file, if one is named and is one."""
+    if not file:
+        return None
+    _require("a creds file of nats://", "nkeys", "nats")
+    path = Path(file).expanduser()
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"the NATS credentials {path} cannot be read: {error}") from None
+    from nkeys import NkeysError, from_seed  # noqa: PLC0415 (only with the extra)
+
+    try:
+        seed = _SEED.search(text)
+        from_seed(bytearray(seed[1] if seed else "", "ascii"))
+    except (NkeysError, ValueError):
+        raise InvalidInput(
+            f"{path} holds no NATS credentials: a user's JWT, and the seed of its nkey"
+        ) from None
+    return str(path)
 
 
 def _shown(url: SplitResult) -> str:

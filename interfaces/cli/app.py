@@ -22,7 +22,7 @@ import msgspec
 from click.core import ParameterSource
 
 from recollect.events.errors import RecollectError
-from recollect.events.packs.urls import is_url
+from recollect.events.packs.urls import is_url, shown
 from recollect.interfaces.cli.commands import Commands, Failure, completed_by, say
 from recollect.interfaces.cli.progress import progress
 from recollect.interfaces.common.version import __version__
@@ -204,7 +204,7 @@ def open_memory(
     Note damage to its log after an answer, but not after an error.
     """
     if not make and not is_url(store) and not _is_store(Path(store).expanduser()):
-        raise Failure(f"there is no store at {store}; `recollect remember` makes one")
+        raise Failure(f"there is no store at {shown(store)}; `recollect remember` makes one")
     from recollect.interfaces.python.memory import Memory  # noqa: PLC0415 (imports wait until needed)
 
     logging.getLogger("recollect").handlers = [_Say()]
@@ -220,7 +220,7 @@ def open_memory(
         )
     with memory:
         if not make and is_url(store) and not memory.store.log.head:
-            raise Failure(f"there is no store at {store}; `recollect remember` makes one")
+            raise Failure(f"there is no store at {shown(store)}; `recollect remember` makes one")
         note = memory.store.damage_note
         if note and make:  # it may run for long
             say(note)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cluster_crashes import FAULTS, WRONG, crash
 from log_samples import all_numbers, notes
-from nats_servers import Cluster, Server, running, single
+from nats_servers import Cluster, Server, free_ports, running, single
 
 from recollect.events.errors import InvalidInput
 from recollect.events.packs.jetstream import JetStreamPackStore
@@ -50,6 +50,16 @@ def test_a_server_that_syncs_now_and_then_is_refused_unless_that_is_accepted(tmp
         with PackLog.open(store_on(server, "lax", monitors=[monitor], any_sync=True), tmp_path / "b") as log:
             assert log.append(notes(0, 1)) == [1]
             assert "off on" in log.status().troubles[0]
+
+
+def test_a_monitoring_port_that_does_not_answer_is_said_and_stops_nobody(
+    nats_server: Server, tmp_path: Path
+) -> None:
+    monitors = [f"http://127.0.0.1:{nats_server.monitor}", f"http://127.0.0.1:{free_ports(1)[0]}"]
+    with PackLog.open(store_on(nats_server, "one-down", monitors=monitors), tmp_path) as log:
+        assert log.append(notes(0, 1)) == [1]
+        (trouble,) = log.status().troubles
+    assert f"not known of {monitors[1]}" in trouble
 
 
 def test_a_stream_that_would_drop_events_is_refused(nats_server: Server, tmp_path: Path) -> None:

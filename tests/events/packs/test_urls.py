@@ -10,13 +10,14 @@ import pytest
 from log_samples import StepClock, all_numbers, notes
 from nats_servers import Server
 
+from recollect.engine.opening import open_log
 from recollect.events.errors import InvalidInput
 from recollect.events.packs import urls
 from recollect.events.packs.urls import is_url, open_packs
 
 
 @pytest.mark.parametrize(
-    "where", ["nats://h:4222/n", "tls://h/n", "s3://b/p", "gs://b/p", "az://a/c", "file:///d"]
+    "where", ["nats://h:4222/n", "tls://h/n", "s3://b/p", "gs://b/p", "az://a/c", "file:///d", "NATS://h/n"]
 )
 def test_these_name_a_log_of_packs(where: str) -> None:
     assert is_url(where)
@@ -27,6 +28,15 @@ def test_these_name_a_log_of_packs(where: str) -> None:
 )
 def test_these_name_a_directory(where: str | Path) -> None:
     assert not is_url(where)
+
+
+def test_a_url_of_another_kind_is_no_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for where in ("http://me:secret@h/p", "ftp://h/p"):
+        with pytest.raises(InvalidInput, match="is no place for a store") as caught:
+            open_log(where, StepClock())
+        assert "secret" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
