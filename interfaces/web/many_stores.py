@@ -58,8 +58,8 @@ class ManyStores:
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
             return
-        headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        authorization = headers.get(b"authorization", "")
+        given = (value for name, value in scope["headers"] if name.lower() == b"authorization")
+        authorization = b", ".join(given).decode("latin-1")  # two of them are no token
         found = _STORE.fullmatch(scope["path"])
         if found and not authorization and scope["method"] in {"GET", "HEAD"} and found[2] in {None, "/"}:
             answer = assets.response(assets.PAGE) if found[2] else RedirectResponse(f"/stores/{found[1]}/")

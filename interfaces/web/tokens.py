@@ -69,6 +69,8 @@ class Tokens:
         self._looked = clock()
         self._stamp = _stamp(path)
         self._grants = read_tokens(path)
+        if path.stat().st_mode & 0o077:
+            log.warning("recollect: other users of this machine may read %s; chmod 600 it", path)
 
     def grant(self, authorization: str) -> Grant | None:
         """The grant of a request's Authorization header; None if its token is unknown."""
@@ -154,7 +156,11 @@ def _digests(tokens: object, where: str) -> list[str]:
             or " " in token
         ):
             raise InvalidInput(f"{where}: a token is one or more printable ASCII characters without spaces")
-        known = _DIGEST.fullmatch(token)
+        known = _DIGEST.fullmatch(token.lower())
+        if known is None and token.lower().startswith("sha256:"):
+            raise InvalidInput(
+                f"{where}: sha256: is followed by 64 hexadecimal digits, the SHA-256 of a token"
+            )
         found.append(known[1] if known else sha256(token.encode()).hexdigest())
     return found
 

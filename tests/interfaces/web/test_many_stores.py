@@ -107,6 +107,9 @@ def test_a_token_reaches_its_own_store_and_a_reader_changes_nothing(run: Callabl
         assert client.stores.heads["alice"] == head
         assert (await client.ask("alice-reads", "/stores/alice/api/status")).json()["read_only"] is True
         assert (await client.ask("alice-writes", "/stores/alice/api/status")).json()["read_only"] is False
+        both = [("Authorization", f"Bearer {token}") for token in ("alice-writes", "bob-writes")]
+        for name in ("alice", "bob"):
+            assert (await client.http.get(f"/stores/{name}/api/status", headers=both)).status_code == 401
 
     run(work)
 
@@ -329,6 +332,7 @@ def test_a_token_that_is_taken_out_of_the_file_is_unknown_and_a_broken_file_chan
         ("['../x']\nwrite = ['a']", "is no name for a store"),
         ("[a_side]\nwrite = ['a']", "is no name for a store"),
         ("[alice]\nwrite = ['a b']", "printable ASCII"),
+        ("[alice]\nwrite = ['sha256:12']", "64 hexadecimal digits"),
         ("[alice]\nwrites = ['a']", "writes"),
         ("[alice]\nwrite = ['a']\nevents_max = 0", "at least 1"),
         ("[alice]\nwrite = ['a']\n[Alice]\nwrite = ['b']", "upper and lower case"),
@@ -351,6 +355,20 @@ def test_a_token_may_be_given_by_its_digest(tmp_path: Path) -> None:
     assert (grant.store, grant.rights) == ("alice", "read")
     assert Tokens(tmp_path / "tokens").grant(f"Bearer sha256:{sha256(b'x').hexdigest()}") is None
     assert Tokens(tmp_path / "tokens").grant("Basic x") is None
+    (tmp_path / "tokens").write_text(f'[alice]\nread = ["SHA256:{sha256(b"x").hexdigest().upper()}"]')
+    assert Tokens(tmp_path / "tokens").grant("Bearer x") == grant
+
+
+@pytest.mark.parametrize(("mode", "said"), [(0o600, 0), (0o640, 1), (0o644, 1)])
+def test_a_file_of_tokens_that_others_may_read_is_reported(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: int, said: int
+) -> None:
+    file = tmp_path / "tokens"
+    file.write_text("[alice]\nread = ['a']")
+    file.chmod(mode)
+    Tokens(file)
+    assert len(caplog.records) == said
+    assert all("chmod 600" in record.getMessage() for record in caplog.records)
 
 
 def test_the_command_serves_many_stores_and_closes_them_at_the_end(tmp_path: Path) -> None:
