@@ -17,6 +17,7 @@ import numpy as np
 
 from recollect.engine import validate
 from recollect.engine.copies import Copy, copies_holding
+from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.erasure_plan import Plan
 from recollect.engine.memories import erasure_of
 from recollect.engine.names import did_you_mean
@@ -89,6 +90,14 @@ def erase(
         return _carried_out(store, report, seqs)
 
     return attempt() if dry_run else store.decide(attempt)
+
+
+def erase_where_known(store: Store, reasons: Mapping[MemoryId, str], actor: str) -> None:
+    """Carry out what was erased in another log, where the memory is here with its text."""
+    for id_, reason in reasons.items():
+        if _has_text(store, store.view(), id_):
+            writer = Writer(store, Embedding(None, None), actor)
+            erase(writer, id_, reason=reason, dry_run=False, unattested=False, progress=None)
 
 
 class Draft(NamedTuple):

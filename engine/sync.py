@@ -11,8 +11,8 @@ and its own log is kept beside it, whole, as a branch:
 A batch is taken wholly or not at all, and only if what it was decided on still holds: a memory that others remembered,
 revised, hid or erased meanwhile is not overwritten, a dream and a re-embedding are of a log that has moved on. What was
 not taken is listed, and is in the branch. Recalls are taken with the branch that they saw (`Recalled.branch`). Erasures
-are carried out anew, so that they reach everything there. Seals, attestations and corrections of the clock are about
-one log and stay behind.
+are carried out anew, so that they reach everything there, and those of others in the branches here.
+Seals, attestations and corrections of the clock are about one log and stay behind.
 """
 
 from __future__ import annotations
@@ -26,13 +26,11 @@ import msgspec
 
 from recollect.engine.branches import BRANCHES
 from recollect.engine.copies import Copy, known_copies, record
-from recollect.engine.embedding.store_embedder import Embedding
-from recollect.engine.erase import erase
+from recollect.engine.erase import erase_where_known
 from recollect.engine.moments import clock_ahead_max, iso
 from recollect.engine.opening import finish_swap, swap_log
 from recollect.engine.replicate import Replication, erase_the_same, replicate
 from recollect.engine.store import Progress, Store
-from recollect.engine.writer import Writer
 from recollect.events.envelope import Draft, Recorded, type_name
 from recollect.events.errors import HeadMoved, InvalidInput
 from recollect.events.facts import (
@@ -107,7 +105,13 @@ class SyncReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sync(store: str | Path, remote: str, *, actor: str = "", progress: Progress | None = None) -> SyncReport:
-    """Bring the store in a directory and the one at a URL level."""
+    """Bring the store in a directory and the one at a URL level, and its branches as far as others erased."""
+    report = _level(store, remote, actor, progress)
+    _erase_in_branches(directory(store), actor)
+    return report
+
+
+def _level(store: str | Path, remote: str, actor: str, progress: Progress | None) -> SyncReport:
     if is_url(store):
         raise InvalidInput(
             f"sync keeps a store in a directory level with a remote one, and {shown(str(store))} is a URL"
@@ -143,6 +147,35 @@ def _pulled(made: Replication) -> SyncReport:
     return SyncReport(
         store=made.target, remote=made.source, head=made.head, chain=made.chain, pulled=made.events
     )
+
+
+def _erase_in_branches(folder: Path, actor: str) -> None:
+    """Carry out the erasures of the common log in the branches, of which those who erased may know nothing.
+
+    A memory of the same id that was never in the common log has other event ids, and stays.
+    """
+    paths = sorted((folder / BRANCHES).glob("*/log"))
+    if not paths or not (folder / "log").is_dir():  # a swap that was interrupted is finished by the next sync
+        return
+    with closing(SegmentLog.open(folder / "log", read_only=True)) as common:
+        facts = [RedactedLog(common).get(seq).fact for seq in common.positions(type_name(Erased))]
+        erased = [
+            (fact, [common.get(seq).id for seq in fact.seqs])
+            for fact in facts
+            if isinstance(fact, Erased) and fact.id
+        ]
+    for path in paths:
+        with closing(SegmentLog.open(path, read_only=True)) as log:
+            left = RedactedLog(log)
+            reasons = {
+                fact.id: fact.reason
+                for fact, events in erased
+                if not all(left.overwritten(seq) for seq in log.find(events).values())
+            }
+        if not reasons:
+            continue
+        with closing(Store.open(path.parent)) as branch:
+            erase_where_known(branch, reasons, actor)
 
 
 def _common(one: TransferableLog, other: TransferableLog) -> int:
@@ -188,7 +221,7 @@ class _Merge:
             self._take(batch)
             if progress:
                 progress(batch[-1].seq - self._forked, head - self._forked)
-        self._erase()
+        erase_where_known(self._there, self._erased, self._actor)
         changed = self._changed()
         end = self._there.log.head
         chain = self._there.log.chain_at(end).hex()
@@ -344,18 +377,6 @@ class _Merge:
         return self._places.get(seq, seq)
 
     # --- the end ---------------------------------------------------------------------------------
-
-    def _erase(self) -> None:
-        """Carry out erasures of this store in the common log, where that has not happened yet."""
-        view = self._there.view()
-        ids = view.documents.ids
-        for id_, reason in self._erased.items():
-            memory = ids.find(id_)
-            row = -1 if memory < 0 else view.documents.newest_row(memory, view.seq)
-            source = None if row < 0 else self._there.event(view.documents.source(row)).fact
-            if isinstance(source, Ingested | Revised):
-                writer = Writer(self._there, Embedding(None, None), self._actor)
-                erase(writer, id_, reason=reason, dry_run=False, unattested=False, progress=None)
 
     def _changed(self) -> list[str]:
         """The recalls whose answers would differ at their place in the common log."""

@@ -338,16 +338,14 @@ class PackLog(Replica):
     def _take(self, first: int, found: Sequence[bytes | None]) -> None:
         """Check packs, fetch their keys, and add them to the mirror."""
         packs: list[Pack] = []
-        seq, chain = self.head, self._mirror.chain_at(self.head)
+        last = self._index.last
+        seq = 0 if last is None else last.last_seq  # the mirror may hold more than the index, never less
+        chain = self._mirror.chain_at(seq)
         for position, data in enumerate(found, first):
             pack = self._checked(position, data)
-            known = pack.last_seq <= self.head
-            if known:
-                fits = self._mirror.chain_at(pack.last_seq) == pack.after
-            else:
-                fits = (pack.first_seq, pack.before) == (seq + 1, chain)
-                seq, chain = pack.last_seq, pack.after
-            if not fits:
+            fits = (pack.first_seq, pack.before) == (seq + 1, chain)
+            seq, chain = pack.last_seq, pack.after
+            if not fits or (seq <= self.head and self._mirror.chain_at(seq) != chain):
                 self._add(packs)
                 raise self._contradiction(
                     position, f"has another pack there, with @{pack.first_seq} to @{pack.last_seq}"

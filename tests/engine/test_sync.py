@@ -194,6 +194,44 @@ def test_an_erasure_offline_reaches_the_remote_store_and_its_own_branch_is_named
     ]
 
 
+def holding(folder: Path, text: bytes) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and text in path.read_bytes()]
+
+
+def test_what_others_erase_is_erased_in_the_branch_as_well(place: Place, tmp_path: Path) -> None:
+    """Erased while this laptop was offline and had revised it, and erased later, after it had come from here."""
+    with place.here() as here:
+        here.revise("auth", "auth sessions live in a vault 31-07-94")
+        here.remember("the safe opens with 31-07-94", id="safe")
+        here.recall("auth sessions")
+    with place.colleague() as there:
+        there.erase("auth", reason="asked to")
+    report = place.sync()
+    assert [one.memories for one in report.not_taken] == [("auth",)]
+    branch = Path(str(report.branch))
+    assert holding(place.laptop, b"Postgres") == holding(place.laptop, b"a vault") == []
+    assert holding(branch, b"the safe opens") != []
+    with place.here() as here:
+        assert here.verify().verdict == "attested"
+    with place.colleague() as there:
+        there.erase("safe", reason="that too")
+    assert place.sync().pulled > 0
+    assert holding(tmp_path, b"31-07-94") == []
+    with Memory.open(branch, embedder="hash") as kept:
+        assert kept.verify().verdict == "attested"
+
+
+def test_a_memory_in_the_branch_that_only_shares_the_id_of_an_erased_one_stays(place: Place) -> None:
+    with place.here() as here:
+        here.remember("ours, never taken", id="same")
+    with place.colleague() as there:
+        there.remember("theirs", id="same")
+        there.erase("same")
+    report = place.sync()
+    with Memory.open(str(report.branch), embedder="hash") as kept:
+        assert kept.get("same").content == "ours, never taken"
+
+
 def test_an_interrupted_sync_is_repeated_and_takes_everything_once(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -278,6 +278,20 @@ def test_a_log_that_was_rewritten_behind_a_replicas_back_is_refused(replica: Rep
         replica(store, "a", patience_s=0.1)
 
 
+def test_an_old_pack_that_stands_at_a_later_position_is_refused_however_often_it_is_seen(
+    replica: Replica,
+) -> None:
+    store = MemoryPackStore()
+    log = replica(store, patience_s=0.1)
+    for number in range(4):
+        log.append(notes(number, 1))
+    store.packs[3] = store.packs[0]
+    for _ in range(2):
+        with pytest.raises(Contradicted, match=r"another pack there, with @1 to @1 \(pack 4\)"):
+            replica(store, "b", patience_s=0.1)
+    assert len(store.packs) == 4
+
+
 class Away(MemoryPackStore):
     """An engine that can be out of reach."""
 
