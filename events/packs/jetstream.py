@@ -75,7 +75,7 @@ class JetStreamPackStore:
         self._wanted = replicas
         self._replicas = 0
         self._sync: str | None = None
-        self._heard_of: Exception | None = None
+        self._heard_of: list[Exception] = []
         self._refusals = 0
         self._connection: Client | None = None
         self._stream: JetStreamContext | None = None
@@ -88,13 +88,13 @@ class JetStreamPackStore:
 
     def _run(self, work: Coroutine[object, object, Result], timeout_s: float = 2 * _CONNECT_S) -> Result:
         """Wait for something that the client does in its own thread."""
-        self._heard_of = None
+        self._heard_of.clear()
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result(timeout_s)
         except TimeoutError as error:
             future.cancel()
-            said = "" if self._heard_of is None else f": {_said(self._heard_of)}"
+            said = "".join(f": {_said(last)}" for last in self._heard_of[-1:])
             raise StoreUnreachable(f"{self.where} did not answer in time{said}") from error
         except (NatsError, OSError, APIError) as error:
             raise StoreUnreachable(f"{self.where} did not answer: {_said(error)}") from error
@@ -114,8 +114,9 @@ class JetStreamPackStore:
                 await asyncio.wait_for(
                     client.connect(
                         self._servers, user_credentials=self._credentials, tls=tls_context(), **login(self._servers),
-                        error_cb=self._heard, max_reconnect_attempts=-1, reconnect_time_wait=0.2, connect_timeout=2,
+                        error_cb=self._heard, max_reconnect_attempts=-1, connect_timeout=2,
                         ping_interval=5, max_outstanding_pings=2,
+                        reconnect_time_wait=0.2,  # type: ignore[arg-type]  # it is slept, and may be a float
                     ),
                     _CONNECT_S,
                 )  # fmt: skip
@@ -156,7 +157,7 @@ class JetStreamPackStore:
 
         Not when it is told to stay out by as many servers as there are, before it ever was inside.
         """
-        self._heard_of = error
+        self._heard_of.append(error)
         if self._connection is None and refused(error):
             self._refusals += 1
             if self._refusals >= len(self._servers):

@@ -22,14 +22,14 @@ from recollect.events.errors import InvalidInput
 logging.getLogger("asyncio").addFilter(lambda record: "eof_received" not in record.getMessage())
 
 
-class NoTls(NatsError):  # type: ignore[misc]
+class NoTls(NatsError):
     """tls:// was asked for, and the server, or something between, would have us speak without it."""
 
     def __str__(self) -> str:
         return "it offers no TLS; nothing was sent to it. Set it up there, or ask for nats://"
 
 
-class StrictClient(Client):  # type: ignore[misc]
+class StrictClient(Client):
     """Speaks TLS wherever the URL says so; the client itself would do as the server's greeting says."""
 
     async def _process_info(self, info: dict[str, Any], initial_connection: bool = False) -> None:
@@ -39,7 +39,7 @@ class StrictClient(Client):  # type: ignore[misc]
         await super()._process_info(info, initial_connection)
 
 
-def login(servers: Sequence[str]) -> dict[str, str | None]:
+def login(servers: Sequence[str]) -> dict[str, Any]:
     """Who asks, from the environment; nothing if a URL says it."""
     if any("@" in server for server in servers):
         return {}

@@ -150,7 +150,10 @@ def _credentials(file: str) -> str | None:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"the NATS credentials {path} cannot be read: {error}") from None
-    from nkeys import NkeysError, from_seed  # noqa: PLC0415 (only with the extra)
+    from nkeys import (  # type: ignore[import-untyped] # noqa: PLC0415 (only with the extra)
+        NkeysError,
+        from_seed,
+    )
 
     try:
         seed = _SEED.search(text)
