@@ -143,6 +143,9 @@ def formula_list(memory: Memory, _: Nothing, __: Request) -> Formulas:
 def memories(memory: Memory, scope: Scope, _: Request) -> MemoPage:
     given = {"project": scope.project, "session": scope.session, "tags": scope.tags, "kinds": scope.kinds}
     found = memory.memories({name: value for name, value in given.items() if value}, at=scope.at)
+    if scope.offset is not None:  # how earlier clients ask for pages
+        page = found[scope.offset : scope.offset + scope.limit]
+        return MemoPage(memories=tuple(page), total=len(found), before=None)
     end = len(found) if scope.before is None else min(len(found), scope.before)
     begin = max(0, end - scope.limit)
     return MemoPage(memories=tuple(found[begin:end][::-1]), total=len(found), before=begin or None)

@@ -68,11 +68,12 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     before: Annotated[int, Meta(ge=1)] | None = None
+    offset: Annotated[int, Meta(ge=0)] | None = None
     limit: Limit = 100
 
 
 class MemoPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Newest first; `before` asks for the next page, None at the end."""
+    """Newest first; `before` asks for the next page, None at the end. With `offset`, oldest first from there on."""
 
     memories: tuple[Memo, ...]
     total: int

@@ -130,6 +130,11 @@ def test_memories_their_past_and_their_history(server):
     assert (listed["total"], [m["id"] for m in listed["memories"]]) == (5, ["html", "folder/notes.md#1"])
     rest = server.get("/api/memories", limit=3, before=listed["before"])
     assert ([m["id"] for m in rest["memories"]], rest["before"]) == (["deploy", "redis", "auth"], None)
+    from_the_start = server.get("/api/memories", limit=2, offset=1)
+    assert (from_the_start["total"], [m["id"] for m in from_the_start["memories"]]) == (
+        5,
+        ["redis", "deploy"],
+    )
     assert server.get("/api/memories", at="@2")["total"] == 1
     slashed = server.get("/api/memories/folder%2Fnotes.md%231")
     assert slashed["content"] == "Session cookies expire after 14 days"
