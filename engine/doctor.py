@@ -25,7 +25,9 @@ from recollect.engine.embedding.embedder import Embedder
 from recollect.engine.moments import clock_ahead_max, iso
 from recollect.engine.store import Progress, Store
 from recollect.engine.unfinished_files import unfinished_folder
+from recollect.engine.witnesses import missing_head, remembered
 from recollect.events import scrub as scrubbing
+from recollect.events.checkpoint_note import Contradiction
 from recollect.events.clock import CLOCK_CORRECTED, ClockAhead, span
 from recollect.events.disk import RealDisk, WriterLock
 from recollect.events.envelope import draft
@@ -141,6 +143,7 @@ def examine(
         problems += _clock_ahead(base)
         if not damage:
             problems += _unnamed_erasures(log)
+            problems += map(_witnessed, remembered(log, folder, folder / "cache"))
             problems += _derived(log, folder / "cache", progress, embedder, notes)
         problems += _leftovers(folder)
         problems += _unfinished_fork(folder)
@@ -223,6 +226,15 @@ def _damaged(finding: Finding) -> Problem:
         where=f"{finding.path}, byte {finding.offset}, @{finding.seq}",
         what=f"acknowledged data is damaged: {finding.problem}",
         remedy="restore the file from a copy, or copy what can be read: `recollect doctor --salvage NEW_DIR`",
+    )
+
+
+def _witnessed(found: Contradiction) -> Problem:
+    return Problem(
+        severity="witness",
+        where=found.witness,
+        what=found.problem,
+        remedy="put the newer log back; if the older one was restored on purpose, delete this checkpoint or copy",
     )
 
 
@@ -313,6 +325,8 @@ def _notes(folder: Path, log: SegmentLog, *, damaged: bool) -> Iterator[str]:
             f"{folder / 'log' / HEAD}: {flaw}; it bears witness to what was acknowledged, so events missing at the end "
             f"of the log might not be noticed now. The next writer writes it anew"
         )
+    else:
+        yield from (f"{one.witness}: {one.problem}" for one in missing_head(log, folder))
     note = exposed(folder)
     if note:
         yield note

@@ -1,6 +1,6 @@
 """What `doctor` finds in the caches beside a log that is whole: checkpoints and shards compared with the log.
 
-A checkpoint must be readable, of this log, younger than the last erasure, and equal to what folding the log gives; a
+A checkpoint must be readable, younger than the last erasure, and equal to what folding the log gives; a
 shard's file must have the digest that it is named by, and an event must speak of it. Every shard that the log uses at
 some seq must be had: its file holds the rows and vectors of the log, or building it gives its digest again. One that
 is bad, or missing where it cannot be built, is retired by `--fix`, with an event.
@@ -22,11 +22,12 @@ from recollect.projections import checkpoints
 from recollect.projections.columns import State
 from recollect.projections.lexical.index import Lexical
 from recollect.projections.vectors.index import Vectors
-from recollect.projections.vectors.shard_cache import ShardElsewhere, file_digest
+from recollect.projections.vectors.shard_cache import ShardElsewhere, has_digest
 from recollect.projections.view import LEXICAL, Projections
 
 Severity = Literal[
     "damage",
+    "witness",
     "erasure",
     "clock",
     "vectors",
@@ -44,8 +45,8 @@ _GROUPED = "block"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong, where, and what to do; `fix` handles all but damage, forks, engines and what
-    could not be examined."""
+    """One thing that is wrong, where, and what to do; `fix` handles all but damage, witnesses of it, forks,
+    engines and what could not be examined."""
 
     severity: Severity
     where: str
@@ -73,14 +74,16 @@ class Caches:
     def _checkpoints(self) -> Iterator[Problem]:
         key = checkpoints.key_of(Projections().versions())
         for path in checkpoints.paths(self._cache / "checkpoints"):
+            if checkpoints.is_emptied(path):
+                continue
             found = checkpoints.load(path, key=key)
             wrong = "it cannot be read, or another version wrote it" if found is None else self._wrong(found)
             if wrong:
                 yield _bad_cache(path, f"the checkpoint is of no use: {wrong}")
 
     def _wrong(self, found: checkpoints.Checkpoint) -> str | None:
-        if found.seq > self._log.head or self._log.chain_at(found.seq) != found.chain:
-            return "it belongs to another log"
+        if not checkpoints.is_of(self._log, found):
+            return None  # a witness of what the log was, and no cache to delete
         if self._log.erasures and found.seq < self._log.erasures[-1]:
             return "it is older than the last erasure and may hold what was erased"
         analyzers = _analyzers(found.state)
@@ -96,7 +99,7 @@ class Caches:
         for sealed in vectors.seals.values():
             yield from self._shard(vectors, sealed.fact)
         for path in paths:
-            if file_digest(path) != path.stem:
+            if not has_digest(path, path.stem):
                 yield _bad_cache(path, "the shard is damaged: its bytes are not those of its name")
             elif path.stem not in known:
                 yield _bad_cache(path, "no event speaks of this shard, or it holds a vector that was erased")
@@ -118,8 +121,9 @@ class Caches:
                 yield _bad_shard(sealed.digest, wrong.reason)
 
     def notes(self) -> Iterator[str]:
-        """The shards without a file here, of those that the log ever used."""
+        """The shards without a file here, of those that the log ever used; and seals that it cannot use."""
         vectors = self._projections.vectors
+        yield from self._refused_seals(vectors)
         missing = [
             one.digest for one in vectors.every_seal() if one.count and not vectors.shards.has(one.digest)
         ]
@@ -128,6 +132,20 @@ class Caches:
                 f"{len(missing)} shards have no file here: {', '.join(missing)}; a recall or a replay that needs one "
                 f"builds it, if this machine can"
             )
+
+    def _refused_seals(self, vectors: Vectors) -> Iterator[str]:
+        """Seals that number other rows than the log has, though nothing in their block was erased since its basis."""
+        documents = self._projections.documents
+        for seq in self._log.positions("shard.sealed"):
+            fact = self._log.get(seq).fact
+            if not isinstance(fact, ShardSealed) or fact.digest in vectors.digests:
+                continue
+            block = set(documents.memory_of[fact.first_row : fact.end_row].tolist())
+            if not any(one.seq > fact.basis and one.memory in block for one in documents.erasures):
+                yield (
+                    f"the shard sealed at @{seq} numbers other rows than the log has and is not used: the process that sealed "
+                    f"it had lost a row, and what it recalled then may not replay; `recollect verify` names such recalls"
+                )
 
 
 def _bad_shard(digest: str, what: str) -> Problem:

@@ -135,7 +135,10 @@ def _problems(
         problems.append(
             f"the last checkpoint failed: {store.checkpointer.last_error}; the next opening takes longer"
         )
-    problems += [f"{one.witness} contradicts the log: {one.problem}" for one in beside(store)]
+    problems += [
+        f"{one.witness} contradicts the log: {one.problem}"
+        for one in beside(store.log, store.folder, store.cache)
+    ]
     problems += store.scrub_problems
     problems += store.log.warnings
     return problems

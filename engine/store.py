@@ -408,7 +408,7 @@ class Store:
             self._built.fetch_checkpoint(self.cache / "checkpoints", key, self.log.head)
         for path in checkpoints.paths(self.cache / "checkpoints"):
             found = checkpoints.load(path, key=key)
-            if found and found.seq <= self.log.head and self.log.chain_at(found.seq) == found.chain:
+            if found and checkpoints.is_of(self.log, found):
                 self.projections.load(found.state, position=found.seq)
                 self._analyzers = list(dict.fromkeys([*self._analyzers, *self.projections.lexicals]))
                 self.log.resume(self.projections.documents.erased_at, found.seq)
@@ -423,7 +423,7 @@ class Store:
         if self._checkpoint_seq < self.log.erasures[-1]:
             self._checkpoint_seq = 0
         try:
-            gone = checkpoints.purge(self.cache / "checkpoints", before=self.log.erasures[-1])
+            gone = checkpoints.purge(self.cache / "checkpoints", self.log, before=self.log.erasures[-1])
             gone += self.projections.vectors.purge()
             if self._built is not None:
                 gone += self._built.drop_erased(self.log.erasures[-1], self.projections.vectors.digests)

@@ -92,7 +92,7 @@ def _witnessed(store: Store, report: VerifyReport, kept: LogCheckpoint | None, n
     """The report with what the store's own files show, and a checkpoint that was kept."""
     found, notes = ([], []) if kept is None else against_(store, kept, name)
     accepted = 0 if kept is None or found else kept.size
-    found = [*found, *beside(store, accepted=accepted)]
+    found = [*found, *beside(store.log, store.folder, store.cache, accepted=accepted)]
     report = msgspec.structs.replace(
         report,
         contradictions=tuple(found),

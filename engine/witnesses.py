@@ -25,6 +25,7 @@ from recollect.events.checkpoint_note import (
 from recollect.events.disk import RealDisk
 from recollect.events.errors import InvalidInput, LogDamaged
 from recollect.events.head import HEAD, HeadFile
+from recollect.events.log import Log
 from recollect.projections import checkpoints
 
 _CUT = "events were cut from its end, or an older copy of it was put in its place"
@@ -68,7 +69,7 @@ def read_checkpoint(path: Path) -> LogCheckpoint:
 
 def against(store: Store, kept: LogCheckpoint, name: str) -> tuple[list[Contradiction], list[str]]:
     """What contradicts a kept checkpoint, and notes."""
-    found = [*_compared(store, name, kept.size, kept.root), *_origin(store, name, kept)]
+    found = [*_compared(store.log, name, kept.size, kept.root), *_origin(store, name, kept)]
     found += () if found else _erased(store, name, kept)
     notes: list[str] = []
     problem = signature_problem(kept, notes)
@@ -77,29 +78,31 @@ def against(store: Store, kept: LogCheckpoint, name: str) -> tuple[list[Contradi
     return found, notes
 
 
-def beside(store: Store, *, accepted: int = 0) -> list[Contradiction]:
+def beside(log: Log, folder: Path | None, cache: Path | None, *, accepted: int = 0) -> list[Contradiction]:
     """What contradicts the store's own files.
 
     A checkpoint that the log agrees with has `accepted` so many events: a head file that was missing before is no news.
     """
-    if store.cache is None or store.folder is None:
+    if cache is None or folder is None:
         return []
-    found: list[Contradiction] = []
-    for path in checkpoints.paths(store.cache / "checkpoints"):
+    return [*remembered(log, folder, cache), *missing_head(log, folder, accepted)]
+
+
+def remembered(log: Log, folder: Path, cache: Path) -> Iterator[Contradiction]:
+    """What cached checkpoints and the record of copies know of the log, where it is another one now."""
+    for path in checkpoints.paths(cache / "checkpoints"):
         position = checkpoints.position_of(path)
         if position is not None:
             name = f"the cached checkpoint {path.name}"
-            found += _compared(store, name, position.seq, b64encode(position.chain).decode())
-    for copy in known_copies(store.folder):
-        found += _compared(store, f"the record of the copy {copy.path}", copy.upto, None)
-    return [*found, *_missing_head(store, accepted)]
+            yield from _compared(log, name, position.seq, b64encode(position.chain).decode())
+    for copy in known_copies(folder):
+        yield from _compared(log, f"the record of the copy {copy.path}", copy.upto, None)
 
 
-def _missing_head(store: Store, accepted: int) -> Iterator[Contradiction]:
+def missing_head(log: Log, folder: Path, accepted: int = 0) -> Iterator[Contradiction]:
     """A log keeps a head file from its first event on: where it is gone, events may have been cut from the end."""
-    assert store.folder is not None
-    path = store.folder / "log" / HEAD
-    end = HeadFile(RealDisk(), path).missing_at(store.log.head) if path.parent.is_dir() else 0
+    path = folder / "log" / HEAD
+    end = HeadFile(RealDisk(), path).missing_at(log.head) if path.parent.is_dir() else 0
     if end > accepted:
         problem = (
             f"it was missing when the log ended at @{end}: whether events were cut from its end cannot be seen; "
@@ -108,14 +111,14 @@ def _missing_head(store: Store, accepted: int) -> Iterator[Contradiction]:
         yield Contradiction(witness="the head file", seq=end, problem=problem)
 
 
-def _compared(store: Store, witness: str, size: int, root: str | None) -> Iterator[Contradiction]:
-    head = store.log.head
+def _compared(log: Log, witness: str, size: int, root: str | None) -> Iterator[Contradiction]:
+    head = log.head
     if size > head:
         problem = f"the log ends at @{head}, and it had {size} events: {_CUT}"
         yield Contradiction(witness=witness, seq=size, problem=problem)
     elif root is not None:
         try:
-            found = b64encode(store.log.chain_at(size)).decode()
+            found = b64encode(log.chain_at(size)).decode()
         except LogDamaged:
             return  # the damage is told as such
         if found != root:

@@ -23,6 +23,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from recollect.events.log import Log
 from recollect.events.private_files import make_private, replacing
 from recollect.projections.columns import State
 
@@ -30,6 +31,7 @@ MAGIC = b"RCLCKP01"
 _PREFIX = struct.Struct("<8sQII")
 _ALIGN = 64
 _KEPT = 2
+_EMPTIED = "emptied"
 
 
 class _Entry(msgspec.Struct, array_like=True):
@@ -74,12 +76,12 @@ def paths(folder: Path) -> list[Path]:
 
 
 def save(folder: Path, *, key: str, seq: int, chain: bytes, state: State) -> Path:
-    """Write a checkpoint and drop all but the newest few."""
+    """Write a checkpoint and drop the oldest others; of a log that was longer once there may be later ones."""
     make_private(folder)
     path = folder / f"{seq:020d}.checkpoint"
     with replacing(path) as file:
         _write(file, key, seq, chain, state)
-    for old in paths(folder)[_KEPT:]:
+    for old in [one for one in paths(folder) if one != path][_KEPT - 1 :]:
         with contextlib.suppress(FileNotFoundError):
             old.unlink()
     return path
@@ -102,13 +104,31 @@ def _write(file: IO[bytes], key: str, seq: int, chain: bytes, state: State) -> N
     os.fsync(file.fileno())
 
 
-def purge(folder: Path, *, before: int) -> list[str]:
-    """Delete checkpoints of seqs before this one, which may contain erased texts; returns the deleted names."""
-    young = {path for path in paths(folder) if path.stem.isdecimal() and int(path.stem) >= before}
-    gone = [path for path in sorted(folder.glob("*")) if path not in young]
-    for path in gone:
+def purge(folder: Path, log: Log, *, before: int) -> list[str]:
+    """Delete all but the log's checkpoints of seqs from this one on: any other file may hold what was erased; their names.
+
+    A checkpoint that is not of this log is emptied instead: its position is a witness that the log is not what it was.
+    """
+    gone = []
+    for path in sorted(folder.glob("*")):
+        position = position_of(path)
+        if is_emptied(path) or (position is not None and position.seq >= before and is_of(log, position)):
+            continue
         path.unlink(missing_ok=True)
-    return [path.name for path in gone]
+        gone.append(path.name)
+        if position is not None and not is_of(log, position):
+            save(folder, key=_EMPTIED, seq=position.seq, chain=position.chain, state={})
+    return gone
+
+
+def is_of(log: Log, found: Position | Checkpoint) -> bool:
+    """Whether the log has this position."""
+    return found.seq <= log.head and log.chain_at(found.seq) == found.chain
+
+
+def is_emptied(path: Path) -> bool:
+    """Whether the file holds a position and nothing else."""
+    return load(path, key=_EMPTIED) is not None
 
 
 def position_of(path: Path) -> Position | None:

@@ -258,7 +258,7 @@ class ShardCache:
         if sealed.count == 0:
             return Shard(None)
         path = None if self._directory is None else self._directory / f"{sealed.digest}.hnsw"
-        if path is None or not _has_digest(path, sealed.digest):
+        if path is None or not has_digest(path, sealed.digest):
             return None
         foreign = not buildable(sealed)
         if foreign and builder_of(sealed).generator != LIBSTDCXX:
@@ -274,7 +274,7 @@ class ShardCache:
             wrong = shard.unlike(block)
             if wrong is None:
                 return shard
-        if not _has_digest(path, sealed.digest):  # deleted meanwhile, or written by another process
+        if not has_digest(path, sealed.digest):  # deleted meanwhile, or written by another process
             return None
         raise _bad_file(sealed.digest, wrong)
 
@@ -311,7 +311,7 @@ class ShardCache:
     def file_of(self, digest: str) -> Path | None:
         """The file of this shard, if it is there and whole."""
         path = None if self._directory is None else self._directory / f"{digest}.hnsw"
-        return path if path is not None and _has_digest(path, digest) else None
+        return path if path is not None and has_digest(path, digest) else None
 
     def has(self, digest: str) -> bool:
         """Whether the shard is loaded, or there is a file of its name."""
@@ -321,12 +321,12 @@ class ShardCache:
 
     def take(self, file: Path) -> bool:
         """Copy in a shard's file from elsewhere; False if it is there already or does not match its digest."""
-        if self._directory is None or self.file_of(file.stem) is not None or not _has_digest(file, file.stem):
+        if self._directory is None or self.file_of(file.stem) is not None or not has_digest(file, file.stem):
             return False
         with self._unfinished() as path:
             shutil.copyfile(file, path)
             _sync(path)
-            if not _has_digest(path, file.stem):
+            if not has_digest(path, file.stem):
                 return False
             path.replace(self._directory / f"{file.stem}.hnsw")
             _sync(self._directory)
@@ -339,7 +339,7 @@ class ShardCache:
         if self.shared is None or self._directory is None:
             return False
         with self._unfinished() as path:
-            if not self.shared.fetch(digest, path) or not _has_digest(path, digest):
+            if not self.shared.fetch(digest, path) or not has_digest(path, digest):
                 return False
             _sync(path)
             path.replace(self._directory / f"{digest}.hnsw")
@@ -429,7 +429,8 @@ def _unlike_when_loaded(shard: Shard, path: Path) -> str | None:
     return None if shard.answers_as(again) else "read back, it does not answer as it was built"
 
 
-def _has_digest(path: Path, digest: str) -> bool:
+def has_digest(path: Path, digest: str) -> bool:
+    """Whether this is a file that can be read and has these bytes."""
     try:
         return path.is_file() and file_digest(path) == digest
     except OSError:  # cannot be read: as good as missing

@@ -148,6 +148,28 @@ def test_old_leftovers_are_found_and_young_ones_may_still_be_in_the_making(folde
     assert not any(path.exists() for path in left)
 
 
+@pytest.mark.parametrize("put", [Path.mkdir, lambda path: path.symlink_to("/nowhere/at/all")])
+def test_something_else_in_the_place_of_a_shard_is_one_problem(folder: Path, put: Callable[[Path], None]):
+    path = next((folder / "cache/shards").glob("*.hnsw"))
+    path.unlink()
+    put(path)
+    found = doctor(folder)
+    assert [(problem.severity, problem.where) for problem in found.problems] == [("cache", str(path))]
+
+
+def test_a_seal_of_rows_that_the_log_does_not_have_is_a_note_unless_one_of_them_was_erased(folder: Path):
+    with Memory.open(folder, embedder="hash") as memory:
+        seals = memory.store.projections.vectors.every_seal()
+        wrong = msgspec.structs.replace(seals[-1], count=1, digest="0" * 64, rows="")
+        memory.store.append([wrong], actor="recollect")
+        seq = memory.status().head
+    (note,) = doctor(folder).notes
+    assert f"the shard sealed at @{seq} numbers other rows than the log has" in note
+    with Memory.open(folder, embedder="hash") as memory:
+        memory.erase("n5")
+    assert doctor(folder).notes == ()
+
+
 def test_an_unfinished_tail_that_was_set_aside_is_a_note(folder: Path):
     (segment,) = (folder / "log").glob("*.seg")
     (folder / "log/head").unlink()
@@ -156,7 +178,8 @@ def test_an_unfinished_tail_that_was_set_aside_is_a_note(folder: Path):
     Memory.open(folder, embedder=None).close()
     found = doctor(folder)
     assert found.healthy
-    assert ["was set aside" in note for note in found.notes] == [True]
+    lost, aside = found.notes
+    assert ("the head file: it was missing" in lost, "was set aside" in aside) == (True, True)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from recollect.engine.doctor import doctor
 from recollect.events.disk import RealDisk
 from recollect.events.errors import InvalidInput
 from recollect.events.head import HeadFile
@@ -111,6 +112,7 @@ def test_a_log_without_head_file_and_caches_is_never_exact_until_a_checkpoint_ac
         )
         assert "the head file contradicts it" in report.sentence
         assert any("the head file" in line for line in memory.status().degraded)
+    assert any("the head file: it was missing when the log ended at" in note for note in doctor(store).notes)
     with Memory.open(store, embedder="hash") as memory:  # the head file is there again, and remembers
         memory.remember("written later")
         assert memory.verify().verdict == "differs"
@@ -125,6 +127,51 @@ def test_a_new_log_and_one_after_a_crash_before_its_first_mark_have_lost_no_head
         assert memory.verify().verdict == "exact"
     (tmp_path / "new" / "log" / "head").write_bytes(b"")  # created durably, never written
     assert verdict(tmp_path / "new") == "exact"
+
+
+@pytest.fixture
+def put_back(store: Path, tmp_path: Path) -> Path:
+    """A store that grew, with two cached checkpoints, whose log was then replaced by an older copy."""
+    shutil.copytree(store / "log", tmp_path / "older")
+    with Memory.open(store, embedder="hash") as memory:
+        for n in range(2):
+            memory.remember_many([f"later {n}.{m} about xylophones" for m in range(5)])
+            memory.store.checkpoint()
+    shutil.rmtree(store / "log")
+    shutil.copytree(tmp_path / "older", store / "log")
+    return store
+
+
+def test_doctor_names_what_an_older_log_lacks_and_fix_leaves_the_witnesses(put_back: Path):
+    before = sorted((put_back / "cache/checkpoints").iterdir())
+    found = doctor(put_back, fix=True)
+    assert [one.severity for one in found.problems] == ["witness"] * 2
+    assert all("events were cut from its end" in one.what for one in found.problems)
+    assert sorted((put_back / "cache/checkpoints").iterdir()) == before
+    assert verdict(put_back) == "differs"
+
+
+def test_an_erasure_in_an_older_log_empties_the_checkpoints_of_the_newer_one_and_they_still_bear_witness(
+    put_back: Path,
+):
+    def holding(word: bytes) -> list[str]:
+        return [path.name for path in put_back.rglob("*") if path.is_file() and word in path.read_bytes()]
+
+    assert len(holding(b"xylophones")) == 2
+    with Memory.open(put_back, embedder="hash") as memory:
+        memory.erase("n3")
+        assert holding(b"xylophones") == []
+        assert memory.verify().verdict == "differs"
+    Memory.open(put_back, embedder="hash").close()
+    assert verdict(put_back) == "differs"
+    assert {one.severity for one in doctor(put_back, fix=True).problems} == {"witness"}
+
+
+def test_an_older_log_gets_a_checkpoint_of_its_own_beside_those_of_the_newer_one(put_back: Path):
+    with Memory.open(put_back, embedder="hash") as memory:
+        made = memory.store.checkpoint()
+        assert made is not None
+        assert made.is_file()
 
 
 def test_a_rewritten_log_differs_from_a_checkpoint(store: Path, kept: Path):
