@@ -398,7 +398,7 @@ def _append_repairs(store: Store, problems: Sequence[Problem], embedder: Embedde
         return
     for problem in problems:
         if problem.severity in ("shard", "missing"):
-            store.retire_shard(problem.shard, f"doctor: {problem.what}")
+            store.retire_shard(problem.shard, f"doctor: {problem.what}", sealed_at=problem.sealed_at)
     if any(problem.severity == "vectors" for problem in problems):
         mend_vectors(store, check_vectors(store.log, store.projections, embedder).wrong, embedder)
 

@@ -16,7 +16,7 @@ import msgspec
 import numpy.typing as npt
 
 from recollect.engine.store import Progress
-from recollect.events.facts import ShardSealed
+from recollect.events.facts import ShardRetired, ShardSealed
 from recollect.events.redacted_log import RedactedLog
 from recollect.projections import checkpoints
 from recollect.projections.columns import State
@@ -53,6 +53,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     what: str
     remedy: str
     shard: str = ""
+    sealed_at: int = 0
 
 
 class Caches:
@@ -70,6 +71,7 @@ class Caches:
     def problems(self) -> Iterator[Problem]:
         yield from self._checkpoints()
         yield from self._shards()
+        yield from self._refused_seals()
 
     def _checkpoints(self) -> Iterator[Problem]:
         key = checkpoints.key_of(Projections().versions())
@@ -121,9 +123,8 @@ class Caches:
                 yield _bad_shard(sealed.digest, wrong.reason)
 
     def notes(self) -> Iterator[str]:
-        """The shards without a file here, of those that the log ever used; and seals that it cannot use."""
+        """The shards without a file here, of those that the log ever used."""
         vectors = self._projections.vectors
-        yield from self._refused_seals(vectors)
         missing = [
             one.digest for one in vectors.every_seal() if one.count and not vectors.shards.has(one.digest)
         ]
@@ -133,19 +134,21 @@ class Caches:
                 f"builds it, if this machine can"
             )
 
-    def _refused_seals(self, vectors: Vectors) -> Iterator[str]:
+    def _refused_seals(self) -> Iterator[Problem]:
         """Seals that number other rows than the log has, though nothing in their block was erased since its basis."""
-        documents = self._projections.documents
+        documents, known = self._projections.documents, self._projections.vectors.digests
+        retired = {
+            fact.digest
+            for seq in self._log.positions("shard.retired")
+            if isinstance(fact := self._log.get(seq).fact, ShardRetired)
+        }
         for seq in self._log.positions("shard.sealed"):
             fact = self._log.get(seq).fact
-            if not isinstance(fact, ShardSealed) or fact.digest in vectors.digests:
+            if not isinstance(fact, ShardSealed) or fact.digest in known or fact.digest in retired:
                 continue
             block = set(documents.memory_of[fact.first_row : fact.end_row].tolist())
             if not any(one.seq > fact.basis and one.memory in block for one in documents.erasures):
-                yield (
-                    f"the shard sealed at @{seq} numbers other rows than the log has and is not used: the process that sealed "
-                    f"it had lost a row, and what it recalled then may not replay; `recollect verify` names such recalls"
-                )
+                yield _refused_seal(fact.digest, seq)
 
 
 def _bad_shard(digest: str, what: str) -> Problem:
@@ -156,6 +159,19 @@ def _bad_shard(digest: str, what: str) -> Problem:
         remedy="let `recollect doctor --fix` retire it with an event; its rows are then compared one by one until they "
         "are sealed again",
         shard=digest,
+    )
+
+
+def _refused_seal(digest: str, seq: int) -> Problem:
+    return Problem(
+        severity="shard",
+        where=f"shard {digest}",
+        what=f"the shard sealed at @{seq} numbers other rows than the log has and is not used: the process that sealed "
+        f"it had lost a row, and what it recalled then may not replay",
+        remedy="`recollect verify` names such recalls, which cannot be healed; let `recollect doctor --fix` note it with "
+        "an event",
+        shard=digest,
+        sealed_at=seq,
     )
 
 

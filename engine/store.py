@@ -231,14 +231,18 @@ class Store:
         self.purge_caches()
 
     @locked
-    def retire_shard(self, digest: str, reason: str) -> None:
-        """Do without a shard from here on; nothing is appended if the log does not use it, or says so already."""
+    def retire_shard(self, digest: str, reason: str, *, sealed_at: int = 0) -> None:
+        """Do without a shard from here on; nothing is appended if the log says so already.
+
+        A shard that the log does not use is retired only by naming the seq of its seal.
+        """
         self.catch_up()
         sealed = self.projections.vectors.seals.get(digest)
-        if sealed is None:
+        seal_seq = sealed_at if sealed is None else sealed.seq
+        if not seal_seq:
             return
         with contextlib.suppress(EventIdReused):  # another process retired it for another reason
-            event_id = retirement_event_id(digest, sealed.seq)
+            event_id = retirement_event_id(digest, seal_seq)
             self.append([ShardRetired(digest=digest, reason=reason)], actor="recollect", ids=[event_id])
         self.catch_up()
 

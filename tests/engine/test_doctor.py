@@ -157,17 +157,27 @@ def test_something_else_in_the_place_of_a_shard_is_one_problem(folder: Path, put
     assert [(problem.severity, problem.where) for problem in found.problems] == [("cache", str(path))]
 
 
-def test_a_seal_of_rows_that_the_log_does_not_have_is_a_note_unless_one_of_them_was_erased(folder: Path):
+def test_a_seal_of_rows_that_the_log_does_not_have_is_a_problem_until_fix_retires_it(folder: Path):
     with Memory.open(folder, embedder="hash") as memory:
         seals = memory.store.projections.vectors.every_seal()
         wrong = msgspec.structs.replace(seals[-1], count=1, digest="0" * 64, rows="")
         memory.store.append([wrong], actor="recollect")
         seq = memory.status().head
-    (note,) = doctor(folder).notes
-    assert f"the shard sealed at @{seq} numbers other rows than the log has" in note
+    (problem,) = doctor(folder).problems
+    assert (problem.severity, problem.shard) == ("shard", wrong.digest)
+    assert f"the shard sealed at @{seq} numbers other rows than the log has" in problem.what
+    assert doctor(folder, fix=True).healthy
     with Memory.open(folder, embedder="hash") as memory:
+        assert memory.store.event(seq + 1).fact.digest == wrong.digest
+
+
+def test_a_seal_of_rows_of_which_one_was_erased_is_no_problem(folder: Path):
+    with Memory.open(folder, embedder="hash") as memory:
+        seals = memory.store.projections.vectors.every_seal()
+        wrong = msgspec.structs.replace(seals[-1], count=1, digest="0" * 64, rows="")
+        memory.store.append([wrong], actor="recollect")
         memory.erase("n5")
-    assert doctor(folder).notes == ()
+    assert doctor(folder).healthy
 
 
 def test_an_unfinished_tail_that_was_set_aside_is_a_note(folder: Path):
