@@ -202,6 +202,7 @@ def test_the_river_steps_event_by_event_and_the_question_follows(page_world, bro
     assert person.find(".handle-b").get_attribute("aria-valuenow") == "1200"
     person.find(".handle-b").send_keys("\ue014")  # the arrow to the right
     person.until(lambda: "@1201" in person.texts("#river .moment")[0])
+    person.still()
     browser.switch_to.active_element.send_keys("\ue014\ue012")  # it has the focus still
     person.until(lambda: "b=@1201" in browser.current_url)
     person.until(lambda: "@1201" in person.texts("#river .moment")[0])
@@ -472,6 +473,7 @@ def test_new_events_arrive_by_themselves_and_a_server_that_is_gone_greys_the_pag
     person.until(lambda: "redis rate limiting" in "".join(person.texts("#inbox .question")))
     person.until(lambda: f"{server.get('/api/status')['head']} events" in person.find("#store").text)
     person.go("#/view/dreams")
+    person.until(lambda: "Dreams" in person.texts("#centre h2"))
     person.click("#centre button")  # dream
     person.until(lambda: re.search(r"dream/d\d+", browser.current_url) and person.texts("#centre .report"))
     person.click("#centre ol button")  # undo
