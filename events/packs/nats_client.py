@@ -12,7 +12,7 @@ import ssl
 from collections.abc import Sequence
 from typing import Any
 
-from nats.aio.client import Client
+from nats.aio.client import Client, Srv
 from nats.errors import AuthorizationError
 from nats.errors import Error as NatsError
 
@@ -30,7 +30,16 @@ class NoTls(NatsError):
 
 
 class StrictClient(Client):
-    """Speaks TLS wherever the URL says so; the client itself would do as the server's greeting says."""
+    """Speaks TLS wherever the URL says so, and closes each connection that it gives up.
+
+    The client itself would do as the server's greeting says, and leave a socket open whenever a server accepts but does
+    not greet, as one that is paused.
+    """
+
+    async def _connect_to_server(self, server: Srv) -> None:
+        if self._transport is not None:
+            self._transport.close()  # type: ignore[no-untyped-call]  # nats-py does not say
+        await super()._connect_to_server(server)
 
     async def _process_info(self, info: dict[str, Any], initial_connection: bool = False) -> None:
         server = self._current_server

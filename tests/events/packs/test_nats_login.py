@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import ipaddress
 import json
+import socket
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import urlparse
 
 import nkeys
 import pytest
@@ -15,11 +18,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from log_samples import StepClock, all_numbers, notes
+from nats.aio.client import Srv
 from nats_servers import Server, running, single
 
 from recollect.engine.replicate import replicate
 from recollect.engine.sync import sync
 from recollect.events.errors import InvalidInput, RecollectError
+from recollect.events.packs.nats_client import StrictClient
 from recollect.events.packs.store import StoreUnreachable
 from recollect.events.packs.urls import open_packs
 
@@ -184,3 +189,21 @@ def with_operator(folder: Path) -> tuple[Server, Path]:
 def _plain(data: str | bytes) -> str:
     raw = data.encode() if isinstance(data, str) else data
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def test_a_connection_to_a_server_that_does_not_greet_is_closed_before_the_next_one():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
+        server = Srv(urlparse(f"nats://127.0.0.1:{silent.getsockname()[1]}"))
+
+        async def try_twice() -> bytes:
+            client = StrictClient()
+            client.options["connect_timeout"] = 60
+            for _ in range(2):
+                await client._connect_to_server(server)
+            with silent.accept()[0] as first:
+                left = await asyncio.to_thread(first.recv, 1)
+            client._transport.close()
+            return left
+
+        assert asyncio.run(try_twice()) == b""
