@@ -113,9 +113,12 @@ class Person:
         return self.driver.execute_async_script(script, *given)
 
     def until(self, what: Callable[[], object]) -> object:
+        from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
         from selenium.webdriver.support.wait import WebDriverWait
 
-        return WebDriverWait(self.driver, 120, poll_frequency=0.05).until(lambda _: what())
+        redrawn = (NoSuchElementException, StaleElementReferenceException)  # while it was looked at
+        waiting = WebDriverWait(self.driver, 120, poll_frequency=0.05, ignored_exceptions=redrawn)
+        return waiting.until(lambda _: what())
 
     def still(self) -> None:
         """Nothing is being asked for any more."""
@@ -217,12 +220,13 @@ def test_the_river_steps_event_by_event_and_the_question_follows(page_world, bro
             "zoom=" in browser.current_url and person.find("#river .tools button:nth-child(5)").is_enabled()
         )
     )
+    person.still()
     spans = person.texts("#river .ends span")
     browser.refresh()
     person.until(lambda: person.texts("#river .ends span") == spans)
     person.click("#river .tools button:nth-child(1)")  # play
     person.until(lambda: "b=@1201" not in browser.current_url)
-    assert person.texts("#river .tools button:nth-child(1)") == ["Stop"]
+    person.until(lambda: person.texts("#river .tools button:nth-child(1)") == ["Stop"])
     person.click("#river .tools button:nth-child(1)")
     person.until(lambda: person.texts("#river .tools button:nth-child(1)") == ["Play"])
     assert browser.get_log("browser") == []
