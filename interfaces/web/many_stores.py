@@ -26,6 +26,7 @@ from recollect.interfaces.common.http.exchange import (
     Scope,
     Send,
     refuse,
+    too_many,
 )
 from recollect.interfaces.common.tasks import background_task
 from recollect.web import assets
@@ -88,10 +89,7 @@ class ManyStores:
         if grant is None:
             await refuse(send, _UNKNOWN, [])
         elif wait_s := self._bucket(grant).wait_s(grant.store):
-            slower = Refusal(
-                429, f"too many requests; try again in {wait_s} s", ((b"retry-after", b"%d" % wait_s),)
-            )
-            await refuse(send, slower, [])
+            await refuse(send, too_many(wait_s), [])
         elif scope["path"] == "/metrics" and scope["method"] == "GET":
             await self._metrics_for(grant)(scope, receive, send)
         elif found is None or found[1] != grant.store:

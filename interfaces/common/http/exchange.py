@@ -65,6 +65,10 @@ def too_large(most: int) -> Refusal:
     return Refusal(413, f"the body is larger than the {most} bytes allowed", ((b"connection", b"close"),))
 
 
+def too_many(wait_s: int) -> Refusal:
+    return Refusal(429, f"too many requests; try again in {wait_s} s", ((b"retry-after", b"%d" % wait_s),))
+
+
 async def refuse(send: Send, refusal: Refusal, allowed: Headers) -> None:
     body = json.dumps({"error": refusal.error}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]

@@ -2,7 +2,7 @@
 
 A request reaches the application only if, in this order,
 
-    its client has a token left in its bucket            429, with Retry-After
+    its client has a token left in its bucket            429, with Retry-After (public paths take none)
     its Host header names this server                    421  (a page on another site that rebinds its name to
                                                                127.0.0.1 still sends its own name; any name will
                                                                do on another interface unless names were given)
@@ -33,6 +33,7 @@ from recollect.interfaces.common.http.exchange import (
     reading_headers,
     refuse,
     too_large,
+    too_many,
 )
 
 __all__ = ["READS_ONLY", "Application", "guarded", "is_loopback"]
@@ -74,7 +75,7 @@ def guarded(
 
     `origins` are other sites whose pages may call it (https://example.org). `host_names` are the names by which a
     server with a token that is not on the loopback interface is called; any name if empty. `public_paths`
-    are served without a token and must tell nothing about the store. A request with `read_token` has READS_ONLY in
+    are served without a token and without counting, and must tell nothing about the store. A request with `read_token` has READS_ONLY in
     its scope, and the application must let it change nothing. With `has_tokens` the application
     itself asks for tokens, and may be reached from other machines.
     """
@@ -165,11 +166,9 @@ class _Guard:
 
     def _unwelcome(self, scope: Scope, headers: dict[bytes, str], origin: str) -> Refusal | None:
         client = scope.get("client")
-        wait_s = self._buckets.wait_s(client[0] if client else "")
-        if wait_s:
-            return Refusal(
-                429, f"too many requests; try again in {wait_s} s", ((b"retry-after", b"%d" % wait_s),)
-            )
+        is_counted = scope["path"] not in self._public_paths
+        if is_counted and (wait_s := self._buckets.wait_s(client[0] if client else "")):
+            return too_many(wait_s)
         host = headers.get(b"host", "").lower()
         if self._hosts is not None and host not in self._hosts:
             known = ", ".join(sorted(self._hosts))

@@ -12,6 +12,7 @@ export class Refused extends Error {
 
 export class Gone extends Error {}
 
+const TOO_MANY = 429;
 const TOKEN = `recollect-token ${location.pathname}`; // a server may have many stores, each with tokens of its own
 let token = sessionStorage.getItem(TOKEN) || "";
 
@@ -25,12 +26,15 @@ export function useToken(value) {
 async function ask(path, options = {}) {
   const headers = { ...(options.headers || {}), ...(token ? { Authorization: `Bearer ${token}` } : {}) };
   let response;
-  try {
-    response = await fetch(new URL(`api/${path}`, document.baseURI), { ...options, headers });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new Gone("the server does not answer");
-  }
+  do {
+    if (response) await new Promise((done) => setTimeout(done, 1000 * (Number(response.headers.get("Retry-After")) || 1)));
+    try {
+      response = await fetch(new URL(`api/${path}`, document.baseURI), { ...options, headers });
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      throw new Gone("the server does not answer");
+    }
+  } while (response.status === TOO_MANY); // it says when to ask again, and did nothing yet
   if (!response.ok) throw new Refused(response.status, await response.json().catch(() => ({})));
   return response;
 }

@@ -72,7 +72,6 @@ async function check(list, recalls, signal) {
       list.querySelector(`[data-recall="${one.id}"] .dot`)?.replaceWith(dot(checked.get(one.id)));
     } catch (error) {
       if (error.name === "AbortError") return;
-      if (error.status === 429) await new Promise((done) => setTimeout(done, 5000));
     }
   }
 }

@@ -8,6 +8,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -46,7 +47,11 @@ class Server:
         self.client = httpx.Client(base_url=self.address["url"], timeout=120)
 
     def get(self, path: str, expect: int = 200, **params: object) -> dict:
+        """What the server answers; one whose page asked much meanwhile says when to ask again."""
         response = self.client.get(path, params=params or None)
+        while response.status_code == 429 != expect:
+            time.sleep(int(response.headers["retry-after"]))
+            response = self.client.get(path, params=params or None)
         assert response.status_code == expect, response.text
         return response.json()
 

@@ -272,6 +272,17 @@ def test_too_many_requests_are_told_when_to_come_back():
     assert "try again in" in responses[3].json()["error"]
 
 
+def test_public_paths_do_not_count_so_that_a_page_is_whole_when_its_client_asked_too_much():
+    async def main() -> list[int]:
+        app = guarded(
+            APP, host="127.0.0.1", port=8377, token=None, requests_per_minute=1, public_paths=("/",)
+        )
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=HERE) as client:
+            return [(await client.get(path)).status_code for path in ("/echo", "/echo", "/", "/", "/echo")]
+
+    assert asyncio.run(main()) == [200, 429, 200, 200, 429]
+
+
 def test_limits_of_nothing_are_refused():
     for limit in ("body_bytes_max", "requests_per_minute"):
         with pytest.raises(InvalidInput, match=f"{limit} must be at least 1, not 0"):

@@ -6,7 +6,9 @@ import json
 import math
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from urllib.parse import quote
 
@@ -113,12 +115,20 @@ class Person:
         return self.driver.execute_async_script(script, *given)
 
     def until(self, what: Callable[[], object]) -> object:
-        from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+        from selenium.common import exceptions
         from selenium.webdriver.support.wait import WebDriverWait
 
-        redrawn = (NoSuchElementException, StaleElementReferenceException)  # while it was looked at
+        redrawn = (exceptions.NoSuchElementException, exceptions.StaleElementReferenceException)
         waiting = WebDriverWait(self.driver, 120, poll_frequency=0.05, ignored_exceptions=redrawn)
-        return waiting.until(lambda _: what())
+        try:
+            return waiting.until(lambda _: what())
+        except exceptions.TimeoutException:
+            raise AssertionError(self.sees()) from None
+
+    def sees(self) -> str:
+        """The page in words, for someone who reads why a test failed."""
+        html = self.driver.execute_script("return document.body.outerHTML.slice(0, 20000)")
+        return f"{self.driver.current_url}\n{self.driver.get_log('browser')}\n{html}"
 
     def still(self) -> None:
         """Nothing is being asked for any more."""
@@ -444,6 +454,25 @@ def violations(browser) -> list[str]:
     browser.execute_script(source)
     found = browser.execute_async_script("axe.run().then(arguments[0])")
     return [f"{one['id']}: {json.dumps(one['nodes'][0]['html'])[:200]}" for one in found["violations"]]
+
+
+@in_a_browser
+def test_a_page_that_asked_too_much_waits_and_asks_again(start, browser):
+    server = start()
+    while server.client.get("/api/status").status_code != 429:
+        pass
+
+    def take_every_turn(until: float) -> None:
+        while time.monotonic() < until:
+            server.client.get("/api/status")
+
+    with ThreadPoolExecutor(1) as beside:
+        beside.submit(take_every_turn, time.monotonic() + 5)
+        person = Person(browser, server.address["page"], f"#/ask/{quote(QUESTION)}/memory/auth")
+        person.until(lambda: person.texts("#detail .sentence"))
+    person.still()
+    assert person.ids()[0] == "auth"
+    assert person.texts("#columns .problem, #health .problem") == []
 
 
 @in_a_browser
