@@ -172,7 +172,7 @@ def embedded(
     wait: bool = True,
     words_instead: bool = False,
 ) -> tuple[Question, tuple[Degraded, ...]]:
-    """Add the vector to the question, or say why it has none."""
+    """Add the vector to the question, or say why it gets no vector."""
     vector, problem = embedding.question_vector(question.text, wait=wait, words_instead=words_instead)
     if problem is not None:
         loads = embedding.embedder is not None and not wait and embedding.failure is None

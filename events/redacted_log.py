@@ -102,7 +102,7 @@ class RedactedLog:
         return isinstance(self.base.get(seq).fact, Redacted)
 
     def _look_up(self) -> None:
-        """Read the erasures that are not known or not read yet; after an error, none of them counts."""
+        """Read the erasures that are not known or not read yet; after an error, forget all that was read."""
         before = self._known, self.erasures, self._fresh, self._unread
         try:
             found = self.base.positions(ERASED, self._known)

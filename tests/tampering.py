@@ -1,4 +1,4 @@
-"""What somebody with access to the files may do to a log: cut it, rewrite it, swap events, fork it."""
+"""What an intruder with access to the files may do to a log: cut it, rewrite it, swap events, fork it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests never meet the user who runs them: a run inside a run, by somebody whose store and helper are watched."""
+"""Tests never meet the user who runs them: a run inside a run, by a user whose store and helper are watched."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_swallowing():
 """
 
 
-class Somebody:
+class OtherUser:
     """A user with a store at its usual place, and with something that listens where a helper would."""
 
     def __init__(self, folder: Path) -> None:
@@ -132,29 +132,29 @@ class Somebody:
 
 
 @pytest.fixture
-def somebody() -> Iterator[Somebody]:
+def other_user() -> Iterator[OtherUser]:
     folder = Path(tempfile.mkdtemp(prefix="rt", dir="/tmp"))
-    one = Somebody(folder)
+    one = OtherUser(folder)
     yield one
     for listener in one.listeners:
         listener.close()
     shutil.rmtree(folder)
 
 
-def test_what_tests_do_by_default_reaches_neither_the_store_nor_the_helper_of_the_user(somebody, tmp_path):
-    ran = somebody.runs(tmp_path, GOOD)
+def test_what_tests_do_by_default_reaches_neither_the_store_nor_the_helper_of_the_user(other_user, tmp_path):
+    ran = other_user.runs(tmp_path, GOOD)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    somebody.assert_left_alone()
+    other_user.assert_left_alone()
 
 
-def test_a_test_that_reaches_for_the_user_fails_and_is_named_even_if_it_swallows_that(somebody, tmp_path):
-    ran = somebody.runs(tmp_path, BAD)
+def test_a_test_that_reaches_for_the_user_fails_and_is_named_even_if_it_swallows_that(other_user, tmp_path):
+    ran = other_user.runs(tmp_path, BAD)
     assert ran.returncode != 0
     assert "4 failed, 1 passed" in ran.stdout, ran.stdout + ran.stderr
     named = (ran.stdout + ran.stderr).partition("the tests met the user who runs them:")[2]
     for name in ("opening", "connecting", "starting_with_nothing", "starting_as_them", "swallowing"):
         assert f"::test_{name} " in named
-    somebody.assert_left_alone()
+    other_user.assert_left_alone()
 
 
 def test_this_very_process_has_a_home_of_its_own():

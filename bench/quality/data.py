@@ -6,7 +6,7 @@ and the label of the text, the session and the time are kept. The clock stands a
 LoCoMo's type 5 have no right turn and are left out; other questions without a right memory (BEAM's abstentions) judge
 the relevance floor alone.
 
-The same texts cut in other ways stand for collections that nobody tuned on: LoCoMo in one store, LoCoMo without its
+The same texts cut in other ways stand for collections that no formula was tuned on: LoCoMo in one store, LoCoMo without its
 sessions, and SciFact turned round (titles ask, claims answer).
 The folder is not part of the repository and its texts are for evaluation only.
 """

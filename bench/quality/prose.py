@@ -54,7 +54,7 @@ report there, with all texts, on your machine. The picture shows the question th
 RENAMED = """\
 The default must not know how a collection names things: ids get numbers in another order, groups and sessions
 meaningless ones, every speaker another name in labels, texts and questions. Roles and speakers are set by the ordinary
-importer in both columns. Another name is another text, so its vectors differ a little; where nobody has a name, nothing
+importer in both columns. Another name is another text, so its vectors differ a little; where speakers have no name, nothing
 may change but the order of equal scores. Where fewer stores are listed than the collection has, these were measured."""
 
 CAVEATS = """\

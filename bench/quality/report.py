@@ -34,7 +34,7 @@ def page(found: Quality) -> str:
         _targets(found, main),
         "## Every formula on every kind of text\n\nnDCG@10. Controls are in italics.\n\n" + _kinds(main),
         *(_collection(collection) for collection in main),
-        "## Collections that nobody tuned on\n\n"
+        "## Collections that no formula was tuned on\n\n"
         "The same texts, cut otherwise, with the same formula file.\n\n" + _others(others),
         _tuning(found.tuning),
         f"## What each part is worth, and what was tried instead\n\n{TRIED}\n\n{_variants(found.variants)}",

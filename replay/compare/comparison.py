@@ -121,7 +121,7 @@ def in_a_sentence(
     ]
     what = "were used" if used else "are relevant"
     if not moves:
-        return f"{first}; of no memory is it known to have been used, so it cannot be told which is better."
+        return f"{first}; no memory is known to have been used, so nothing says which is better."
     lower, higher = sum(move > 0 for move in moves), sum(move < 0 for move in moves)
     counted = "1 memory that was used" if len(moves) == 1 and used else f"{len(moves):,} memories that {what}"
     return f"{first}; of {counted}, {lower:,} rank lower and {higher:,} higher."

@@ -1,4 +1,4 @@
-"""Files that somebody deleted, swapped or copied over each other: always reported, never taken for the end."""
+"""Files that were deleted, swapped or copied over each other: always reported, never taken for the end."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ FRAMES = _frames()
 
 
 def renewed(frame: bytes) -> bytes:
-    """The frame with checksums that fit, as somebody would write it who wants not to be found out."""
+    """The frame with checksums that fit, as an intruder would write it."""
     header = frame[:128] + crc32(frame[:128], SEED).to_bytes(4, "little") + frame[132:-4]
     return header + crc32(header, SEED).to_bytes(4, "little")
 

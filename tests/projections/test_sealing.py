@@ -1,4 +1,4 @@
-"""Sealing: which blocks become shards, that a seal says the same whoever makes it, and the thread that makes them."""
+"""Sealing: which blocks become shards, that a seal says the same in every process, and the thread that makes them."""
 
 from __future__ import annotations
 

@@ -228,7 +228,7 @@ def test_below_a_deviation_of_0_02_the_chain_decides_semantic_importance_recency
         ("a", MIDDLE, 0.5, 1), ("b", NEAR, 0.1, 9), ("c", MIDDLE, 0.9, 9), ("d", MIDDLE, 0.5, 0),
         ("e", MIDDLE, 0.5, 1),
     )  # fmt: skip
-    flat = {"weights": {"usage": 1.0}}  # nobody was used: every hybrid score is 1
+    flat = {"weights": {"usage": 1.0}}  # nothing was used: every hybrid score is 1
     ranking = world.rank("memorysync", PLAIN, vector=QUERY, context=flat)
     assert ranking.ids == ("b", "c", "d", "e", "a")
     assert ranking.scores == (1.0,) * 5

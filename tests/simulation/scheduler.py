@@ -13,7 +13,7 @@ from random import Random
 from zlib import crc32
 
 START_S = 1_750_000_000.0
-PATIENCE_S = 1e6  # no one who waits for another process waits longer
+PATIENCE_S = 1e6  # a process waits no longer for another
 _POINT_S = 0.0001
 SHOWN = 30
 
@@ -76,7 +76,7 @@ class Scheduler:
             self._hand_over(task)
 
     def sleep(self, seconds: float) -> None:
-        """Let others run; a quiet block lets none run, so what waits there for another comes to the end of its patience."""
+        """Let others run; in a quiet block no other runs, so what waits there for another comes to the end of its patience."""
         task = self._mine()
         if task is None:
             self.now_s += seconds + (PATIENCE_S if self._quiet else 0)

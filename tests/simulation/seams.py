@@ -102,7 +102,7 @@ def _cache_files(
         return opened if "r" in mode and "+" not in mode else FailingFile(opened, incarnation)
 
     def save(shard: Shard, path: Path) -> None:
-        """C++ streams tell no one that the disk was full: the file is just too short."""
+        """C++ streams do not tell that the disk was full: the file is just too short."""
         process = incarnation()
         error = process.step("save .hnsw") if process is not None else 0
         real_save(shard, path)

@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 import msgspec
@@ -39,7 +39,11 @@ def console() -> Console:
     """Colour and the terminal's width, wrapped between words; plain and never wrapped when piped."""
     from rich.console import Console  # noqa: PLC0415 (a result as JSON draws nothing)
 
-    out = Console(highlight=False, emoji=False)
+    class Piped(Console):
+        def on_broken_pipe(self) -> NoReturn:  # rich would exit with 1
+            raise BrokenPipeError
+
+    out = Piped(highlight=False, emoji=False)
     if not out.is_terminal:
         out.width, out.soft_wrap = _PIPED_WIDTH, True
     return out

@@ -338,10 +338,11 @@ def test_on_a_narrow_terminal_the_text_wraps_and_ranks_scores_kinds_and_ids_stay
     assert " ".join(listed.split()).count("took us a whole year to find out") == 2
 
 
-def test_a_reader_that_goes_away_ends_a_command_as_a_closed_pipe_ends_any_program(tmp_path: Path):
+@pytest.mark.parametrize("how", [["--json"], []], ids=["json", "drawn"])
+def test_a_reader_that_goes_away_ends_a_command_as_a_closed_pipe_ends_any_program(tmp_path: Path, how):
     with Memory.open(tmp_path / "store", embedder="hash") as memory:
         memory.remember_many({"content": f"note {n} " + "x" * 900} for n in range(100))
-    command = [sys.executable, "-m", "recollect", "memories", "--json", "--store", str(tmp_path / "store")]
+    command = [sys.executable, "-m", "recollect", "memories", *how, "--store", str(tmp_path / "store")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         said = process.stderr.read()
