@@ -31,36 +31,9 @@ from recollect.engine.moments import clock_ahead_max, iso
 from recollect.engine.opening import finish_swap, swap_log
 from recollect.engine.replicate import Replication, erase_the_same, replicate
 from recollect.engine.store import Progress, Store
+from recollect.events import facts
 from recollect.events.envelope import Draft, Recorded, type_name
 from recollect.events.errors import HeadMoved, InvalidInput
-from recollect.events.facts import (
-    Accessed,
-    AnyFact,
-    Attested,
-    Branch,
-    ClockCorrected,
-    Clustered,
-    DreamBegan,
-    EmbedderAdopted,
-    Erased,
-    Expected,
-    Forgotten,
-    FormulaAdopted,
-    Ingested,
-    MemoryId,
-    Pruned,
-    Rated,
-    Recalled,
-    Recovered,
-    Redacted,
-    Reembedded,
-    Restored,
-    Revised,
-    ShardRetired,
-    ShardSealed,
-    Superseded,
-    Unknown,
-)
 from recollect.events.packs.urls import directory, is_url, shown
 from recollect.events.redacted_log import RedactedLog
 from recollect.events.segment_log import SegmentLog
@@ -69,8 +42,16 @@ from recollect.events.transfer import TransferableLog, whole_batches
 from recollect.replay.fork.renumbering import renumbered
 from recollect.replay.verify import replay
 
-_OF_ONE_LOG = (ShardSealed, ShardRetired, Recovered, ClockCorrected, Attested)
-_CHANGING = (Ingested, Revised, Forgotten, Restored, Superseded, Erased, Pruned)
+_OF_ONE_LOG = (facts.ShardSealed, facts.ShardRetired, facts.Recovered, facts.ClockCorrected, facts.Attested)
+_CHANGING = (
+    facts.Ingested,
+    facts.Revised,
+    facts.Forgotten,
+    facts.Restored,
+    facts.Superseded,
+    facts.Erased,
+    facts.Pruned,
+)
 _SYNCING = "log.syncing"
 
 
@@ -79,7 +60,7 @@ class NotTaken(msgspec.Struct, frozen=True, kw_only=True):
 
     seqs: tuple[int, ...]
     what: str
-    memories: tuple[MemoryId, ...]
+    memories: tuple[facts.MemoryId, ...]
     reason: str
 
 
@@ -158,11 +139,11 @@ def _erase_in_branches(folder: Path, actor: str) -> None:
     if not paths or not (folder / "log").is_dir():  # a swap that was interrupted is finished by the next sync
         return
     with closing(SegmentLog.open(folder / "log", read_only=True)) as common:
-        facts = [RedactedLog(common).get(seq).fact for seq in common.positions(type_name(Erased))]
+        found = [RedactedLog(common).get(seq).fact for seq in common.positions(type_name(facts.Erased))]
         erased = [
             (fact, [common.get(seq).id for seq in fact.seqs])
-            for fact in facts
-            if isinstance(fact, Erased) and fact.id
+            for fact in found
+            if isinstance(fact, facts.Erased) and fact.id
         ]
     for path in paths:
         with closing(SegmentLog.open(path, read_only=True)) as log:
@@ -203,12 +184,12 @@ class _Merge:
         self._actor = actor
         self._ours = {event.id for event in self._offline.read(forked)}
         self._places: dict[int, int] = {}
-        self._changed_by: dict[MemoryId, int] = {}
+        self._changed_by: dict[facts.MemoryId, int] = {}
         self._known_ids: dict[bytes, int] = {}
         self._seen = forked
-        self._missing: set[MemoryId] = set()
+        self._missing: set[facts.MemoryId] = set()
         self._not_taken: list[NotTaken] = []
-        self._erased: dict[MemoryId, str] = {}
+        self._erased: dict[facts.MemoryId, str] = {}
         self._recalls: list[int] = []
         self._pushed = 0
 
@@ -246,10 +227,10 @@ class _Merge:
 
     def _require_same_embedder(self) -> None:
         """Refuse to merge stores of two embedders: their vectors cannot be compared."""
-        adopted = self._offline.positions(type_name(EmbedderAdopted))
+        adopted = self._offline.positions(type_name(facts.EmbedderAdopted))
         ours = self._offline.get(adopted[-1]).fact if adopted else None
         theirs = self._there.projections.adoptions.embedder(self._there.log.head)
-        if not isinstance(ours, EmbedderAdopted) or theirs is None or ours.probe == theirs.probe:
+        if not isinstance(ours, facts.EmbedderAdopted) or theirs is None or ours.probe == theirs.probe:
             return
         raise InvalidInput(
             f"this store embeds with {ours.name!r} and {self._remote} with {theirs.label!r}: their vectors do not compare. "
@@ -287,7 +268,7 @@ class _Merge:
             self._recalls += [
                 place
                 for one, place in zip(drafts.values(), places, strict=True)
-                if isinstance(one.fact, Recalled)
+                if isinstance(one.fact, facts.Recalled)
             ]
             self._look()
             return
@@ -297,7 +278,7 @@ class _Merge:
         self._missing.update(
             event.fact.id
             for event in batch
-            if isinstance(event.fact, Ingested) and not self._is_there(event.fact.id)
+            if isinstance(event.fact, facts.Ingested) and not self._is_there(event.fact.id)
         )
         self._not_taken.append(
             NotTaken(
@@ -311,19 +292,21 @@ class _Merge:
     def _drafts(self, batch: list[Recorded]) -> tuple[dict[int, Draft], str | None]:
         """What of a batch goes to the remote log, by its seq here; or why nothing of it does."""
         for event in batch:
-            if isinstance(event.fact, Erased) and event.fact.id:
+            if isinstance(event.fact, facts.Erased) and event.fact.id:
                 self._erased[event.fact.id] = event.fact.reason
         if all(event.id in self._known_ids for event in batch if self._goes(event.fact)):
             known = {event.seq: self._known_ids[event.id] for event in batch if self._goes(event.fact)}
             self._places.update(known)  # an earlier run took it
-            self._recalls += [known[e.seq] for e in batch if e.seq in known and isinstance(e.fact, Recalled)]
+            self._recalls += [
+                known[e.seq] for e in batch if e.seq in known and isinstance(e.fact, facts.Recalled)
+            ]
             return {}, None
         drafts: dict[int, Draft] = {}
         for event in batch:
             fact = event.fact
-            if isinstance(fact, Unknown):
+            if isinstance(fact, facts.Unknown):
                 return {}, f"written by a newer program ({fact.type} v{fact.version})"
-            if isinstance(fact, Redacted) or not self._goes(fact):
+            if isinstance(fact, facts.Redacted) or not self._goes(fact):
                 continue
             reason = self._refusal(fact, batch)
             if reason is not None:
@@ -331,42 +314,44 @@ class _Merge:
             drafts[event.seq] = Draft(fact=self._moved(event.seq, fact), id=event.id, actor=event.actor)
         return drafts, None
 
-    def _goes(self, fact: AnyFact | Unknown | Redacted) -> bool:
+    def _goes(self, fact: facts.AnyFact | facts.Unknown | facts.Redacted) -> bool:
         """Whether an event of this kind is for the common log; what it has already need not be said again."""
-        if isinstance(fact, (Redacted, Erased, *_OF_ONE_LOG)):
+        if isinstance(fact, (facts.Redacted, facts.Erased, *_OF_ONE_LOG)):
             return False
         adoptions, head = self._there.projections.adoptions, self._there.log.head
-        if isinstance(fact, FormulaAdopted):
+        if isinstance(fact, facts.FormulaAdopted):
             return fact.digest not in adoptions.formulas
-        return not (isinstance(fact, EmbedderAdopted) and adoptions.embedder(head) is not None)
+        return not (isinstance(fact, facts.EmbedderAdopted) and adoptions.embedder(head) is not None)
 
-    def _refusal(self, fact: AnyFact, batch: list[Recorded]) -> str | None:
+    def _refusal(self, fact: facts.AnyFact, batch: list[Recorded]) -> str | None:
         """Why this fact no longer holds in the common log; None if it does."""
-        if isinstance(fact, DreamBegan) or any(isinstance(event.fact, DreamBegan) for event in batch):
+        if isinstance(fact, facts.DreamBegan) or any(
+            isinstance(event.fact, facts.DreamBegan) for event in batch
+        ):
             return "a dream over a log that has moved on; dream again"
-        if isinstance(fact, Reembedded | Clustered):
+        if isinstance(fact, facts.Reembedded | facts.Clustered):
             return "made over a log that has moved on; run it again"
-        fresh = {event.fact.id for event in batch if isinstance(event.fact, Ingested)}
+        fresh = {event.fact.id for event in batch if isinstance(event.fact, facts.Ingested)}
         for id_ in memories_of(fact):
             if isinstance(fact, _CHANGING) and id_ in self._changed_by:
                 return f"{id_!r} was changed in the common log at @{self._changed_by[id_]}"
             if id_ in self._missing or (id_ not in fresh and not self._is_there(id_)):
                 return f"{id_!r} is not in the common log"
-        named = fact.recall if isinstance(fact, Accessed | Rated | Expected) else None
+        named = fact.recall if isinstance(fact, facts.Accessed | facts.Rated | facts.Expected) else None
         here = {event.seq for event in batch}
         if isinstance(named, int) and named > self._forked and named not in {*self._places, *here}:
             return f"r{named}, which it speaks of, was not taken"
         return None
 
-    def _is_there(self, id_: MemoryId) -> bool:
+    def _is_there(self, id_: facts.MemoryId) -> bool:
         return self._there.projections.documents.ids.find(id_) >= 0
 
-    def _moved(self, seq: int, fact: AnyFact) -> AnyFact:
+    def _moved(self, seq: int, fact: facts.AnyFact) -> facts.AnyFact:
         """The fact with the positions that it names as they are in the common log; a recall with the branch it saw."""
         moved = renumbered(fact, self._place_of)
-        if isinstance(fact, Recalled) and isinstance(moved, Recalled):
+        if isinstance(fact, facts.Recalled) and isinstance(moved, facts.Recalled):
             chain = self._local.chain_at(seq).hex()
-            saw = fact.branch or Branch(seq=seq, chain=chain)
+            saw = fact.branch or facts.Branch(seq=seq, chain=chain)
             return msgspec.structs.replace(moved, branch=saw)
         return moved
 
@@ -385,7 +370,7 @@ class _Merge:
         found = []
         for seq in self._recalls:
             fact = log.get(seq).fact
-            if isinstance(fact, Recalled) and replay(log, projections, fact).ids != fact.ids:
+            if isinstance(fact, facts.Recalled) and replay(log, projections, fact).ids != fact.ids:
                 found.append(f"r{seq}")
         return found
 

@@ -14,44 +14,11 @@ from typing import ClassVar, assert_never
 import msgspec
 import numpy as np
 
+from recollect.events import facts
 from recollect.events.envelope import Recorded, type_name
-from recollect.events.facts import (
-    Accessed,
-    Attested,
-    ClockCorrected,
-    Clustered,
-    Consolidated,
-    Downscaled,
-    DreamBegan,
-    DreamEnded,
-    EmbedderAdopted,
-    Erased,
-    ExpectationWithdrawn,
-    Expected,
-    Forgotten,
-    FormulaAdopted,
-    Ingested,
-    Linked,
-    Placed,
-    Promoted,
-    Pruned,
-    Rated,
-    Recalled,
-    Recovered,
-    Redacted,
-    Reembedded,
-    Restored,
-    Revised,
-    ShardRetired,
-    ShardSealed,
-    Stabilized,
-    Superseded,
-    Unknown,
-    Unlinked,
-)
 from recollect.projections.columns import Column, IntArray, State, state_array, state_bytes
 
-RECALLED = type_name(Recalled)
+RECALLED = type_name(facts.Recalled)
 
 
 class Adoption(msgspec.Struct, array_like=True):
@@ -86,7 +53,15 @@ class Adoptions:
     name = "engine"
     version = 2
     reads: ClassVar[frozenset[type]] = frozenset(
-        {Recalled, FormulaAdopted, EmbedderAdopted, DreamBegan, DreamEnded, Unknown, Redacted}
+        {
+            facts.Recalled,
+            facts.FormulaAdopted,
+            facts.EmbedderAdopted,
+            facts.DreamBegan,
+            facts.DreamEnded,
+            facts.Unknown,
+            facts.Redacted,
+        }
     )
 
     def __init__(self) -> None:
@@ -101,29 +76,31 @@ class Adoptions:
 
     def apply(self, recorded: Recorded) -> None:
         match recorded.fact:
-            case Recalled():
+            case facts.Recalled():
                 self._recalls.append(recorded.seq)
-            case FormulaAdopted(digest=digest, text=text, in_force=in_force):
+            case facts.FormulaAdopted(digest=digest, text=text, in_force=in_force):
                 self.formulas[digest] = text
                 if in_force:
                     self._in_force.append(Adoption(recorded.seq, digest))
-            case EmbedderAdopted(name=name, dimensions=dimensions, probe=probe):
+            case facts.EmbedderAdopted(name=name, dimensions=dimensions, probe=probe):
                 self._embedders.append(Adoption(recorded.seq, name, dimensions, probe))
-            case DreamBegan(dream=dream, undoes=undoes):
+            case facts.DreamBegan(dream=dream, undoes=undoes):
                 self._began[dream] = (recorded.seq, undoes or "")
-            case DreamEnded(dream=dream):
+            case facts.DreamEnded(dream=dream):
                 self._end_dream(dream, recorded.seq)
-            case Unknown(type=type_, version=version):
+            case facts.Unknown(type=type_, version=version):
                 label = f"{type_} v{version}"
                 self.unknown[label] = self.unknown.get(label, 0) + 1
                 self._count_recall(type_, recorded.seq)
-            case Redacted(type=type_):
+            case facts.Redacted(type=type_):
                 self._count_recall(type_, recorded.seq)
             case (
-                Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
-                | Accessed() | Rated() | Linked() | Unlinked() | Clustered() | Consolidated() | Downscaled()
-                | Stabilized() | Pruned() | Placed() | Promoted() | ShardSealed() | ShardRetired() | Expected() | ExpectationWithdrawn()
-                | Recovered() | ClockCorrected() | Attested()
+                facts.Ingested() | facts.Revised() | facts.Reembedded() | facts.Forgotten() | facts.Restored()
+                | facts.Superseded() | facts.Erased() | facts.Accessed() | facts.Rated() | facts.Linked()
+                | facts.Unlinked() | facts.Clustered() | facts.Consolidated() | facts.Downscaled()
+                | facts.Stabilized() | facts.Pruned() | facts.Placed() | facts.Promoted() | facts.ShardSealed()
+                | facts.ShardRetired() | facts.Expected() | facts.ExpectationWithdrawn() | facts.Recovered()
+                | facts.ClockCorrected() | facts.Attested()
             ):  # fmt: skip
                 pass
             case _:

@@ -22,41 +22,8 @@ from typing import ClassVar, NamedTuple, assert_never
 import numpy as np
 from msgspec import UNSET
 
+from recollect.events import facts
 from recollect.events.envelope import Recorded
-from recollect.events.facts import (
-    Accessed,
-    Attested,
-    ClockCorrected,
-    Clustered,
-    Consolidated,
-    Downscaled,
-    DreamBegan,
-    DreamEnded,
-    EmbedderAdopted,
-    Erased,
-    ExpectationWithdrawn,
-    Expected,
-    Forgotten,
-    FormulaAdopted,
-    Ingested,
-    Linked,
-    Placed,
-    Promoted,
-    Pruned,
-    Rated,
-    Recalled,
-    Recovered,
-    Redacted,
-    Reembedded,
-    Restored,
-    Revised,
-    ShardRetired,
-    ShardSealed,
-    Stabilized,
-    Superseded,
-    Unknown,
-    Unlinked,
-)
 from recollect.projections.columns import (
     NEVER,
     BoolArray,
@@ -93,7 +60,17 @@ class Documents:
     name = "documents"
     version = 4
     reads: ClassVar[frozenset[type]] = frozenset(
-        {Ingested, Revised, Reembedded, Restored, Forgotten, Superseded, Erased, Pruned, Redacted}
+        {
+            facts.Ingested,
+            facts.Revised,
+            facts.Reembedded,
+            facts.Restored,
+            facts.Forgotten,
+            facts.Superseded,
+            facts.Erased,
+            facts.Pruned,
+            facts.Redacted,
+        }
     )
 
     def __init__(self) -> None:
@@ -113,36 +90,38 @@ class Documents:
         """Fold one event; returns the rows that it gave birth to."""
         seq = recorded.seq
         match recorded.fact:
-            case Ingested(id=id_, content=content, vector=vector):
+            case facts.Ingested(id=id_, content=content, vector=vector):
                 memory = self.ids.number(id_)
                 self._end(memory, seq)
                 self._erased.discard(memory)
                 self._redacted.pop(memory, None)
                 row = self._begin(memory, seq, seq, _utf8_bytes(content))
                 return [NewRow(row, content, -1, vector, -1)]
-            case Revised() as revised:
+            case facts.Revised() as revised:
                 return self._revise(revised, seq)
-            case Reembedded(vectors=vectors):
+            case facts.Reembedded(vectors=vectors):
                 return [
                     new for id_, vector in dict(vectors).items() for new in self._reembed(id_, vector, seq)
                 ]
-            case Restored(id=id_):
+            case facts.Restored(id=id_):
                 return self._restore(self.ids.find(id_), seq)
-            case Forgotten(id=id_) | Superseded(old=id_):
+            case facts.Forgotten(id=id_) | facts.Superseded(old=id_):
                 self._hide(self.ids.find(id_), seq)
-            case Erased(id=id_, remains=remains):
+            case facts.Erased(id=id_, remains=remains):
                 self.erased_at.append(seq)
                 self._erase(self.ids.find(id_), seq, min((one.seq for one in remains), default=seq))
-            case Pruned(items=items):
+            case facts.Pruned(items=items):
                 for item in items:
                     self._hide(self.ids.find(item.id), seq)
-            case Redacted(remains=Ingested() | Revised() as left):
+            case facts.Redacted(remains=facts.Ingested() | facts.Revised() as left):
                 return self._redact(left, seq)
             case (
-                Accessed() | Recalled() | Rated() | Linked() | Unlinked() | Clustered() | DreamBegan()
-                | Consolidated() | Downscaled() | Stabilized() | Placed() | Promoted() | DreamEnded()
-                | FormulaAdopted() | EmbedderAdopted() | ShardSealed() | ShardRetired() | Expected() | ExpectationWithdrawn()
-                | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
+                facts.Accessed() | facts.Recalled() | facts.Rated() | facts.Linked() | facts.Unlinked()
+                | facts.Clustered() | facts.DreamBegan() | facts.Consolidated() | facts.Downscaled()
+                | facts.Stabilized() | facts.Placed() | facts.Promoted() | facts.DreamEnded() | facts.FormulaAdopted()
+                | facts.EmbedderAdopted() | facts.ShardSealed() | facts.ShardRetired() | facts.Expected()
+                | facts.ExpectationWithdrawn() | facts.Recovered() | facts.ClockCorrected() | facts.Attested()
+                | facts.Unknown() | facts.Redacted()
             ):  # fmt: skip
                 pass
             case _:
@@ -186,9 +165,9 @@ class Documents:
             if first < seq:
                 self.erasures.append(Erasure(memory, first, seq))
 
-    def _redact(self, left: Ingested | Revised, seq: int) -> list[NewRow]:
+    def _redact(self, left: facts.Ingested | facts.Revised, seq: int) -> list[NewRow]:
         """Add the row of a version that was erased since: it keeps its number and nothing else."""
-        if isinstance(left, Revised):
+        if isinstance(left, facts.Revised):
             return self._revise(left, seq)
         memory = self.ids.number(left.id)
         self._end(memory, seq)
@@ -201,7 +180,7 @@ class Documents:
         self._death_seqs.append(seq)
         self._death_rows.append(row)
 
-    def _revise(self, revised: Revised, seq: int) -> list[NewRow]:
+    def _revise(self, revised: facts.Revised, seq: int) -> list[NewRow]:
         """A new row if text or vector changed; a hidden memory stays hidden (its row is born dead)."""
         memory = self.ids.find(revised.id)
         if memory < 0 or (revised.content is UNSET and revised.vector is UNSET):

@@ -17,39 +17,20 @@ from typing import TypeVar
 
 import msgspec
 
+from recollect.events import facts
 from recollect.events.envelope import Recorded
-from recollect.events.facts import (
-    Accessed,
-    AnyFact,
-    Clustered,
-    Consolidated,
-    Effects,
-    MemoryId,
-    Placed,
-    Previous,
-    Promoted,
-    Pruned,
-    Question,
-    Recalled,
-    Redacted,
-    Reembedded,
-    ShardRetired,
-    ShardSealed,
-    Stabilized,
-    Unknown,
-)
 from recollect.events.subjects import memories_of
 from recollect.projections.view import Projections, View
 
 Progress = Callable[[int, int], None]
-Answered = TypeVar("Answered", Recalled, Previous)
+Answered = TypeVar("Answered", facts.Recalled, facts.Previous)
 
-_LEFT_OUT = Unknown(type="left out", version=0)
+_LEFT_OUT = facts.Unknown(type="left out", version=0)
 _PROGRESS_EVERY = 5_000
 
 
 def projections_without(
-    events: Iterable[Recorded], ids: Collection[MemoryId], analyzers: Iterable[str], *, upto: int,
+    events: Iterable[Recorded], ids: Collection[facts.MemoryId], analyzers: Iterable[str], *, upto: int,
     progress: Progress | None = None,
 ) -> Projections:  # fmt: skip
     """Fold the events up to a seq without these memories."""
@@ -61,29 +42,29 @@ def projections_without(
     return projections
 
 
-def _untold(events: Iterable[Recorded], ids: frozenset[MemoryId]) -> Iterator[Recorded]:
+def _untold(events: Iterable[Recorded], ids: frozenset[facts.MemoryId]) -> Iterator[Recorded]:
     for recorded in events:
         fact = untold(recorded.fact, ids)
         yield recorded if fact is recorded.fact else msgspec.structs.replace(recorded, fact=fact)
 
 
 def untold(  # noqa: PLR0911 (one line per kind)
-    fact: AnyFact | Unknown | Redacted, ids: frozenset[MemoryId]
-) -> AnyFact | Unknown | Redacted:
+    fact: facts.AnyFact | facts.Unknown | facts.Redacted, ids: frozenset[facts.MemoryId]
+) -> facts.AnyFact | facts.Unknown | facts.Redacted:
     """What is left of a fact without these memories."""
-    if isinstance(fact, ShardSealed | ShardRetired):
+    if isinstance(fact, facts.ShardSealed | facts.ShardRetired):
         return _LEFT_OUT
     if ids.isdisjoint(memories_of(fact)):
         return fact
     replace = msgspec.structs.replace
     match fact:
-        case Accessed():
+        case facts.Accessed():
             return replace(fact, ids=tuple(id_ for id_ in fact.ids if id_ not in ids))
-        case Recalled():
+        case facts.Recalled():
             return _answered(fact, ids)
-        case Reembedded():
+        case facts.Reembedded():
             return replace(fact, vectors=tuple(one for one in fact.vectors if one[0] not in ids))
-        case Clustered():
+        case facts.Clustered():
             return replace(
                 fact,
                 clusters=tuple(
@@ -91,17 +72,17 @@ def untold(  # noqa: PLR0911 (one line per kind)
                     for one in fact.clusters
                 ),
             )
-        case Consolidated() | Stabilized() | Placed() | Promoted():
+        case facts.Consolidated() | facts.Stabilized() | facts.Placed() | facts.Promoted():
             return replace(fact, changes=tuple(one for one in fact.changes if one.id not in ids))
-        case Pruned():
+        case facts.Pruned():
             return replace(fact, items=tuple(one for one in fact.items if one.id not in ids))
         case _:
             return _LEFT_OUT
 
 
-def question_without(question: Question, ids: frozenset[MemoryId]) -> Question:
+def question_without(question: facts.Question, ids: frozenset[facts.MemoryId]) -> facts.Question:
     """The question without what models and the answer before it said of these memories."""
-    effects: Effects = question.effects
+    effects: facts.Effects = question.effects
     if effects.previous is not None:
         effects = msgspec.structs.replace(effects, previous=_answered(effects.previous, ids))
     if effects.reranked is not None:
@@ -112,7 +93,7 @@ def question_without(question: Question, ids: frozenset[MemoryId]) -> Question:
     return msgspec.structs.replace(question, effects=msgspec.structs.replace(effects, scanned=()))
 
 
-def scanning(question: Question, view: View) -> Question:
+def scanning(question: facts.Question, view: View) -> facts.Question:
     """The question with every vector compared one by one."""
     shards = view.projections.vectors.shards_at(view.seq)
     scanned = tuple(sorted({*question.effects.scanned, *(shard.digest for shard in shards)}))
@@ -121,7 +102,7 @@ def scanning(question: Question, view: View) -> Question:
     )
 
 
-def _answered(given: Answered, ids: Collection[MemoryId]) -> Answered:
+def _answered(given: Answered, ids: Collection[facts.MemoryId]) -> Answered:
     """Remove these hits from an answer."""
     kept = [pair for pair in zip(given.ids, given.scores, strict=True) if pair[0] not in ids]
     return msgspec.structs.replace(

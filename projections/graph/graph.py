@@ -16,42 +16,8 @@ from typing import ClassVar, assert_never
 import msgspec
 import numpy as np
 
+from recollect.events import facts
 from recollect.events.envelope import Recorded
-from recollect.events.facts import (
-    Accessed,
-    Attested,
-    ClockCorrected,
-    Clustered,
-    Consolidated,
-    Downscaled,
-    DreamBegan,
-    DreamEnded,
-    EmbedderAdopted,
-    Erased,
-    ExpectationWithdrawn,
-    Expected,
-    Forgotten,
-    FormulaAdopted,
-    GridVector,
-    Ingested,
-    Linked,
-    Placed,
-    Promoted,
-    Pruned,
-    Rated,
-    Recalled,
-    Recovered,
-    Redacted,
-    Reembedded,
-    Restored,
-    Revised,
-    ShardRetired,
-    ShardSealed,
-    Stabilized,
-    Superseded,
-    Unknown,
-    Unlinked,
-)
 from recollect.projections.columns import NEVER, FloatArray, Int32Array, IntArray, State
 from recollect.projections.documents import Documents
 from recollect.projections.graph.clusters import ClusterAt, Clusters
@@ -90,7 +56,7 @@ class Neighbours(msgspec.Struct, frozen=True, kw_only=True):
 class Graph:
     name = "graph"
     version = 1
-    reads: ClassVar[frozenset[type]] = frozenset({Linked, Unlinked, Clustered})
+    reads: ClassVar[frozenset[type]] = frozenset({facts.Linked, facts.Unlinked, facts.Clustered})
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
@@ -102,22 +68,24 @@ class Graph:
     def apply(self, recorded: Recorded) -> None:
         """Fold one event that the documents have folded already."""
         match recorded.fact:
-            case Linked(a=a, b=b, kind=kind, weight=weight):
+            case facts.Linked(a=a, b=b, kind=kind, weight=weight):
                 ends = self._documents.ids.find(a), self._documents.ids.find(b)
                 if min(ends) >= 0:
                     self.edges.link(*ends, kind, weight, recorded.seq)
-            case Unlinked(a=a, b=b, kind=maybe_kind):
+            case facts.Unlinked(a=a, b=b, kind=maybe_kind):
                 self.edges.unlink(
                     self._documents.ids.find(a), self._documents.ids.find(b), maybe_kind, recorded.seq
                 )
-            case Clustered() as clustered:
+            case facts.Clustered() as clustered:
                 self._clusters.assign(clustered, recorded.seq, self._documents.ids)
             case (
-                Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
-                | Accessed() | Recalled() | Rated() | DreamBegan() | Consolidated() | Downscaled()
-                | Stabilized() | Pruned() | Placed() | Promoted() | DreamEnded() | FormulaAdopted()
-                | EmbedderAdopted() | ShardSealed() | ShardRetired() | Expected() | ExpectationWithdrawn()
-                | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
+                facts.Ingested() | facts.Revised() | facts.Reembedded() | facts.Forgotten() | facts.Restored()
+                | facts.Superseded() | facts.Erased() | facts.Accessed() | facts.Recalled() | facts.Rated()
+                | facts.DreamBegan() | facts.Consolidated() | facts.Downscaled() | facts.Stabilized() | facts.Pruned()
+                | facts.Placed() | facts.Promoted() | facts.DreamEnded() | facts.FormulaAdopted()
+                | facts.EmbedderAdopted() | facts.ShardSealed() | facts.ShardRetired() | facts.Expected()
+                | facts.ExpectationWithdrawn() | facts.Recovered() | facts.ClockCorrected() | facts.Attested()
+                | facts.Unknown() | facts.Redacted()
             ):  # fmt: skip
                 pass
             case _:
@@ -244,7 +212,7 @@ class Graph:
         """All clusters of the assignment in force at `seq`, in the order of the event."""
         return self._clusters.at(seq)
 
-    def centroid(self, cluster: int) -> GridVector:
+    def centroid(self, cluster: int) -> facts.GridVector:
         """The centroid of a cluster, by its number."""
         return self._clusters.centroid(cluster)
 

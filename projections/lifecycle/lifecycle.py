@@ -16,47 +16,8 @@ from typing import ClassVar, TypeVar, assert_never
 
 import numpy as np
 
+from recollect.events import facts
 from recollect.events.envelope import Recorded
-from recollect.events.facts import (
-    Accessed,
-    Attested,
-    ClockCorrected,
-    Clustered,
-    Consolidated,
-    Downscaled,
-    DreamBegan,
-    DreamEnded,
-    EmbedderAdopted,
-    Erased,
-    ExpectationWithdrawn,
-    Expected,
-    Filters,
-    Forgotten,
-    FormulaAdopted,
-    Ingested,
-    Linked,
-    Micros,
-    Placed,
-    Placement,
-    Promoted,
-    Promotion,
-    Pruned,
-    Rated,
-    Recalled,
-    Recovered,
-    Redacted,
-    Reembedded,
-    Restored,
-    Revised,
-    ShardRetired,
-    ShardSealed,
-    StabilityChange,
-    Stabilized,
-    StrengthChange,
-    Superseded,
-    Unknown,
-    Unlinked,
-)
 from recollect.projections import hard_filters
 from recollect.projections.columns import BoolArray, Int32Array, IntArray, Interner, State
 from recollect.projections.documents import Documents
@@ -79,7 +40,7 @@ from recollect.projections.string_sets import StringSets
 
 __all__ = ["Lifecycle", "LifecycleColumns", "LifecycleState"]
 
-Change = TypeVar("Change", StrengthChange, StabilityChange, Placement, Promotion)
+Change = TypeVar("Change", facts.StrengthChange, facts.StabilityChange, facts.Placement, facts.Promotion)
 
 
 class Lifecycle:
@@ -87,21 +48,21 @@ class Lifecycle:
     version = 4
     reads: ClassVar[frozenset[type]] = frozenset(
         {
-            Accessed,
-            Ingested,
-            Rated,
-            Revised,
-            Reembedded,
-            Forgotten,
-            Restored,
-            Superseded,
-            Erased,
-            Pruned,
-            Downscaled,
-            Consolidated,
-            Stabilized,
-            Placed,
-            Promoted,
+            facts.Accessed,
+            facts.Ingested,
+            facts.Rated,
+            facts.Revised,
+            facts.Reembedded,
+            facts.Forgotten,
+            facts.Restored,
+            facts.Superseded,
+            facts.Erased,
+            facts.Pruned,
+            facts.Downscaled,
+            facts.Consolidated,
+            facts.Stabilized,
+            facts.Placed,
+            facts.Promoted,
         }
     )
 
@@ -115,68 +76,73 @@ class Lifecycle:
         """Fold one event that the documents have folded already."""
         seq = recorded.seq
         match recorded.fact:
-            case Accessed() as accessed:
+            case facts.Accessed() as accessed:
                 self._access(accessed, seq)
-            case Ingested() as ingested:
+            case facts.Ingested() as ingested:
                 self._histories.ingested(self._documents.ids.find(ingested.id), seq, ingested)
-            case Recalled():
+            case facts.Recalled():
                 pass
-            case Rated() | Revised() | Reembedded():
+            case facts.Rated() | facts.Revised() | facts.Reembedded():
                 self._change(recorded.fact, seq)
-            case Forgotten() | Restored() | Superseded() | Erased() | Pruned():
+            case facts.Forgotten() | facts.Restored() | facts.Superseded() | facts.Erased() | facts.Pruned():
                 self._show_or_hide(recorded.fact, seq)
-            case Downscaled() as downscaled:
+            case facts.Downscaled() as downscaled:
                 self._histories.downscales.append(seq, downscaled)
-            case Consolidated() | Stabilized() | Placed() | Promoted():
+            case facts.Consolidated() | facts.Stabilized() | facts.Placed() | facts.Promoted():
                 self._dream(recorded.fact, seq)
             case (
-                Linked() | Unlinked() | Clustered() | DreamBegan() | DreamEnded() | FormulaAdopted()
-                | EmbedderAdopted() | ShardSealed() | ShardRetired() | Expected() | ExpectationWithdrawn()
-                | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
+                facts.Linked() | facts.Unlinked() | facts.Clustered() | facts.DreamBegan() | facts.DreamEnded()
+                | facts.FormulaAdopted() | facts.EmbedderAdopted() | facts.ShardSealed() | facts.ShardRetired()
+                | facts.Expected() | facts.ExpectationWithdrawn() | facts.Recovered() | facts.ClockCorrected()
+                | facts.Attested() | facts.Unknown() | facts.Redacted()
             ):  # fmt: skip
                 pass
             case _:
                 assert_never(recorded.fact)
 
-    def births(self, seqs: IntArray, facts: list[Ingested]) -> None:
+    def births(self, seqs: IntArray, ingested: list[facts.Ingested]) -> None:
         """Fold first versions of memories that are all new, one event each."""
-        self._histories.births(seqs, facts)
+        self._histories.births(seqs, ingested)
 
-    def _access(self, fact: Accessed, seq: int) -> None:
+    def _access(self, fact: facts.Accessed, seq: int) -> None:
         session = -1 if fact.session is None else self._histories.strings.number(fact.session)
         for id_ in fact.ids if len(fact.ids) == 1 else dict.fromkeys(fact.ids):
             memory = self._documents.ids.find(id_)
             if memory >= 0:
                 self._histories.usage.accessed(memory, seq, session, fact)
 
-    def _change(self, fact: Rated | Revised | Reembedded, seq: int) -> None:
+    def _change(self, fact: facts.Rated | facts.Revised | facts.Reembedded, seq: int) -> None:
         find = self._documents.ids.find
         match fact:
-            case Rated(id=id_, verdict=verdict):
+            case facts.Rated(id=id_, verdict=verdict):
                 if (memory := find(id_)) >= 0:
                     self._histories.rated(memory, seq, verdict)
-            case Revised(id=id_):
+            case facts.Revised(id=id_):
                 if (memory := find(id_)) >= 0:
                     self._histories.traits.revised(memory, seq, fact)
-            case Reembedded(embedder=embedder, vectors=vectors):
+            case facts.Reembedded(embedder=embedder, vectors=vectors):
                 for id_, _ in vectors:
                     if (memory := find(id_)) >= 0:
                         self._histories.traits.reembedded(memory, seq, embedder)
             case _:
                 assert_never(fact)
 
-    def _show_or_hide(self, fact: Forgotten | Restored | Superseded | Erased | Pruned, seq: int) -> None:
+    def _show_or_hide(
+        self,
+        fact: facts.Forgotten | facts.Restored | facts.Superseded | facts.Erased | facts.Pruned,
+        seq: int,
+    ) -> None:
         match fact:
-            case Restored(id=id_):
+            case facts.Restored(id=id_):
                 if (memory := self._documents.ids.find(id_)) >= 0:
                     self._histories.visibility.restored(memory, seq)
-            case Forgotten(id=id_, reason=reason):
+            case facts.Forgotten(id=id_, reason=reason):
                 self._hide(id_, seq, FORGOTTEN, reason)
-            case Superseded(old=id_, new=new, reason=reason):
+            case facts.Superseded(old=id_, new=new, reason=reason):
                 self._hide(id_, seq, SUPERSEDED, reason, by=new)
-            case Erased(id=id_, reason=reason):
+            case facts.Erased(id=id_, reason=reason):
                 self._hide(id_, seq, ERASED, reason)
-            case Pruned(items=items):
+            case facts.Pruned(items=items):
                 for item in items:
                     self._hide(item.id, seq, PRUNED, item.reason)
             case _:
@@ -189,19 +155,21 @@ class Lifecycle:
             by_number = -1 if by is None else number(by)
             self._histories.visibility.hidden(memory, seq, how, reason=number(reason), by=by_number)
 
-    def _dream(self, fact: Consolidated | Stabilized | Placed | Promoted, seq: int) -> None:
+    def _dream(
+        self, fact: facts.Consolidated | facts.Stabilized | facts.Placed | facts.Promoted, seq: int
+    ) -> None:
         condition = self._histories.condition
         match fact:
-            case Consolidated(changes=strengths):
+            case facts.Consolidated(changes=strengths):
                 for memory, strength in self._known(strengths):
                     condition.strengthened(memory, seq, strength.after)
-            case Stabilized(changes=stabilities):
+            case facts.Stabilized(changes=stabilities):
                 for memory, stability in self._known(stabilities):
                     condition.stabilized(memory, seq, stability.after)
-            case Placed(changes=placements):
+            case facts.Placed(changes=placements):
                 for memory, place in self._known(placements):
                     condition.placed(memory, seq, status=place.status, depth=place.depth)
-            case Promoted(changes=promotions):
+            case facts.Promoted(changes=promotions):
                 for memory, promotion in self._known(promotions):
                     layer = self._histories.strings.number(promotion.layer) if promotion.layer else NO_LAYER
                     condition.promoted(memory, seq, layer=layer, depth=promotion.depth)
@@ -292,14 +260,14 @@ class Lifecycle:
         return self._histories.seqs_of(memory)
 
     def admissible(
-        self, memories: IntArray | Int32Array, *, seq: int, now: Micros, filters: Filters
+        self, memories: IntArray | Int32Array, *, seq: int, now: facts.Micros, filters: facts.Filters
     ) -> BoolArray:
         """Which of these memories are not expired at `now` and match the filters, as of `seq`."""
         if not self.anything_expires and filters == hard_filters.NO_FILTERS:
             return np.ones(len(memories), dtype=np.bool_)
         return hard_filters.admissible(self.at(memories, seq), self._documents.ids, now=now, filters=filters)
 
-    def refusal(self, memory: int, *, seq: int, now: Micros, filters: Filters) -> str | None:
+    def refusal(self, memory: int, *, seq: int, now: facts.Micros, filters: facts.Filters) -> str | None:
         """Why one memory is not admissible, in words; None if it is."""
         id_ = self._documents.ids.values[memory]
         return hard_filters.refusal(self.state(memory, seq), id_, now=now, filters=filters)

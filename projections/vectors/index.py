@@ -25,42 +25,8 @@ from typing import ClassVar, NamedTuple, assert_never
 import msgspec
 import numpy as np
 
-from recollect.events import grid
+from recollect.events import facts, grid
 from recollect.events.envelope import Recorded
-from recollect.events.facts import (
-    Accessed,
-    Attested,
-    ClockCorrected,
-    Clustered,
-    Consolidated,
-    Downscaled,
-    DreamBegan,
-    DreamEnded,
-    EmbedderAdopted,
-    Erased,
-    ExpectationWithdrawn,
-    Expected,
-    Forgotten,
-    FormulaAdopted,
-    Ingested,
-    Linked,
-    Placed,
-    Promoted,
-    Pruned,
-    Rated,
-    Recalled,
-    Recovered,
-    Redacted,
-    Reembedded,
-    Restored,
-    Revised,
-    ShardRetired,
-    ShardSealed,
-    Stabilized,
-    Superseded,
-    Unknown,
-    Unlinked,
-)
 from recollect.events.grid import GridArray
 from recollect.projections.columns import (
     NEVER,
@@ -107,7 +73,9 @@ class ShardRows(NamedTuple):
 class Vectors:
     name = "vectors"
     version = 2
-    reads: ClassVar[frozenset[type]] = frozenset({EmbedderAdopted, ShardSealed, ShardRetired})
+    reads: ClassVar[frozenset[type]] = frozenset(
+        {facts.EmbedderAdopted, facts.ShardSealed, facts.ShardRetired}
+    )
 
     def __init__(
         self, documents: Documents, *, shard_dir: Path | None = None, progress: Progress | None = None
@@ -135,26 +103,27 @@ class Vectors:
     def apply(self, recorded: Recorded) -> None:
         """Fold one event, after `add` for each of its rows."""
         match recorded.fact:
-            case EmbedderAdopted() as adopted:
+            case facts.EmbedderAdopted() as adopted:
                 self._embeddings.adopt(adopted, recorded.seq)
                 self._settle(recorded.seq)
-            case ShardSealed() as sealed:
+            case facts.ShardSealed() as sealed:
                 self._seal(sealed, recorded.seq)
-            case ShardRetired(digest=digest):
+            case facts.ShardRetired(digest=digest):
                 self._retire(digest, recorded.seq)
             case (
-                Ingested() | Revised() | Reembedded() | Forgotten() | Restored() | Superseded() | Erased()
-                | Accessed() | Recalled() | Rated() | Linked() | Unlinked() | Clustered() | DreamBegan()
-                | Consolidated() | Downscaled() | Stabilized() | Pruned() | Placed() | Promoted()
-                | DreamEnded() | FormulaAdopted() | Expected() | ExpectationWithdrawn()
-                | Recovered() | ClockCorrected() | Attested() | Unknown() | Redacted()
+                facts.Ingested() | facts.Revised() | facts.Reembedded() | facts.Forgotten() | facts.Restored()
+                | facts.Superseded() | facts.Erased() | facts.Accessed() | facts.Recalled() | facts.Rated()
+                | facts.Linked() | facts.Unlinked() | facts.Clustered() | facts.DreamBegan() | facts.Consolidated()
+                | facts.Downscaled() | facts.Stabilized() | facts.Pruned() | facts.Placed() | facts.Promoted()
+                | facts.DreamEnded() | facts.FormulaAdopted() | facts.Expected() | facts.ExpectationWithdrawn()
+                | facts.Recovered() | facts.ClockCorrected() | facts.Attested() | facts.Unknown() | facts.Redacted()
             ):  # fmt: skip
                 pass
             case _:
                 assert_never(recorded.fact)
         self.seq = recorded.seq
 
-    def _seal(self, fact: ShardSealed, seq: int) -> None:
+    def _seal(self, fact: facts.ShardSealed, seq: int) -> None:
         """Use the shard from here on, unless its rows are not those of the log (any more: some may be erased)."""
         born = self._documents.rows_born(min(fact.basis, seq - 1))
         if not fact.first_row < fact.end_row <= born:
@@ -198,7 +167,7 @@ class Vectors:
             layout = self._layouts[key] = standing(here)
         return layout
 
-    def shards_at(self, at: int) -> list[ShardSealed]:
+    def shards_at(self, at: int) -> list[facts.ShardSealed]:
         """The shards that a search at `at` uses, in order of their rows."""
         return [sealed.fact for sealed in self._in_use(at)]
 
@@ -243,11 +212,11 @@ class Vectors:
         said = rows.astype("<i8").tobytes() + msgspec.msgpack.encode([ids[memory] for memory in memories])
         return hashlib.sha256(said).hexdigest()
 
-    def shard(self, fact: ShardSealed, stop: threading.Event | None = None) -> Shard:
+    def shard(self, fact: facts.ShardSealed, stop: threading.Event | None = None) -> Shard:
         """The shard of this seal, loaded or built; ShardUnavailable if neither works."""
         return self.shards.get(fact, partial(self.block_of, fact), self._progress, stop)
 
-    def block_of(self, fact: ShardSealed) -> ShardRows:
+    def block_of(self, fact: facts.ShardSealed) -> ShardRows:
         """What the shard of this seal is built from."""
         return self.shard_rows(fact.first_row, fact.end_row, fact.basis)
 
@@ -256,7 +225,7 @@ class Vectors:
         """The newest seal of each shard that searches at some seq use and that was not retired, by digest."""
         return {sealed.fact.digest: sealed for sealed in self._sealed if sealed.retired == NEVER}
 
-    def every_seal(self) -> list[ShardSealed]:
+    def every_seal(self) -> list[facts.ShardSealed]:
         """The newest seal of each shard that searches at any seq use or used."""
         return list({sealed.fact.digest: sealed.fact for sealed in self._sealed}.values())
 
