@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from recollect.engine import (
-        bars,
-        bump,
         compare,
         compare_inputs,
         doctor,
@@ -46,8 +44,8 @@ if TYPE_CHECKING:
     )  # fmt: skip
 
 __all__ = [
-    "bars", "bump", "compare", "compare_inputs", "doctor", "dream", "erase", "expectations", "explain", "fixture", "fork",
-    "impact", "log_stream", "memories", "past", "proposals", "recall", "recalls", "reembed", "relations", "remember",
+    "compare", "compare_inputs", "doctor", "dream", "erase", "expectations", "explain", "fixture", "fork", "impact",
+    "log_stream", "memories", "past", "proposals", "recall", "recalls", "reembed", "relations", "remember",
     "retain", "show", "similar", "stale", "status", "time_travel", "transfer", "tune", "verify", "witnesses",
 ]  # fmt: skip
 

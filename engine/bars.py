@@ -87,7 +87,7 @@ def recorded_bars(
     )
 
 
-def bars(here: Standpoint, query: str, options: RecallOptions, *, losers: int = 5) -> RankedBars:
+def ranked_bars(here: Standpoint, query: str, options: RecallOptions, *, losers: int = 5) -> RankedBars:
     """Rank a question without recording it, with the parts of every score."""
     ranked = rank_from(here, query, options, words_instead=True)
     made = _locked_bars(here.store, ranked.question, ranked.view, ranked.formula, losers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypedDict
 
 import msgspec
 
@@ -15,6 +16,7 @@ from recollect.engine.copies import note_copy, note_moved, note_unfinished, with
 from recollect.engine.fork import make_fork
 from recollect.engine.moments import When
 from recollect.engine.recall import Standpoint
+from recollect.engine.recall_options import K_DEFAULT, refuse_unknown
 from recollect.engine.remember import recall_seq
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
@@ -31,16 +33,24 @@ from recollect.replay.compare.movers import text_of
 from recollect.replay.compare.recorded_questions import Asked, recorded_question
 from recollect.replay.compare.sides import Side
 from recollect.replay.fork.fork import fork_side
+from recollect.replay.fork.reembedding import NewEmbedder
 from recollect.replay.fork.topic import looks_back
 
 Page = Callable[[Comparison, Callable[[str, int], str]], str]
 
 
-class CompareOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What is compared, over which questions, and how; options that contradict each other are refused."""
+class CompareOptions(TypedDict, total=False):
+    """Over which questions two sides are compared, and how.
 
-    a: Recipe | None
-    b: Recipe | None
+    last       only the last so many recorded questions
+    recalls    only these recorded questions
+    queries    these questions instead, or the file with them; `at` is the moment to ask them at
+    qrels      judgements, or the file with them
+    k          the depth of the judged metrics (10)
+    embedder   rank b in a fork that is embedded with this one; `work` keeps that fork
+    html       write a page of it to this file; `overwrite` replaces an existing one
+    """
+
     last: int | None
     recalls: Sequence[str] | None
     queries: Queries | None
@@ -49,41 +59,58 @@ class CompareOptions(msgspec.Struct, frozen=True, kw_only=True):
     k: int
     embedder: AnyEmbedder | None
     work: str | Path | None
+    html: str | Path | None
+    overwrite: bool
     progress: Progress | None
 
-    def __post_init__(self) -> None:
-        validate.whole(self.k, "k", low=1, high=validate.K_MAX)
-        if self.last is not None:
-            validate.whole(self.last, "last", low=1, high=10**9)
-        if self.last is not None and self.queries is not None:
-            raise InvalidInput("`last` counts recorded questions; leave it out with a file of questions")
-        if self.recalls is not None and (self.last is not None or self.queries is not None):
-            raise InvalidInput("`recalls` names the questions to compare; leave out `last` and `queries`")
-        if self.at is not None and self.queries is None:
-            raise InvalidInput("recorded questions are ranked at their own moments; `at` goes with `queries`")
-        if self.embedder is not None and self.queries is not None:
-            raise InvalidInput(
-                "another embedder is compared over the recorded questions; leave out `queries`"
-            )
-        if self.work is not None and self.embedder is None:
-            raise InvalidInput(
-                "`work` is where the fork of another embedder is kept; it goes with `embedder`"
-            )
+
+def compare(
+    here: Standpoint, a: Recipe | None, b: Recipe | None, options: CompareOptions, *, page: Page
+) -> Comparison:
+    """Every recorded question under two formulas, each at its own past moment; perhaps with a page of it."""
+    _check(options)
+    html = options.get("html")
+    if html is None:
+        return _compare(here, a, b, options)
+    target, overwrite = target_of(here.store, html), options.get("overwrite", False)
+    refuse_existing(target, overwrite=overwrite)
+    return _compare_to_page(
+        here.store, lambda: _compare(here, a, b, options), target, page, overwrite=overwrite
+    )
 
 
-def compare(here: Standpoint, options: CompareOptions) -> Comparison:
-    """Every recorded question under two formulas, each at its own past moment."""
-    store, a, b = here.store, options.a, options.b
+def _check(options: CompareOptions) -> None:
+    """Refuse unknown options, and those that contradict each other."""
+    refuse_unknown(options, CompareOptions.__annotations__)
+    last, queries, embedder = options.get("last"), options.get("queries"), options.get("embedder")
+    validate.whole(options.get("k", K_DEFAULT), "k", low=1, high=validate.K_MAX)
+    if last is not None:
+        validate.whole(last, "last", low=1, high=10**9)
+    if last is not None and queries is not None:
+        raise InvalidInput("`last` counts recorded questions; leave it out with a file of questions")
+    if options.get("recalls") is not None and (last is not None or queries is not None):
+        raise InvalidInput("`recalls` names the questions to compare; leave out `last` and `queries`")
+    if options.get("at") is not None and queries is None:
+        raise InvalidInput("recorded questions are ranked at their own moments; `at` goes with `queries`")
+    if embedder is not None and queries is not None:
+        raise InvalidInput("another embedder is compared over the recorded questions; leave out `queries`")
+    if options.get("work") is not None and embedder is None:
+        raise InvalidInput("`work` is where the fork of another embedder is kept; it goes with `embedder`")
+
+
+def _compare(here: Standpoint, a: Recipe | None, b: Recipe | None, options: CompareOptions) -> Comparison:
+    store, embedder, queries = here.store, options.get("embedder"), options.get("queries")
     store.catch_up()
     before = inputs.side(store, here.formula if a is None else a)
-    judged = inputs.judgements(options.qrels)
-    if options.embedder is not None:
-        return _with_embedder(here, options, before, judged)
+    judged = inputs.judgements(options.get("qrels"))
+    if embedder is not None:
+        after = inputs.to_embed(store, a if b is None else b, here.formula, given=b is not None)
+        return _with_embedder(store, inputs.new_embedder(embedder), options, before, after, judged)
     other = inputs.side(store, here.formula if b is None else b)
-    asked = _named(store, options.recalls)
-    if options.queries is not None:
+    asked = _named(store, options.get("recalls"))
+    if queries is not None:
         formulas = [side for side in (before, other) if isinstance(side, Formula)]
-        asked = inputs.questions(store, here.embedding, options.queries, options.at, formulas=formulas)
+        asked = inputs.questions(store, here.embedding, queries, options.get("at"), formulas=formulas)
     return _compared(store, options, before, other, judged, asked)
 
 
@@ -96,30 +123,27 @@ def _named(store: Store, recalls: Sequence[str] | None) -> list[Asked] | None:
 
 
 def _with_embedder(
-    here: Standpoint, options: CompareOptions, before: Formula | Side, judged: Judgements | None
-) -> Comparison:
+    store: Store, embedder: NewEmbedder, options: CompareOptions, before: Formula | Side, after: Formula | None,
+    judged: Judgements | None,
+) -> Comparison:  # fmt: skip
     """Compare with a fork that is embedded by another embedder."""
-    store, a, b = here.store, options.a, options.b
-    assert options.embedder is not None
-    after = inputs.to_embed(store, a if b is None else b, here.formula, given=b is not None)
+    progress = options.get("progress")
     with tempfile.TemporaryDirectory(prefix="recollect-fork-") as folder:
-        work, passing = options.work, Path(folder)
+        work, passing = options.get("work"), Path(folder)
         target = Path(work).expanduser() if work else passing / "fork"
         make_fork(
             store,
             target,
             formula=after,
-            embedder=inputs.new_embedder(options.embedder),
+            embedder=embedder,
             passing=None if work else passing,
-            progress=options.progress,
+            progress=progress,
         )
         if isinstance(before, Formula) and looks_back(before):
             as_it_is = passing / "as-it-is"
-            make_fork(
-                store, as_it_is, formula=before, embedder=None, passing=passing, progress=options.progress
-            )
+            make_fork(store, as_it_is, formula=before, embedder=None, passing=passing, progress=progress)
             before = fork_side(store.log, as_it_is)
-        asked = _named(store, options.recalls)
+        asked = _named(store, options.get("recalls"))
         return _compared(store, options, before, fork_side(store.log, target), judged, asked)
 
 
@@ -129,24 +153,21 @@ def _compared(
     questions: list[Asked] | None = None,
 ) -> Comparison:  # fmt: skip
     return comparing.compare(
-        store.log, store.projections, a, b, questions=questions, last=options.last, qrels=qrels, k=options.k,
-        progress=options.progress,
+        store.log, store.projections, a, b, questions=questions, last=options.get("last"), qrels=qrels,
+        k=options.get("k", K_DEFAULT), progress=options.get("progress"),
     )  # fmt: skip
 
 
-def compare_to_page(
-    here: Standpoint, options: CompareOptions, path: str | Path, page: Page, *, overwrite: bool
+def _compare_to_page(
+    store: Store, compared: Callable[[], Comparison], target: Path, page: Page, *, overwrite: bool
 ) -> Comparison:
     """Compare and write a page; it holds texts, so it is noted as a copy, as an export is."""
-    store = here.store
-    target = target_of(store, path)
-    refuse_existing(target, overwrite=overwrite)
     notes: list[str] = []
     with unfinished_file(target) as file:
         note_unfinished(store, file.path, "comparison")
 
         def make() -> Comparison:
-            result = compare(here, options)
+            result = compared()
             file.write(iter([render(store, result, page).encode()]))
             return result
 

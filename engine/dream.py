@@ -10,8 +10,8 @@ dreamt only if it is due at the very view that it reads, so of several processes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
+from typing import TypedDict
 
 import msgspec
 
@@ -30,8 +30,9 @@ from recollect.engine.chat import ChatFailed, Summary
 from recollect.engine.dream_schedule import DreamOvertaken
 from recollect.engine.embedding.embedder import EmbedderAway
 from recollect.engine.embedding.model_endpoint import ServerAway
-from recollect.engine.moments import parse_time
+from recollect.engine.moments import Time, parse_time
 from recollect.engine.proposals import proposed_pairs
+from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.retain import retain_as_set
 from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
@@ -46,31 +47,31 @@ Summariser = Callable[[Sequence[str]], str | Summary | None]
 _FREE_ATTEMPTS = 2  # a dream takes long: two that were overtaken are enough
 
 
-class DreamOptions(msgspec.Struct, frozen=True, kw_only=True):
+class DreamOptions(TypedDict, total=False):
     """How to dream: `due` must be true of the view that the dream reads, beyond `max_churn` nothing is written."""
 
-    dry_run: bool
-    phases: Iterable[str] | None
-    now: str | datetime | float | None
     settings: Settings | Mapping[str, object] | str | Path | None
     max_churn: float | None
     summariser: Summariser | None
     due: Callable[[View], bool] | None
 
 
-def dream(writer: Writer, options: DreamOptions) -> DreamReport:
+def dream(
+    writer: Writer, options: DreamOptions, *, dry_run: bool, phases: Iterable[str] | None, now: Time | None
+) -> DreamReport:
     """One cycle of phases, appended as one batch."""
-    store = writer.store
-    numbers = _settings(options.settings)
-    steps = chosen_phases(options.phases)
-    if options.max_churn is not None:
-        validate.number(options.max_churn, "max_churn", low=0.0, high=1.0)
+    refuse_unknown(options, DreamOptions.__annotations__)
+    store, summariser, max_churn = writer.store, options.get("summariser"), options.get("max_churn")
+    numbers = _settings(options.get("settings"))
+    steps = chosen_phases(phases)
+    if max_churn is not None:
+        validate.number(max_churn, "max_churn", low=0.0, high=1.0)
     clock = store.clock()
-    moment = clock if options.now is None else parse_time(options.now, now=clock, what="now")
-    composer = None if options.summariser is None else _Composer(writer, options.summariser)
+    moment = clock if now is None else parse_time(now, now=clock, what="now")
+    composer = None if summariser is None else _Composer(writer, summariser)
 
     def sleep(phases: Sequence[str]) -> Dreamt:
-        what_if, asked = _asleep(store, numbers, moment, options.due)
+        what_if, asked = _asleep(store, numbers, moment, options.get("due"))
         return run_phases(
             what_if, settings=numbers, now=moment, phases=phases, recorded_at=store.log.effective_time, asked=asked,
             compose=composer, proposed=proposed_pairs(store),
@@ -84,12 +85,12 @@ def dream(writer: Writer, options: DreamOptions) -> DreamReport:
             dreamt = sleep([phase for phase in steps if phase != PRUNE])
         without = () if composer is None else tuple(composer.degraded)
         report = msgspec.structs.replace(dreamt.report, degraded=without)
-        refused = _refusal(report, numbers, options.max_churn)
-        if options.dry_run or refused:
-            return msgspec.structs.replace(report, dry_run=options.dry_run, refused=refused)
+        refused = _refusal(report, numbers, max_churn)
+        if dry_run or refused:
+            return msgspec.structs.replace(report, dry_run=dry_run, refused=refused)
         return _commit(writer, dreamt.facts, report)
 
-    if options.dry_run:
+    if dry_run:
         return attempt()
     report = store.decide(attempt, attempts=_FREE_ATTEMPTS)
     retain_as_set(store, writer.actor)

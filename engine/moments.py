@@ -29,10 +29,11 @@ from recollect.events.facts import Recalled
 from recollect.events.log import Log
 
 __all__ = [
-    "Edge", "When", "clock_ahead_max", "iso", "micros", "parse_seq", "parse_time", "recall_moment", "to_datetime",
+    "Edge", "Time", "When", "clock_ahead_max", "iso", "micros", "parse_seq", "parse_time", "recall_moment", "to_datetime",
 ]  # fmt: skip
 
 When = int | str | datetime
+Time = str | datetime | float
 Edge = Literal["begins", "ends"]
 
 _SECONDS = {
@@ -70,7 +71,7 @@ def micros(moment: datetime) -> int:
 
 
 def parse_time(
-    when: str | datetime | float, *, now: int, what: str = "time", edge: Edge = "begins", newest: int | None = None
+    when: Time, *, now: int, what: str = "time", edge: Edge = "begins", newest: int | None = None
 ) -> int:  # fmt: skip
     """A moment in µs from a datetime, a text as above that names no event, or seconds since 1970.
 
@@ -96,7 +97,7 @@ def parse_time(
     return round(moment)
 
 
-def _moment(when: str | datetime | float, now: int, edge: Edge) -> float | None:
+def _moment(when: Time, now: int, edge: Edge) -> float | None:
     if isinstance(when, datetime):
         return micros(when)
     if isinstance(when, (int, float)) and not isinstance(when, bool):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Unpack
 
 from recollect.engine import memories as reading
 from recollect.engine.answers import Answer, Memo
-from recollect.engine.bars import RankedBars, bars
 from recollect.engine.embedding.past import embedding_at
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_in_force
@@ -48,21 +47,17 @@ class PastView:
         return formula_in_force(self._store.view(self._seq).adoptions, self._seq)
 
     @property
-    def _here(self) -> Standpoint:
-        """Take the view again each time: an erasure invalidates earlier views."""
+    def here(self) -> Standpoint:
+        """Where a question is asked from; take the view again each time: an erasure invalidates earlier views."""
         return Standpoint(self._store, self._embedding, self.formula, self._now, self._models, self._seq)
 
     def recall(self, query: str, **options: Unpack[RecallOptions]) -> Answer:
         """The answer that this question would have had then; takes the arguments of a live recall."""
-        return answer(self._store, rank_from(self._here, query, options, words_instead=True))
+        return answer(self._store, rank_from(self.here, query, options, words_instead=True))
 
     def explain(self, query: str, id: str, **options: Unpack[RecallOptions]) -> Explanation:  # noqa: A002
         """Why a memory would have ranked where it did at that moment; takes `recall`'s arguments."""
-        return explaining.explain(self._here, query, id, options)
-
-    def bars(self, query: str, *, losers: int = 5, **options: Unpack[RecallOptions]) -> RankedBars:
-        """The ranking with the parts that every score is made of; takes `recall`'s arguments."""
-        return bars(self._here, query, options, losers=losers)
+        return explaining.explain(self.here, query, id, options)
 
     def get(self, id: str) -> Memo:  # noqa: A002 (the word callers know)
         return reading.memo(self._store, self._store.view(self._seq), memory_named(self._store, id))

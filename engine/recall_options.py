@@ -17,7 +17,7 @@ from msgspec import Meta
 
 from recollect.engine import validate
 from recollect.engine.context_arguments import ContextArguments
-from recollect.engine.moments import parse_time
+from recollect.engine.moments import Time, parse_time
 from recollect.events.errors import InvalidInput, UnknownArgument
 from recollect.events.facts import Context, Filters, Question
 
@@ -60,8 +60,8 @@ class RecallOptions(TypedDict, total=False):
     session: str | None
     context: Context | Mapping[str, object] | None
     filters: Filters | Mapping[str, object] | None
-    now: str | datetime | float | None
-    valid_at: str | datetime | float | None
+    now: Time | None
+    valid_at: Time | None
     without: str | Iterable[str] | None
     basis: int | str | None
     track: bool

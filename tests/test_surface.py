@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,7 @@ from recollect.engine.answers import Answer, Hit, Status
 from recollect.engine.expectations import CheckReport
 from recollect.engine.impact import Impact
 from recollect.engine.past import PastView
-from recollect.engine.recall_options import RecallOptions
-from recollect.engine.recalls import RecallFilters, RecordedRecall
+from recollect.engine.recalls import RecordedRecall
 from recollect.engine.tune import Tuned
 from recollect.interfaces.cli.app import main
 from recollect.query.explanation import Explanation
@@ -239,12 +239,14 @@ def test_memory_has_the_twin_of_every_command_with_its_parameters(words: list[st
 
 def parameters(method: Any) -> set[str]:
     """The names that a method takes, those of its `**options` included."""
-    taken = set(inspect.signature(method).parameters)
-    if "RecallOptions" in str(method.__annotations__.get("options", "")):
-        taken |= set(RecallOptions.__annotations__)
-    if "RecallFilters" in str(method.__annotations__.get("filters", "")):
-        taken |= set(RecallFilters.__annotations__)
-    return taken
+    return set(inspect.signature(method).parameters) | set(unpacked(method))
+
+
+def unpacked(method: Any) -> list[str]:
+    """The keywords of a method's `**options`, as the TypedDict of their annotation lists them."""
+    named = re.findall(r"Unpack\[([\w.]+)\]", " ".join(map(str, method.__annotations__.values())))
+    module = vars(sys.modules[method.__module__])
+    return [key for name in named for key in eval(name, module).__annotations__]
 
 
 @pytest.mark.parametrize("struct", FIELDS, ids=lambda struct: struct.__name__)

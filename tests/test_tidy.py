@@ -23,7 +23,7 @@ SERVERS = (
 FUNCTION_LINES_MAX = 60
 FILE_LINES_MAX = 500
 LONGER = {
-    "interfaces/python/memory.py": 626
+    "interfaces/python/memory.py": 572
 }  # one method per operation, each with its whole signature and docstring
 
 

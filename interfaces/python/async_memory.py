@@ -30,10 +30,9 @@ from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from recollect.engine import log_stream as streaming
+from recollect import engine
 from recollect.engine import validate
 from recollect.engine.answers import Happening
-from recollect.engine.log_stream import LogFilters
 from recollect.engine.moments import When
 from recollect.engine.past import PastView
 from recollect.engine.store import Store
@@ -183,8 +182,6 @@ class AsyncMemory:
     expect = _twin("writes", Memory.expect)
     withdraw = _twin("writes", Memory.withdraw)
     expectations = _twin("reads", Memory.expectations)
-    bars = _twin("reads", Memory.bars)
-    bump = _twin("reads", Memory.bump)
     check = _twin("long", Memory.check)
     fixture = _twin("long", Memory.fixture)
     verify = _twin("long", Memory.verify)
@@ -203,12 +200,12 @@ class AsyncMemory:
         return AsyncView(self, await self.run(lambda memory: memory.at(when), lane="reads"))
 
     async def log(
-        self, *, limit: int | None = None, follow: bool = False, full: bool = False, **filters: Unpack[LogFilters]
+        self, *, limit: int | None = None, follow: bool = False, full: bool = False, **filters: Unpack[engine.log_stream.LogFilters]
     ) -> AsyncIterator[Happening]:  # fmt: skip
         """The log in words, oldest first; `limit` shows the last so many, `follow` waits for more, `full` cuts no text."""
         if limit is not None:
             validate.whole(limit, "limit", low=1, high=10**9)
-        selection = await self.run(lambda _: streaming.select(self.store, **filters), lane="reads")
+        selection = await self.run(lambda _: engine.log_stream.select(self.store, **filters), lane="reads")
         shown = 0
         while True:
             head = await self.run(lambda _: self.store.catch_up(), lane="reads")
@@ -219,12 +216,12 @@ class AsyncMemory:
             shown, limit = head, None
             if not follow or (selection.upto is not None and head >= selection.upto):
                 return
-            await asyncio.sleep(streaming.POLL_S)
+            await asyncio.sleep(engine.log_stream.POLL_S)
 
     async def _stream(
-        self, selection: streaming.Selection, limit: int | None, *, full: bool
+        self, selection: engine.log_stream.Selection, limit: int | None, *, full: bool
     ) -> AsyncIterator[Happening]:
-        events: Iterator[Happening] = streaming.stream(self.store, selection, limit=limit, full=full)
+        events: Iterator[Happening] = engine.log_stream.stream(self.store, selection, limit=limit, full=full)
         while chunk := await self.run(lambda _: list(islice(events, _CHUNK)), lane="reads"):
             for happening in chunk:
                 yield happening
@@ -258,7 +255,6 @@ class AsyncView:
 
     recall = _past_twin(PastView.recall)
     explain = _past_twin(PastView.explain)
-    bars = _past_twin(PastView.bars)
     get = _past_twin(PastView.get)
     memories = _past_twin(PastView.memories)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
@@ -12,36 +12,25 @@ from msgspec import UNSET, UnsetType
 
 from recollect import engine
 from recollect.engine.answers import Answer, Happening, Memo, Status
-from recollect.engine.embedding.embedder import Embedder, EmbedFunction
-from recollect.engine.embedding.names import AUTO
-from recollect.engine.embedding.reranker import AnyReranker
+from recollect.engine.embedding.embedder import Embedder
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_named
 from recollect.engine.lazy import LazyModule
-from recollect.engine.moments import When
+from recollect.engine.moments import Time, When
 from recollect.engine.names import memory_named
-from recollect.engine.past import PastView
-from recollect.engine.recall import Standpoint
-from recollect.engine.recall_models import Expander, Models
+from recollect.engine.recall_models import Models
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.sql import SqlTables
-from recollect.engine.store import Progress, Store, system_clock
+from recollect.engine.store import Progress, Store
 from recollect.engine.writer import Writer
-from recollect.events.errors import UnknownMemory
 from recollect.events.facts import Filters
-from recollect.events.log import Clock
-from recollect.interfaces.model_server.client import HelperUse, choose_embedder
-from recollect.interfaces.model_server.connection import Tell
-from recollect.interfaces.python.opening import open_store
-from recollect.projections.view import View
+from recollect.interfaces.model_server.client import choose_embedder
+from recollect.interfaces.python.opening import OpenOptions, open_store
 from recollect.query.formula import Formula
 
 if TYPE_CHECKING:
     from recollect.dream.report import DreamReport
-    from recollect.dream.settings import Settings
-    from recollect.engine.compare_inputs import AnyEmbedder, DreamSettings, Queries, Recipe
-    from recollect.engine.log_stream import LogFilters
-    from recollect.engine.recalls import RecallFilters
+    from recollect.engine.compare_inputs import AnyEmbedder, Recipe
     from recollect.events.checkpoint_note import LogCheckpoint
     from recollect.interfaces.common import compare_html, junit_report, tune_html
     from recollect.interfaces.files.markdown_export import MarkdownExport
@@ -55,7 +44,6 @@ if TYPE_CHECKING:
     from recollect.replay.changes.why_changed import Change
     from recollect.replay.compare.comparison import Comparison
     from recollect.replay.compare.drill import Drilldown
-    from recollect.replay.compare.judgements import Judgements
     from recollect.replay.fork.fork import ForkReport
     from recollect.replay.verify import VerifyReport
     from recollect.web.serving import Address
@@ -65,14 +53,12 @@ else:
         for name in ("common.compare_html", "common.junit_report", "common.tune_html", "python.files", "python.watching")
     )  # fmt: skip
 
-Time = str | datetime | float
-
 
 class Memory:
     """An open store. Use it as a context manager, or `close` it."""
 
     def __init__(
-        self, store: Store, embedding: Embedding, formula: Formula, *, actor: str = "", models: Models = Models()  # noqa: B008 (immutable)
+        self, store: Store, embedding: Embedding, formula: Formula, models: Models = Models(), *, actor: str = ""  # noqa: B008 (immutable)
     ) -> None:  # fmt: skip
         self._store = store
         self._writer = Writer(store, embedding, actor)
@@ -81,12 +67,7 @@ class Memory:
         self._sql = SqlTables(store)
 
     @classmethod
-    def open(
-        cls, path: str | Path, *, embedder: str | Embedder | EmbedFunction | None = AUTO,
-        reranker: AnyReranker | None = None, expander: Expander | None = None,
-        formula: str | Path | Formula | None = None, actor: str = "", clock: Clock = system_clock,
-        progress: Progress | None = None, ahead: bool = False, helper: HelperUse | None = None, tell: Tell | None = None,
-    ) -> Self:  # fmt: skip
+    def open(cls, path: str | Path, **options: Unpack[OpenOptions]) -> Self:
         """Open the store in a directory; create it if it does not exist.
 
         Rank with the formula in force in the store, or with `formula`, which comes into force with the next recall that
@@ -100,11 +81,7 @@ class Memory:
         model helper if one runs; `helper` also starts one ("start"), or loads the model in this process ("never").
         `tell` is called when that takes a while.
         """
-        opened = open_store(path, {
-            "embedder": embedder, "reranker": reranker, "expander": expander, "formula": formula, "clock": clock,
-            "progress": progress, "ahead": ahead, "helper": helper, "tell": tell,
-        })  # fmt: skip
-        return cls(opened.store, opened.embedding, opened.formula, actor=actor, models=opened.models)
+        return cls(*open_store(path, options), actor=options.get("actor", ""))
 
     @property
     def store(self) -> Store:
@@ -117,10 +94,10 @@ class Memory:
         return self._writer.embedding.embedder
 
     @property
-    def _here(self) -> Standpoint:
+    def here(self) -> engine.recall.Standpoint:
         """Where a question is asked from: the head, now."""
         now = self._store.clock()
-        return Standpoint(self._store, self._writer.embedding, self._formula, now, self._models)
+        return engine.recall.Standpoint(self._store, self._writer.embedding, self._formula, now, self._models)
 
     def warm(self) -> None:
         """Start loading the model in the background."""
@@ -233,19 +210,17 @@ class Memory:
 
     def dream(
         self, dry_run: bool = False, phases: Iterable[str] | None = None, now: Time | None = None,
-        settings: Settings | Mapping[str, object] | str | Path | None = None, max_churn: float | None = None,
-        summariser: engine.dream.Summariser | None = None, due: Callable[[View], bool] | None = None,
+        **options: Unpack[engine.dream.DreamOptions],
     ) -> DreamReport:  # fmt: skip
         """Run one cycle of phases and append it as one batch. A dry run reports the same and writes nothing.
 
-        Write nothing either, and say so in `refused`, beyond `max_churn`: the mean share of new hits among the first k
-        of recorded questions. A `summariser` makes one text of several, or None; without one the configured chat server
-        does. With `due`, dream only if that is true of the view that the dream reads (DreamOvertaken if not).
+        `settings` are the numbers of the phases: a mapping, or a TOML file. Write nothing either, and say so in
+        `refused`, beyond `max_churn`: the mean share of new hits among the first k of recorded questions. A `summariser`
+        makes one text of several, or None; without one the configured chat server does. With `due`, dream only if that is
+        true of the view that the dream reads (DreamOvertaken if not).
         """
-        return engine.dream.dream(self._writer, engine.dream.DreamOptions(
-            dry_run=dry_run, phases=phases, now=now, settings=settings, max_churn=max_churn,
-            summariser=summariser or self._models.summariser, due=due,
-        ))  # fmt: skip
+        options["summariser"] = options.get("summariser") or self._models.summariser
+        return engine.dream.dream(self._writer, options, dry_run=dry_run, phases=phases, now=now)
 
     def proposals(
         self, *, accept: Iterable[str] = (), supersede: bool = False
@@ -290,7 +265,7 @@ class Memory:
         nothing. `track` counts the hits as accessed; `record=False` writes nothing at all;
         `wait=False` answers by words alone, and says so, while a model is still loading.
         """
-        ranked = engine.recall.rank_from(self._here, query, options, words_instead=True)
+        ranked = engine.recall.rank_from(self.here, query, options, words_instead=True)
         return engine.recall.record(self._writer, ranked, options)
 
     def get(self, id: str, at: When | None = None) -> Memo:  # noqa: A002
@@ -304,8 +279,8 @@ class Memory:
         return engine.memories.happenings(self._store, self._store.view(), named, full=full)
 
     def recalls(
-        self, *, limit: int = 50, before: int | str | None = None, **filters: Unpack[RecallFilters]
-    ) -> engine.recalls.Recalls:
+        self, *, limit: int = 50, before: int | str | None = None, **filters: Unpack[engine.recalls.RecallFilters]
+    ) -> engine.recalls.Recalls:  # fmt: skip
         """Recorded recalls, newest first; `before` of a page asks for the next one.
 
         Filters: `since` and `until` (moments), `session`, `project`, `actor`, `formula`, `grep` (a part of the
@@ -326,16 +301,16 @@ class Memory:
         view, now = self._store.view(), self._store.clock()
         return engine.memories.memos(self._store, view, filters, now=now, limit=limit)
 
-    def at(self, when: When) -> PastView:
+    def at(self, when: When) -> engine.past.PastView:
         """The store as it was: a read-only view with that moment's corpus, state, formula and clock."""
-        return PastView(self._store, self._writer.embedding, when, self._models)
+        return engine.past.PastView(self._store, self._writer.embedding, when, self._models)
 
     def status(self) -> Status:
         """Health and sizes."""
         return engine.status.status_of(self._store, self._writer.embedding, self._formula)
 
     def log(
-        self, *, limit: int | None = None, follow: bool = False, full: bool = False, **filters: Unpack[LogFilters]
+        self, *, limit: int | None = None, follow: bool = False, full: bool = False, **filters: Unpack[engine.log_stream.LogFilters]
     ) -> Iterator[Happening]:  # fmt: skip
         """The log in words, oldest first; `limit` shows the last so many, `follow` waits for more, `full` cuts no text.
 
@@ -363,20 +338,7 @@ class Memory:
 
     def explain(self, query: str, id: str, **options: Unpack[RecallOptions]) -> Explanation:  # noqa: A002
         """Why a memory would rank where it does if this were asked now; takes `recall`'s arguments."""
-        return engine.explain.explain(self._here, query, id, options)
-
-    def bars(
-        self, query: str, *, losers: int = 5, **options: Unpack[RecallOptions]
-    ) -> engine.bars.RankedBars:
-        """Rank a question and show the parts of every score, also of the next that lost; nothing is written."""
-        return engine.bars.bars(self._here, query, options, losers=losers)
-
-    def bump(
-        self, query: str, ids: Iterable[str], since: int, until: int, points: int = 24, **options: Unpack[RecallOptions]
-    ) -> engine.bump.Bump:  # fmt: skip
-        """How these memories changed places for a question between two seqs."""
-        here, named = self._here, tuple(ids)
-        return engine.bump.bump(here, query, options, named, since=since, until=until, points=points)
+        return engine.explain.explain(self.here, query, id, options)
 
     def why_changed(
         self, query: str, id: str, since: When, until: When | None = None, **options: Unpack[RecallOptions]  # noqa: A002
@@ -385,7 +347,7 @@ class Memory:
 
         Takes `recall`'s arguments too; a given `formula` or `now` is used at both ends.
         """
-        return engine.time_travel.why_changed(self._here, query, id, since, until, options)
+        return engine.time_travel.why_changed(self.here, query, id, since, until, options)
 
     def bisect(
         self, query: str, id: str, since: When | None = None, until: When | None = None, *, until_rank: int = 10,  # noqa: A002
@@ -397,7 +359,7 @@ class Memory:
         `recall`'s arguments too. `every` asks at every event instead of some, and lists all crossings.
         """
         return engine.time_travel.bisect(
-            self._here, query, id, since, until, options, until_rank=until_rank, every=every, progress=progress
+            self.here, query, id, since, until, options, until_rank=until_rank, every=every, progress=progress
         )  # fmt: skip
 
     def ranks(
@@ -408,7 +370,7 @@ class Memory:
 
         Takes `recall`'s arguments too; a given `formula` or `now` is used at every point.
         """
-        return engine.time_travel.ranks(self._here, query, id, since, until, options, points=points)
+        return engine.time_travel.ranks(self.here, query, id, since, until, options, points=points)
 
     def verify(
         self, *, independent: bool = False, attest: bool = False, against: str | Path | LogCheckpoint | None = None,
@@ -462,7 +424,7 @@ class Memory:
         names one expectation, `junit` a file for a report. Nothing is recorded.
         """
         check = partial(engine.expectations.check, formula=formula, at=at, fork=fork, only=only)
-        report = check(self._here, progress=progress)
+        report = check(self.here, progress=progress)
         if junit is not None:
             junit_report.write(junit, report)
         return report
@@ -486,29 +448,18 @@ class Memory:
         return engine.fixture.fixture(self._store, recalls, out, redact=redact)
 
     def compare(
-        self, a: Recipe | None = None, b: Recipe | None = None, *, last: int | None = None,
-        recalls: Sequence[str] | None = None, queries: Queries | None = None, at: When | None = None,
-        qrels: str | Path | Judgements | None = None, k: int = 10, embedder: AnyEmbedder | None = None,
-        work: str | Path | None = None, html: str | Path | None = None, overwrite: bool = False,
-        progress: Progress | None = None,
+        self, a: Recipe | None = None, b: Recipe | None = None, **options: Unpack[engine.compare.CompareOptions]
     ) -> Comparison:  # fmt: skip
         """Rank every recorded question under two formulas, each at its own past moment; no event is written.
 
         A side is a formula (a built-in name, the path of a TOML file, name@digest of one in the log), the directory of a
-        fork, or "recorded"; without one, the formula in force. `recalls` names some of the recorded questions; `queries`
-        are asked at the head, or `at` a moment, instead. With `embedder`, b ranks in a fork that is embedded with it (each
-        recall under its own formula if a is "recorded" and b is not given); `work` keeps that fork, so that a second run
-        continues it. `html` names a file for a page of it (`comparison_html`); `overwrite` replaces an existing one.
+        fork, or "recorded"; without one, the formula in force. `recalls` names some of the recorded questions, `last`
+        counts them; `queries` are asked at the head, or `at` a moment, instead. `qrels` judge the answers to a depth of
+        `k`. With `embedder`, b ranks in a fork that is embedded with it (each recall under its own formula if a is
+        "recorded" and b is not given); `work` keeps that fork, so that a second run continues it. `html` names a file
+        for a page of it (`comparison_html`); `overwrite` replaces an existing one.
         """
-        options = engine.compare.CompareOptions(
-            a=a, b=b, last=last, recalls=recalls, queries=queries, at=at, qrels=qrels, k=k, embedder=embedder, work=work,
-            progress=progress,
-        )  # fmt: skip
-        if html is None:
-            return engine.compare.compare(self._here, options)
-        return engine.compare.compare_to_page(
-            self._here, options, html, compare_html.page, overwrite=overwrite
-        )
+        return engine.compare.compare(self.here, a, b, options, page=compare_html.page)
 
     def comparison_html(self, comparison: Comparison) -> str:
         """The comparison as one self-contained page with slope charts."""
@@ -516,7 +467,7 @@ class Memory:
 
     def drill(self, recall: str, a: Recipe, b: Recipe) -> Drilldown:
         """Explain every memory of one recorded question's answers under two formulas; "recorded" is its own formula."""
-        return engine.compare.drill(self._here, recall, a, b)
+        return engine.compare.drill(self.here, recall, a, b)
 
     def tune(
         self, formula: str | Path | Formula | None = None, *, out: str | Path | None = None, adopt: bool = False,
@@ -528,7 +479,7 @@ class Memory:
         `adopt` puts it in force; both only if the later half confirms it (`recommended`).
         """
         result, adopted = engine.tune.tune(
-            self._here, self._writer, formula, out=out, adopt=adopt, html=html, page=tune_html.page, overwrite=overwrite,
+            self.here, self._writer, formula, out=out, adopt=adopt, html=html, page=tune_html.page, overwrite=overwrite,
             progress=progress,
         )  # fmt: skip
         self._formula = adopted or self._formula
@@ -536,7 +487,7 @@ class Memory:
 
     def fork(
         self, to: str | Path, *, formula: Recipe | None = None, closed_loop: bool = False, since: When = 0,
-        dream: DreamSettings | None = None, progress: Progress | None = None,
+        dream: engine.compare_inputs.DreamSettings | None = None, progress: Progress | None = None,
     ) -> ForkReport:  # fmt: skip
         """Replay the log after `since` in a store of its own; this one only notes where that is.
 
@@ -619,6 +570,3 @@ class Memory:
             self, host=host, port=port, token=token, read_token=read_token, read_only=read_only,
             dream_every=dream_every, ready=ready, mcp=mcp_application,
         )  # fmt: skip
-
-
-__all__ = ["Memory", "UnknownMemory"]

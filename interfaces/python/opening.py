@@ -12,6 +12,7 @@ from recollect.engine.embedding.reranker import AnyReranker
 from recollect.engine.embedding.store_embedder import WORDS_ONLY, Embedding, words_only_reason
 from recollect.engine.formula_lookup import formula_configured, formula_named
 from recollect.engine.recall_models import Expander, Models, models_of
+from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.store import Progress, Store, system_clock
 from recollect.events.errors import InvalidInput
 from recollect.events.log import Clock
@@ -47,6 +48,7 @@ class OpenStore(NamedTuple):
 
 def open_store(path: str | Path, options: OpenOptions) -> OpenStore:
     """Open the store in a directory, in memory or at a URL; close it again if a part of it cannot be had."""
+    refuse_unknown(options, OpenOptions.__annotations__)
     if not str(path).strip():
         raise InvalidInput(f"{str(path)!r} names no directory for a store")
     given = options.get("embedder", AUTO)

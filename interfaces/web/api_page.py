@@ -14,8 +14,8 @@ from starlette.requests import Request
 
 from recollect.dream.measure import AnswerChange
 from recollect.dream.report import DreamReport
-from recollect.engine.bars import RankedBars, recorded_bars
-from recollect.engine.bump import LINES_MAX, POINTS_MAX, Bump
+from recollect.engine.bars import RankedBars, ranked_bars, recorded_bars
+from recollect.engine.bump import LINES_MAX, POINTS_MAX, Bump, bump
 from recollect.engine.formula_lookup import formula_named
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.river import BUCKETS_MAX, LogTimes, River, river
@@ -140,8 +140,8 @@ def bars(memory: Memory, ask: AskBars, _: Request) -> RankedBars:
     if ask.recall is not None:
         return recorded_bars(memory.store, ask.recall, formula=formula, at=ask.at, losers=ask.losers)
     query, options = _question(memory, ask)
-    source = memory if ask.at is None else memory.at(ask.at)
-    return source.bars(query, losers=ask.losers, **options | {"formula": formula, "wait": False})
+    here = memory.here if ask.at is None else memory.at(ask.at).here
+    return ranked_bars(here, query, options | {"formula": formula, "wait": False}, losers=ask.losers)
 
 
 @ENDPOINTS.add("POST", "/api/bars", "the same under a formula that is tried (`text`); records nothing")
@@ -154,7 +154,7 @@ def lines(memory: Memory, ask: AskLines, _: Request) -> Bump:
     query, options = _question(memory, ask)
     head = memory.store.catch_up()
     until = head if ask.to is None else min(ask.to, head)
-    return memory.bump(query, ask.ids, ask.from_, until, ask.points, **options)
+    return bump(memory.here, query, options, ask.ids, since=ask.from_, until=until, points=ask.points)
 
 
 @ENDPOINTS.add(
