@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -31,7 +32,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.register_profile("fixed", settings.get_profile("fuzz"), derandomize=True)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+profile = os.environ.get("HYPOTHESIS_PROFILE", "fixed")
+settings.load_profile(profile)
+if (
+    profile == "fixed"
+):  # else it draws from the constants of what happens to be imported so far, which xdist decides
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 def pytest_unconfigure() -> None:

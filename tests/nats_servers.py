@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from http.client import HTTPException
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -28,12 +30,37 @@ def binary() -> str:
     return found
 
 
+PATIENCE_S = 300
+_reserved: list[socket.socket] = []
+
+
+def free_port(*beside: int) -> int:
+    """A port that stays this process's own, with those at these distances, until a server binds it, and binds it again.
+
+    It is below those that the system hands out for connections, and an abstract socket of its name keeps every other
+    process of tests away, of another run too.
+    """
+    handed_out_from = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text("utf-8").split()[0])
+    places = range(10_000, max(handed_out_from, 20_000) - max(beside, default=0))
+    for first in random.SystemRandom().sample(places, len(places)):
+        held: list[socket.socket] = []
+        try:
+            for port in (first, *(first + distance for distance in beside)):
+                held.append(socket.socket(socket.AF_UNIX))
+                held[-1].bind(f"\0recollect-tests-port-{port}")
+                with socket.socket() as tried:
+                    tried.bind(("127.0.0.1", port))
+        except OSError:
+            for one in held:
+                one.close()
+            continue
+        _reserved.extend(held)
+        return first
+    raise AssertionError("no port is free")
+
+
 def free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+    return [free_port() for _ in range(count)]
 
 
 class Server:
@@ -59,14 +86,7 @@ class Server:
         log.close()
 
     def ask(self, path: str) -> dict[str, object]:
-        with urlopen(f"http://127.0.0.1:{self.monitor}{path}", timeout=5) as answer:
-            return dict(json.load(answer))
-
-    def healthy(self) -> bool:
-        try:
-            return self.ask("/healthz")["status"] == "ok"
-        except OSError:
-            return False
+        return told(self.monitor, path)
 
     def send(self, number: int) -> None:
         assert self._process is not None
@@ -118,27 +138,47 @@ class Cluster:
 
     def leader(self, stream: str) -> Server:
         """The server that leads a stream, as the servers that answer see it."""
-        for _ in range(200):
+        found: list[Server] = []
+
+        def is_seen() -> bool:
             for server in self.servers:
-                with contextlib.suppress(OSError, KeyError, IndexError):
-                    told = server.ask("/jsz?streams=1&config=1")
-                    accounts = told["account_details"]
+                with contextlib.suppress(OSError, HTTPException, KeyError, IndexError):
+                    accounts = server.ask("/jsz?streams=1&config=1")["account_details"]
                     assert isinstance(accounts, list)
                     for one in accounts[0]["stream_detail"]:
                         if one["name"] == stream and one["cluster"].get("leader"):
-                            return next(s for s in self.servers if s.name == one["cluster"]["leader"])
-            time.sleep(0.1)
-        raise AssertionError(f"no server leads {stream}")
+                            found[:] = [s for s in self.servers if s.name == one["cluster"]["leader"]]
+            return bool(found)
+
+        until(is_seen, lambda: f"no server leads {stream}")
+        return found[0]
 
     def wait_healthy(self) -> None:
         for server in self.servers:
             wait_healthy(server)
 
 
+def told(monitor: int, path: str) -> dict[str, object]:
+    """What the server with this monitoring port answers."""
+    with urlopen(f"http://127.0.0.1:{monitor}{path}", timeout=5) as answer:
+        return dict(json.load(answer))
+
+
+def is_healthy(monitor: int) -> bool:
+    try:
+        return told(monitor, "/healthz")["status"] == "ok"
+    except (OSError, HTTPException):
+        return False
+
+
 def wait_healthy(server: Server) -> None:
-    deadline = time.monotonic() + 60
-    while not server.healthy():
-        assert time.monotonic() < deadline, (server.folder / "server.log").read_text()
+    until(lambda: is_healthy(server.monitor), (server.folder / "server.log").read_text)
+
+
+def until(holds: Callable[[], bool], problem: Callable[[], str]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, problem()
         time.sleep(0.05)
 
 

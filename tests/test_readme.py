@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from nats_servers import binary, free_ports
+from nats_servers import binary, free_port, is_healthy, until
 from test_docs import readme_block
 
 from recollect import Memory
@@ -96,8 +96,10 @@ def test_the_page_is_served(home: Path):
         address = next(
             value for value in json.loads(server.stdout.readline()).values() if "http" in str(value)
         )
-        assert httpx.get(f"{address.rstrip('/')}/api/status", timeout=120).json()["memories"] == 1
-        server.send_signal(signal.SIGINT)
+        try:
+            assert httpx.get(f"{address.rstrip('/')}/api/status", timeout=120).json()["memories"] == 1
+        finally:
+            server.send_signal(signal.SIGINT)
         assert server.wait(120) == 0
 
 
@@ -112,7 +114,10 @@ def test_agents_get_the_tools_of_their_profile(home: Path, place: int, wanted: s
 
 def test_a_store_goes_to_a_cluster_and_a_replica_ranks_the_same_bits(home: Path):
     """The three commands, with ports and a folder of this test's own."""
-    heading, port = "On several machines", free_ports(1)[0] % 40_000 + 2_000
+    ports = [
+        first + number for first in (0, 2_000, 4_000) for number in range(3)
+    ]  # the last three tell of it
+    heading, port = "On several machines", free_port(*ports[1:])
     cluster = subprocess.Popen(
         ["sh", str(Path(__file__).parent.parent / lines_of(heading)[0][1]), str(home / "nats")],
         env={**environment(home), "PORT": str(port), "PATH": f"{Path(binary()).parent}:{os.environ['PATH']}"},
@@ -123,6 +128,7 @@ def test_a_store_goes_to_a_cluster_and_a_replica_ranks_the_same_bits(home: Path)
             [word.replace("localhost:4222", f"127.0.0.1:{port}") for word in line_of(heading, command)]
             for command in ("replicate", "recall")
         )
+        until(lambda: all(is_healthy(port + one) for one in ports[6:]), lambda: "the cluster did not start")
         copied = json.loads(run(home, replicate, "--json"))
         assert copied["events"] == copied["head"] > 0
         moment = ("--at", f"@{copied['head']}", "--json")

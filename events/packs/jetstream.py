@@ -426,7 +426,7 @@ class JetStreamPackStore:
             return
         if self._connection is not None:
             with suppress(StoreUnreachable):
-                self._run(self._connection.close(), _CONNECT_S)
+                self._run(asyncio.wait_for(self._connection.close(), _REQUEST_S), _CONNECT_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_CONNECT_S)
         if not self._thread.is_alive():

@@ -6,6 +6,7 @@ NATS_TOKEN, and for TLS NATS_CA (an authority of one's own), NATS_CERT and NATS_
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import ssl
@@ -33,13 +34,25 @@ class StrictClient(Client):
     """Speaks TLS wherever the URL says so, and closes each connection that it gives up.
 
     The client itself would do as the server's greeting says, and leave a socket open whenever a server accepts but does
-    not greet, as one that is paused.
+    not greet, as one that is paused: before the next attempt, and when it is closed after an attempt that failed.
     """
 
     async def _connect_to_server(self, server: Srv) -> None:
-        if self._transport is not None:
-            self._transport.close()  # type: ignore[no-untyped-call]  # nats-py does not say
+        self._drop()
         await super()._connect_to_server(server)
+
+    async def _close(self, status: int, do_cbs: bool = True) -> None:
+        try:
+            await super()._close(status, do_cbs)
+        finally:
+            self._drop()
+            await asyncio.sleep(0)  # the loop closes the socket in its next turn
+
+    def _drop(self) -> None:
+        """Close the socket at once; what a paused server did not read yet would keep it open."""
+        writer = getattr(self._transport, "_io_writer", None)
+        if writer is not None:
+            writer.transport.abort()
 
     async def _process_info(self, info: dict[str, Any], initial_connection: bool = False) -> None:
         server = self._current_server

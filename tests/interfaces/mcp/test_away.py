@@ -34,8 +34,10 @@ def serving(store: Path, embedder: str) -> Iterator[str]:
     line = [sys.executable, "-m", "recollect", "serve", "--store", str(store), "--embedder", embedder, "--port", "0", "--json"]  # fmt: skip
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        yield json.loads(process.stdout.readline())["url"]
-        process.send_signal(signal.SIGINT)
+        try:
+            yield json.loads(process.stdout.readline())["url"]
+        finally:
+            process.send_signal(signal.SIGINT)
 
 
 def without_vector(store: Path) -> int:
@@ -118,11 +120,13 @@ def test_a_watched_note_gets_its_vector_when_the_embeddings_server_is_back(serve
         server.url,
     ]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        until(lambda: without_vector(store) == 1, "the note")
-        server.replies.clear()
-        until(lambda: without_vector(store) == 0, "the vector")
-        process.send_signal(signal.SIGINT)
-        process.communicate()
+        try:
+            until(lambda: without_vector(store) == 1, "the note")
+            server.replies.clear()
+            until(lambda: without_vector(store) == 0, "the vector")
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate()
     with Memory.open(store, embedder=None) as memory:
         assert memory.status().visible == 2
         assert memory.verify().exact

@@ -26,7 +26,7 @@ import pytest
 from recollect.engine.embedding.embedder import PROBE_TEXT, EmbedderMismatch, HashEmbedder
 from recollect.engine.embedding.minilm import ModelMissing
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.model_server import client, connection, protocol, server
+from recollect.interfaces.model_server import client, connection, protocol, running, server, starting
 from recollect.interfaces.model_server.client import HelperEmbedder, HelperUse
 from recollect.interfaces.model_server.connection import HelperHung, Tell
 from recollect.interfaces.model_server.protocol import NoPlace, Place, place_of
@@ -57,6 +57,9 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A runtime directory of the test's own, with a path short enough for a socket; its helper goes with it."""
     folder = Path(tempfile.mkdtemp(prefix="rw", dir="/tmp"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    monkeypatch.setattr(connection, "PING_S", 120.0)  # on a loaded machine one that lives may be slow
+    monkeypatch.setattr(running, "_LEAVING_S", 120.0)
+    monkeypatch.setattr(starting, "_START_S", 600.0)
     yield folder
     if (folder / "recollect").is_dir() and not (folder / "recollect").is_symlink():
         (folder / "recollect").chmod(0o700)
@@ -388,13 +391,14 @@ def test_a_place_is_per_model_and_python(runtime, monkeypatch):
 
 
 @pytest.fixture
-def stopped(runtime) -> Iterator[int]:
+def stopped(runtime, monkeypatch) -> Iterator[int]:
     """The pid of a ready helper that was stopped in its tracks."""
     warm = hashing()
     warm.embed(["a"])
     until(lambda: warm.ready)
     pid = pid_of(warm)
     os.kill(pid, signal.SIGSTOP)
+    monkeypatch.setattr(connection, "PING_S", 0.5)
     yield pid
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGCONT)
@@ -451,10 +455,11 @@ def test_a_helper_that_answers_again_is_used_again(stopped, monkeypatch):
     assert not place_of("hash").hung.exists()
 
 
-def test_a_helper_that_hangs_is_shown_and_stopped_and_another_takes_its_place(stopped):
+def test_a_helper_that_hangs_is_shown_and_stopped_and_another_takes_its_place(stopped, monkeypatch):
     assert [(one.pid, one.state) for one in helpers()] == [(stopped, "not answering")]
     assert [(one.pid, one.stopped) for one in stop_helpers()] == [(stopped, True)]
     assert helpers() == []
+    monkeypatch.setattr(connection, "PING_S", 120.0)
     warm = hashing()
     warm.embed(["a"])
     assert pid_of(warm) != stopped

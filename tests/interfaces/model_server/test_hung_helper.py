@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from hung_helper import hung
@@ -15,17 +14,13 @@ from recollect.interfaces.python.memory import Memory
 
 __all__ = ["hung"]
 
-GENEROUS_S = 60.0  # the commands wait for two seconds; the rest is for a loaded machine
-
 
 def recollect(*line: str, store: Path) -> subprocess.CompletedProcess[str]:
-    begun = time.monotonic()
-    ran = subprocess.run(
+    """The commands wait for two seconds; the rest is for a loaded machine, and less than a model may take to answer."""
+    return subprocess.run(
         [sys.executable, "-m", "recollect", *line, "--store", str(store)],
-        capture_output=True, text=True, check=False, env=dict(os.environ), timeout=600,
+        capture_output=True, text=True, check=False, env=dict(os.environ), timeout=300,
     )  # fmt: skip
-    assert time.monotonic() - begun < GENEROUS_S
-    return ran
 
 
 def test_recall_answers_by_words_remember_keeps_the_text_alone_and_status_tells_all_with_what_to_do(
