@@ -74,8 +74,8 @@ def record(folder: Path) -> tuple[Comparison, dict[str, str]]:
             names[answer.id] = line["_id"]
             qrels += [f"{answer.id} 0 {id_} 1" for id_ in sorted(right[line["_id"]])]
         (folder / "qrels.txt").write_text("\n".join(qrels) + "\n", "utf-8")
-        comparison = memory.compare(RECORDED, OTHER, qrels=folder / "qrels.txt")
-        (folder / "report.html").write_text(memory.comparison_html(comparison), "utf-8")
+        page, judged = folder / "report.html", folder / "qrels.txt"
+        comparison = memory.compare(RECORDED, OTHER, qrels=judged, html=page, overwrite=True)
     return comparison, names
 
 

@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from typing import TypedDict
 
 import msgspec
 
@@ -23,6 +24,7 @@ from recollect.engine.doctor_caches import Caches, Problem, folded
 from recollect.engine.doctor_vectors import VectorCheck, check_vectors, mend_vectors
 from recollect.engine.embedding.embedder import Embedder
 from recollect.engine.moments import clock_ahead_max, iso
+from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.store import Progress, Store
 from recollect.engine.unfinished_files import unfinished_folder
 from recollect.engine.witnesses import missing_head, remembered
@@ -89,7 +91,9 @@ def doctor(
         with closing(Store.open(path, clock=clock, progress=progress)) as store:
             if not store.log.head:
                 raise InvalidInput(f"there is no store at {shown(str(path))}; nothing was ever written there")
-            return doctor_of(store, embedder, fix=fix, salvage=salvage, scrub=scrub, progress=progress)
+            return doctor_of(
+                store, embedder, {"fix": fix, "salvage": salvage, "scrub": scrub, "progress": progress}
+            )
     folder = directory(path)
     if not (folder / "log").is_dir():
         raise InvalidInput(f"there is no store at {folder}; a store is a directory with a log in it")
@@ -110,17 +114,23 @@ def doctor(
     return found
 
 
-def doctor_of(
-    store: Store, embedder: Embedder | None, *, fix: bool, salvage: str | Path | None, scrub: bool, progress: Progress | None
-) -> Diagnosis:  # fmt: skip
+class DoctorOptions(TypedDict, total=False):
+    """What to do beside examining, as `doctor` says."""
+
+    fix: bool
+    salvage: str | Path | None
+    scrub: bool
+    progress: Progress | None
+
+
+def doctor_of(store: Store, embedder: Embedder | None, options: DoctorOptions) -> Diagnosis:
     """Examine an open store with its clock; in a store in memory only the clock can be corrected."""
+    refuse_unknown(options, DoctorOptions.__annotations__)
     if store.folder is not None and is_mirror(store.folder):
-        return _examine_replica(store, embedder, changes=bool(fix or salvage or scrub), progress=progress)
+        return _examine_replica(store, embedder, options)
     if store.folder is not None:
-        return doctor(
-            store.folder, fix=fix, salvage=salvage, scrub=scrub, progress=progress, embedder=embedder, clock=store.clock
-        )  # fmt: skip
-    if not (fix and store.log.clock_ahead()):
+        return doctor(store.folder, embedder=embedder, clock=store.clock, **options)
+    if not (options.get("fix") and store.log.clock_ahead()):
         raise InvalidInput("a store in memory has no files to examine")
     correct_clock(store.log)
     return Diagnosis(store=":memory:", head=store.log.head, healthy=True, problems=())
@@ -156,13 +166,11 @@ def examine(
         )
 
 
-def _examine_replica(
-    store: Store, embedder: Embedder | None, *, changes: bool, progress: Progress | None
-) -> Diagnosis:
+def _examine_replica(store: Store, embedder: Embedder | None, options: DoctorOptions) -> Diagnosis:
     """This machine's part of a log on other machines: its mirror, keys and caches; and what the engine says of itself."""
     log = store.log
     status = log.status()
-    if changes:
+    if options.get("fix") or options.get("salvage") or options.get("scrub"):
         raise InvalidInput(
             f"{status.path} is a log on other machines: its engine repairs its copies, and `recollect replicate` copies it "
             f"elsewhere; doctor without --fix, --scrub and --salvage examines this replica of it"
@@ -172,7 +180,7 @@ def _examine_replica(
     problems += _clock_ahead(log)
     notes = [f"the mirror in {store.folder} was examined; copies on other machines were not"]
     if not problems and store.cache is not None:
-        problems += _derived(log, store.cache, progress, embedder, notes)
+        problems += _derived(log, store.cache, options.get("progress"), embedder, notes)
     return Diagnosis(
         store=status.path, head=log.head, healthy=not problems, problems=tuple(problems), notes=tuple(notes)
     )

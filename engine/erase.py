@@ -10,7 +10,7 @@ the caches is done by the first process that catches up with it, usually this on
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import msgspec
 import numpy as np
@@ -62,15 +62,19 @@ class ErasureReport(msgspec.Struct, frozen=True, kw_only=True):
     receipt: ErasureReceipt | None = None
 
 
+class EraseOptions(TypedDict, total=False):
+    """How to erase, as `Memory.erase` says."""
+
+    reason: str
+    dry_run: bool
+    unattested: bool
+    progress: Progress | None
+
+
 def erase(
-    writer: Writer,
-    id_or_filter: str | Iterable[str] | Mapping[str, object] | Filters,
-    *,
-    reason: str,
-    dry_run: bool,
-    unattested: bool,
-    progress: Progress | None,
-) -> ErasureReport:
+    writer: Writer, id_or_filter: str | Iterable[str] | Mapping[str, object] | Filters, *, reason: str = "",
+    dry_run: bool = False, unattested: bool = False, progress: Progress | None = None,
+) -> ErasureReport:  # fmt: skip
     """Erase memories for good, by id, ids or filter, with an attestation of the recalls that need it."""
     store, reason = writer.store, validate.text(reason, "reason")
     given = id_or_filter if isinstance(id_or_filter, (str, Mapping, Filters)) else list(id_or_filter)
@@ -97,7 +101,7 @@ def erase_where_known(store: Store, reasons: Mapping[MemoryId, str], actor: str)
     for id_, reason in reasons.items():
         if _has_text(store, store.view(), id_):
             writer = Writer(store, Embedding(None, None), actor)
-            erase(writer, id_, reason=reason, dry_run=False, unattested=False, progress=None)
+            erase(writer, id_, reason=reason)
 
 
 class Draft(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 
@@ -17,16 +17,20 @@ from recollect.replay.fork.fork_replay import DreamtOfErased
 from recollect.replay.fork.note import finish_fork, read_note
 
 
+class ForkOptions(TypedDict, total=False):
+    """How a fork goes another way, as `Memory.fork` says."""
+
+    formula: Recipe | None
+    closed_loop: bool
+    since: When
+    dream: DreamSettings | None
+    progress: Progress | None
+
+
 def fork_from(
-    store: Store,
-    to: str | Path,
-    *,
-    formula: Recipe | None,
-    closed_loop: bool,
-    since: When,
-    dream: DreamSettings | None,
-    progress: Progress | None,
-) -> ForkReport:
+    store: Store, to: str | Path, *, formula: Recipe | None = None, closed_loop: bool = False, since: When = 0,
+    dream: DreamSettings | None = None, progress: Progress | None = None,
+) -> ForkReport:  # fmt: skip
     """Replay the log after `since` in a store of its own; this one only notes where that is."""
     store.require_whole("fork")
     return make_fork(

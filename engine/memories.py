@@ -10,6 +10,7 @@ import numpy as np
 from recollect.engine import validate
 from recollect.engine.answers import Happening, Memo
 from recollect.engine.event_summaries import happening_of
+from recollect.engine.names import memory_named
 from recollect.engine.recall_options import parsed
 from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
@@ -18,6 +19,12 @@ from recollect.events.facts import Filters, Redacted
 from recollect.projections.view import View
 
 _LIMIT_MAX = 1_000_000_000
+
+
+def get(store: Store, name: str, seq: int | None) -> Memo:
+    """A memory by its id or the beginning of it, at a seq or now."""
+    view = store.view(seq)
+    return memo(store, view, memory_named(store, name))
 
 
 @locked
@@ -60,15 +67,11 @@ def erasure_of(store: Store, view: View, row: int) -> int | None:
 
 @locked
 def memos(
-    store: Store,
-    view: View,
-    filters: Filters | Mapping[str, object] | None,
-    *,
-    now: int,
-    limit: int | None = None,
-) -> list[Memo]:
-    """All visible memories that pass the filters, in order of birth; with `limit` those made last."""
-    documents, scope = view.documents, parsed(Filters, filters, now=now)
+    store: Store, seq: int | None, filters: Filters | Mapping[str, object] | None, *, now: int, limit: int | None = None
+) -> list[Memo]:  # fmt: skip
+    """All visible memories at a seq, or now, that pass the filters, in order of birth; with `limit` those made last."""
+    view, scope = store.view(seq), parsed(Filters, filters, now=now)
+    documents = view.documents
     rows = np.arange(documents.rows_born(view.seq), dtype=np.int32)
     rows = rows[documents.alive(rows, view.seq)]
     memories = documents.memory_of[rows]
@@ -81,8 +84,9 @@ def memos(
     return [_memo(store, view, int(documents.memory_of[row]), int(row)) for row in rows]
 
 
-def happenings(store: Store, view: View, memory_id: str, *, full: bool = False) -> list[Happening]:
+def history(store: Store, name: str, *, full: bool = False) -> list[Happening]:
     """Every event that touched a memory, oldest first."""
+    memory_id, view = memory_named(store, name), store.view()
     memory, _ = born(store, view, memory_id)
     seqs = {*view.lifecycle.history(memory), *view.graph.history(memory)}
     return [happening_of(store.event(seq), full=full) for seq in sorted(seqs) if seq <= view.seq]

@@ -12,7 +12,6 @@ from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_in_force
 from recollect.engine.lazy import LazyModule
 from recollect.engine.moments import When
-from recollect.engine.names import memory_named
 from recollect.engine.recall import Standpoint, answer, rank_from
 from recollect.engine.recall_models import Models
 from recollect.engine.recall_options import RecallOptions
@@ -60,10 +59,9 @@ class PastView:
         return explaining.explain(self.here, query, id, options)
 
     def get(self, id: str) -> Memo:  # noqa: A002 (the word callers know)
-        return reading.memo(self._store, self._store.view(self._seq), memory_named(self._store, id))
+        return reading.get(self._store, id, self._seq)
 
     def memories(
         self, filters: Filters | Mapping[str, object] | None = None, *, limit: int | None = None
     ) -> list[Memo]:
-        view = self._store.view(self._seq)
-        return reading.memos(self._store, view, filters, now=self._now, limit=limit)
+        return reading.memos(self._store, self._seq, filters, now=self._now, limit=limit)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TypedDict
 
 import msgspec
 
@@ -36,15 +37,19 @@ from recollect.replay.verify import (
 _TOLD = ("exact", "different")
 
 
+class VerifyOptions(TypedDict, total=False):
+    """How to verify, as `Memory.verify` says."""
+
+    independent: bool
+    attest: bool
+    against: str | Path | LogCheckpoint | None
+    progress: Progress | None
+
+
 def verify(
-    store: Store,
-    *,
-    independent: bool = False,
-    attest: bool = False,
-    against: str | Path | LogCheckpoint | None = None,
-    actor: str = "",
-    progress: Progress | None = None,
-) -> VerifyReport:
+    store: Store, *, actor: str, independent: bool = False, attest: bool = False,
+    against: str | Path | LogCheckpoint | None = None, progress: Progress | None = None,
+) -> VerifyReport:  # fmt: skip
     """Rank every recorded recall again and compare; with `attest` an `Attested` event keeps what was found.
 
     `against` is a checkpoint that was kept elsewhere, or the file with it: the log must still agree with it.

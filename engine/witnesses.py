@@ -32,7 +32,7 @@ _CUT = "events were cut from its end, or an older copy of it was put in its plac
 _REWRITTEN = "events were rewritten, or it is a fork that went another way"
 
 
-def log_checkpoint(store: Store) -> LogCheckpoint:
+def _checkpoint(store: Store) -> LogCheckpoint:
     """The log as it is now; signed if RECOLLECT_SIGNING_KEY names a key."""
     head = store.catch_up()
     if store.damage is not None:
@@ -44,9 +44,12 @@ def log_checkpoint(store: Store) -> LogCheckpoint:
     return signed_if_asked(checkpoint_of(store.log, head))
 
 
-def write_checkpoint(store: Store, path: Path) -> LogCheckpoint:
-    """The checkpoint into a file; an earlier one there is replaced only if the log agrees with it."""
-    made = log_checkpoint(store)
+def checkpoint(store: Store, out: str | Path | None) -> LogCheckpoint:
+    """The checkpoint, perhaps into a file; an earlier one there is replaced only if the log agrees with it."""
+    made = _checkpoint(store)
+    if out is None:
+        return made
+    path = Path(out).expanduser()
     if path.exists():
         for problem in against(store, read_checkpoint(path), str(path))[0]:
             raise InvalidInput(f"{path} was left as it is: {problem.problem}")

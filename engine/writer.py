@@ -128,11 +128,12 @@ class Writer:
             )
             return [self._with_vector(fact, _NO_VECTORS) for fact in facts], None
 
-    def adopt(self, formula: Formula) -> None:
+    def adopt(self, formula: Formula) -> Formula:
         """Put a formula in force."""
         self.append(
             [FormulaAdopted(name=formula.name, digest=formula.digest, text=formula.text, in_force=True)]
         )
+        return formula
 
     def append_if(
         self, check: Callable[[View], object], fact: AnyFact, *, durability: Durability = "durable"

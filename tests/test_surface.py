@@ -249,6 +249,15 @@ def unpacked(method: Any) -> list[str]:
     return [key for name in named for key in eval(name, module).__annotations__]
 
 
+@pytest.mark.parametrize(
+    "name", ["open", "erase", "dream", "verify", "compare", "fork", "doctor", "export", "import_"]
+)
+def test_the_help_of_a_method_names_every_keyword_that_it_hands_on(name: str):
+    method = getattr(Memory, name)
+    shown = inspect.getdoc(method) or ""
+    assert [key for key in unpacked(method) if key != "progress" and f"`{key}" not in shown] == []
+
+
 @pytest.mark.parametrize("struct", FIELDS, ids=lambda struct: struct.__name__)
 def test_results_have_the_fields_that_programs_read(struct: type[msgspec.Struct]):
     assert [name for name in FIELDS[struct].split() if name not in struct.__struct_fields__] == []

@@ -23,7 +23,7 @@ SERVERS = (
 FUNCTION_LINES_MAX = 60
 FILE_LINES_MAX = 500
 LONGER = {
-    "interfaces/python/memory.py": 572
+    "interfaces/python/memory.py": 534
 }  # one method per operation, each with its whole signature and docstring
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Self, TypedDict
 
 import msgspec
 
 from recollect.engine import validate
+from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.store import Progress, Store
 from recollect.engine.transfer import import_log
 from recollect.engine.writer import Writer
@@ -24,6 +25,18 @@ from recollect.interfaces.files.report import ImportReport, Tally
 from recollect.interfaces.files.rows import GUESSES, parse_mapping
 
 
+class ImportArguments(TypedDict, total=False):
+    """What is imported, and how, as `Memory.import_` says."""
+
+    format: str | None
+    mapping: str | Mapping[str, str]
+    namespace: str | None
+    include: Iterable[str]
+    strict: bool
+    dry_run: bool
+    progress: Progress | None
+
+
 class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of an import, checked."""
 
@@ -34,11 +47,10 @@ class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: bool
 
     @classmethod
-    def of(
-        cls, *, format_: str | None, mapping: str | Mapping[str, str], namespace: str | None, include: Iterable[str],
-        strict: bool, dry_run: bool,
-    ) -> Self:  # fmt: skip
-        wanted = frozenset(include)
+    def of(cls, given: ImportArguments) -> Self:
+        refuse_unknown(given, ImportArguments.__annotations__)
+        mapping, namespace = given.get("mapping", ""), given.get("namespace")
+        wanted = frozenset(given.get("include", ()))
         for name in sorted(wanted - set(INCLUDABLE)):
             raise InvalidInput(f"{name!r} cannot be included; there are {', '.join(INCLUDABLE)}")
         columns = parse_mapping(mapping) if isinstance(mapping, str) else dict(mapping)
@@ -47,8 +59,8 @@ class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
         if namespace is not None:
             validate.identifier(namespace, "namespace")
         return cls(
-            format_=format_, choices=Choices(mapping=columns, include=wanted), namespace=namespace, strict=strict,
-            dry_run=dry_run,
+            format_=given.get("format"), choices=Choices(mapping=columns, include=wanted), namespace=namespace,
+            strict=given.get("strict", False), dry_run=given.get("dry_run", False),
         )  # fmt: skip
 
 

@@ -178,7 +178,6 @@ class AsyncMemory:
     ranks = _twin("reads", Memory.ranks)
     sql = _twin("reads", Memory.sql)
     drill = _twin("reads", Memory.drill)
-    comparison_html = _twin("reads", Memory.comparison_html)
     expect = _twin("writes", Memory.expect)
     withdraw = _twin("writes", Memory.withdraw)
     expectations = _twin("reads", Memory.expectations)

@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TypedDict
 
 from recollect.engine import transfer
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_in_force
 from recollect.engine.moments import When
+from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.store import Progress, Store
 from recollect.engine.time_travel import moment_at
 from recollect.engine.transfer import Transfer
 from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.files import markdown_export
-from recollect.interfaces.files.import_file import ImportOptions, import_file
+from recollect.interfaces.files.import_file import ImportArguments, ImportOptions, import_file
 from recollect.interfaces.files.markdown_export import MarkdownExport
 from recollect.interfaces.files.report import ImportReport
 from recollect.query.formula import Formula
 
+__all__ = ["ExportOptions", "ImportArguments", "export", "import_into"]
 
-def export(
-    store: Store, path: str | Path, *, format_: str | None, at: When | None, overwrite: bool, with_shards: bool,
-    progress: Progress | None,
-) -> Transfer | MarkdownExport:  # fmt: skip
+
+class ExportOptions(TypedDict, total=False):
+    """What is exported, as `Memory.export` says."""
+
+    format: str | None
+    at: When | None
+    overwrite: bool
+    with_shards: bool
+    progress: Progress | None
+
+
+def export(store: Store, path: str | Path, options: ExportOptions) -> Transfer | MarkdownExport:
     """The log, its tables, or its memories as pages."""
+    refuse_unknown(options, ExportOptions.__annotations__)
+    format_, at, progress = options.get("format"), options.get("at"), options.get("progress")
+    overwrite, with_shards = options.get("overwrite", False), options.get("with_shards", False)
     target = transfer.target_of(store, path)
     kind = transfer.format_of(target, format_)
     if with_shards and kind != "jsonl":
@@ -44,18 +57,15 @@ def export(
 
 
 def import_into(
-    writer: Writer, path: str | Path, *, format_: str | None, mapping: str | Mapping[str, str], namespace: str | None,
-    include: Iterable[str], strict: bool, dry_run: bool, progress: Progress | None,
-) -> tuple[ImportReport, Formula | None]:  # fmt: skip
+    writer: Writer, path: str | Path, arguments: ImportArguments
+) -> tuple[ImportReport, Formula | None]:
     """Import a file or folder of another program, or an exported log; the writer then has the embedder of the log.
 
     Also return the formula in force, if the import brought it into an empty store.
     """
     was_empty = writer.store.catch_up() == 0
-    options = ImportOptions.of(
-        format_=format_, mapping=mapping, namespace=namespace, include=include, strict=strict, dry_run=dry_run
-    )
-    done = import_file(writer, Path(path).expanduser(), options, progress=progress)
+    options = ImportOptions.of(arguments)
+    done = import_file(writer, Path(path).expanduser(), options, progress=arguments.get("progress"))
     adoptions = writer.store.projections.adoptions
     writer.embedding = Embedding(writer.embedding.embedder, adoptions.embedder(done.head))
     brought = was_empty and adoptions.formula_in_force(done.head)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,6 @@ from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_named
 from recollect.engine.lazy import LazyModule
 from recollect.engine.moments import Time, When
-from recollect.engine.names import memory_named
 from recollect.engine.recall_models import Models
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.sql import SqlTables
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from recollect.replay.compare.drill import Drilldown
     from recollect.replay.fork.fork import ForkReport
     from recollect.replay.verify import VerifyReport
-    from recollect.web.serving import Address
+    from recollect.web.serving import Ready
 else:
     compare_html, junit_report, tune_html, files, watching = (
         LazyModule(f"recollect.interfaces.{name}")
@@ -79,7 +78,7 @@ class Memory:
         Without `embedder` a store keeps the one that it has, or goes on without one; an empty store takes the configured
         one, else MiniLM if it is installed, else ranks by words only and says so in `degraded`. MiniLM is asked through a
         model helper if one runs; `helper` also starts one ("start"), or loads the model in this process ("never").
-        `tell` is called when that takes a while.
+        `tell` is called when that takes a while. `actor` is noted with every write; `clock` gives µs since 1970.
         """
         return cls(*open_store(path, options), actor=options.get("actor", ""))
 
@@ -184,19 +183,16 @@ class Memory:
         return engine.relations.supersede(self._writer, old, new, reason)
 
     def erase(
-        self, id: str | Iterable[str] | Mapping[str, object] | Filters, *, reason: str = "", dry_run: bool = False,  # noqa: A002
-        unattested: bool = False, progress: Progress | None = None,
+        self, id: str | Iterable[str] | Mapping[str, object] | Filters, **options: Unpack[engine.erase.EraseOptions]  # noqa: A002
     ) -> engine.erase.ErasureReport:  # fmt: skip
         """Erase memories for good, by id, ids or filter: nothing brings them back.
 
         Overwrite their texts, words and vectors in the log and delete them from every cache, now and in the past, and
         erase their summaries too. Ids and numbers stay. A filter is what `memories` takes; it also finds memories that
         are forgotten or expired, and an empty one is refused. Recalls that cannot be verified afterwards are verified
-        first and attested in the same append; `unattested` leaves that out.
+        first and attested in the same append; `unattested` leaves that out. A `reason` is kept; a `dry_run` only reports.
         """
-        return engine.erase.erase(
-            self._writer, id, reason=reason, dry_run=dry_run, unattested=unattested, progress=progress
-        )
+        return engine.erase.erase(self._writer, id, **options)
 
     def retain(
         self, *, recalls: str | timedelta | None = None, dry_run: bool = False, progress: Progress | None = None
@@ -251,10 +247,8 @@ class Memory:
 
     def adopt(self, formula: str | Path | Formula) -> str:
         """Put a formula in force, from the next question on; returns its name@digest."""
-        found = formula_named(self._store, formula, files=True)
-        self._writer.adopt(found)
-        self._formula = found
-        return found.label
+        self._formula = self._writer.adopt(formula_named(self._store, formula, files=True))
+        return self._formula.label
 
     def recall(self, query: str, **options: Unpack[RecallOptions]) -> Answer:
         """Rank at the head, record the recall and return the answer; say so in it if it could not be recorded.
@@ -270,13 +264,11 @@ class Memory:
 
     def get(self, id: str, at: When | None = None) -> Memo:  # noqa: A002
         """A memory's content and whole state, now or as of a moment."""
-        view = self._store.view() if at is None else self._store.view(self._store.resolve(at)[0])
-        return engine.memories.memo(self._store, view, memory_named(self._store, id))
+        return engine.memories.get(self._store, id, None if at is None else self._store.resolve(at)[0])
 
     def history(self, id: str, *, full: bool = False) -> list[Happening]:  # noqa: A002
         """Every event that touched a memory, oldest first; `full` cuts no text."""
-        named = memory_named(self._store, id)
-        return engine.memories.happenings(self._store, self._store.view(), named, full=full)
+        return engine.memories.history(self._store, id, full=full)
 
     def recalls(
         self, *, limit: int = 50, before: int | str | None = None, **filters: Unpack[engine.recalls.RecallFilters]
@@ -296,10 +288,8 @@ class Memory:
         self, filters: Filters | Mapping[str, object] | None = None, at: When | None = None, *, limit: int | None = None
     ) -> list[Memo]:  # fmt: skip
         """All visible memories that pass the filters, in order of birth; with `limit` those made last."""
-        if at is not None:
-            return self.at(at).memories(filters, limit=limit)
-        view, now = self._store.view(), self._store.clock()
-        return engine.memories.memos(self._store, view, filters, now=now, limit=limit)
+        seq, now = (None, self._store.clock()) if at is None else self._store.resolve(at)
+        return engine.memories.memos(self._store, seq, filters, now=now, limit=limit)
 
     def at(self, when: When) -> engine.past.PastView:
         """The store as it was: a read-only view with that moment's corpus, state, formula and clock."""
@@ -372,27 +362,20 @@ class Memory:
         """
         return engine.time_travel.ranks(self.here, query, id, since, until, options, points=points)
 
-    def verify(
-        self, *, independent: bool = False, attest: bool = False, against: str | Path | LogCheckpoint | None = None,
-        progress: Progress | None = None,
-    ) -> VerifyReport:  # fmt: skip
+    def verify(self, **options: Unpack[engine.verify.VerifyOptions]) -> VerifyReport:
         """Rank every recorded recall again and compare ids, order and scores bit for bit.
 
-        `attest` writes the result to the log, for recalls that can no longer be ranked again one day. `against` is a
+        `independent` ranks with rank-bm25 and a brute-force scan instead. `attest` writes the result to the log, for recalls that can no longer be ranked again one day. `against` is a
         checkpoint kept elsewhere, or the file with it: a log that was cut or rewritten since differs.
         """
-        return engine.verify.verify(
-            self._store, independent=independent, attest=attest, against=against, actor=self._writer.actor, progress=progress
-        )  # fmt: skip
+        return engine.verify.verify(self._store, actor=self._writer.actor, **options)
 
     def checkpoint(self, out: str | Path | None = None) -> LogCheckpoint:
         """Origin, size and root of the log, to be kept elsewhere; signed if RECOLLECT_SIGNING_KEY names a key.
 
         `out` writes it to a file; an earlier checkpoint there is replaced only if the log agrees with it.
         """
-        if out is None:
-            return engine.witnesses.log_checkpoint(self._store)
-        return engine.witnesses.write_checkpoint(self._store, Path(out).expanduser())
+        return engine.witnesses.checkpoint(self._store, out)
 
     def expect(
         self, recall: str, id: str, *, top: int | None = None, first: bool = False, absent: bool = False,  # noqa: A002
@@ -457,13 +440,9 @@ class Memory:
         counts them; `queries` are asked at the head, or `at` a moment, instead. `qrels` judge the answers to a depth of
         `k`. With `embedder`, b ranks in a fork that is embedded with it (each recall under its own formula if a is
         "recorded" and b is not given); `work` keeps that fork, so that a second run continues it. `html` names a file
-        for a page of it (`comparison_html`); `overwrite` replaces an existing one.
+        for a page of it with slope charts; `overwrite` replaces an existing one.
         """
         return engine.compare.compare(self.here, a, b, options, page=compare_html.page)
-
-    def comparison_html(self, comparison: Comparison) -> str:
-        """The comparison as one self-contained page with slope charts."""
-        return engine.compare.render(self._store, comparison, compare_html.page)
 
     def drill(self, recall: str, a: Recipe, b: Recipe) -> Drilldown:
         """Explain every memory of one recorded question's answers under two formulas; "recorded" is its own formula."""
@@ -485,60 +464,43 @@ class Memory:
         self._formula = adopted or self._formula
         return result
 
-    def fork(
-        self, to: str | Path, *, formula: Recipe | None = None, closed_loop: bool = False, since: When = 0,
-        dream: engine.compare_inputs.DreamSettings | None = None, progress: Progress | None = None,
-    ) -> ForkReport:  # fmt: skip
+    def fork(self, to: str | Path, **options: Unpack[engine.fork.ForkOptions]) -> ForkReport:
         """Replay the log after `since` in a store of its own; this one only notes where that is.
 
-        Recalls rank under `formula`, or each under its own if None. In a closed loop, accesses follow what the formula
+        Recalls rank under `formula`, or each under its own if None. With `closed_loop`, accesses follow what the formula
         returned, and `dream` repeats every dream with these settings; without it recorded dreams stay as they are.
         """
-        return engine.fork.fork_from(
-            self._store, to, formula=formula, closed_loop=closed_loop, since=since, dream=dream, progress=progress
-        )  # fmt: skip
+        return engine.fork.fork_from(self._store, to, **options)
 
-    def doctor(
-        self, *, fix: bool = False, salvage: str | Path | None = None, scrub: bool = False, progress: Progress | None = None
-    ) -> engine.doctor.Diagnosis:  # fmt: skip
+    def doctor(self, **options: Unpack[engine.doctor.DoctorOptions]) -> engine.doctor.Diagnosis:
         """Examine the whole store; `fix` repairs what is safe, `salvage` copies what can be read to a new store.
 
         `scrub` reads every sealed segment again from the disk itself and says how much that was.
         """
-        return engine.doctor.doctor_of(
-            self._store, self.embedder, fix=fix, salvage=salvage, scrub=scrub, progress=progress
-        )
+        return engine.doctor.doctor_of(self._store, self.embedder, options)
 
     # --- files, folders, servers -----------------------------------------------------------------
 
     def export(
-        self, path: str | Path, *, format: str | None = None, at: When | None = None, overwrite: bool = False,  # noqa: A002
-        with_shards: bool = False, progress: Progress | None = None,
-    ) -> engine.transfer.Transfer | MarkdownExport:  # fmt: skip
+        self, path: str | Path, **options: Unpack[files.ExportOptions]
+    ) -> engine.transfer.Transfer | MarkdownExport:
         """Write the log as JSON lines (*.jsonl: lossless), or its tables as Parquet files in a directory.
 
         `with_shards` adds the vector indexes of the log, which only some machines can build again. `format="markdown"`
-        writes the memories as a folder of pages, now or as of a moment. Existing files are replaced only with
+        writes the memories as a folder of pages, now or as of a moment (`at`). Existing files are replaced only with
         `overwrite`, except unedited pages of an earlier export.
         """
-        return files.export(
-            self._store, path, format_=format, at=at, overwrite=overwrite, with_shards=with_shards, progress=progress
-        )  # fmt: skip
+        return files.export(self._store, path, options)
 
-    def import_(
-        self, path: str | Path, *, format: str | None = None, mapping: str | Mapping[str, str] = "",  # noqa: A002
-        namespace: str | None = None, include: Iterable[str] = (), strict: bool = False, dry_run: bool = False,
-        progress: Progress | None = None,
-    ) -> ImportReport:  # fmt: skip
+    def import_(self, path: str | Path, **options: Unpack[files.ImportArguments]) -> ImportReport:
         """Import a file or folder of another program, or an exported log; repeated, it writes only what is new.
 
-        The format shows from the content unless it is given. An exported log needs a store that is empty or holds the
-        beginning of it; afterwards the head hash is that of the file.
+        The `format` shows from the content unless it is given. A `mapping` names the columns of a table
+        (`content=body,at=written`), a `namespace` goes before its ids, `include` names more of a transcript. `strict`
+        refuses what cannot be read instead of skipping it; a `dry_run` only counts. An exported log needs a store that is
+        empty or holds the beginning of it; afterwards the head hash is that of the file.
         """
-        done, formula = files.import_into(
-            self._writer, path, format_=format, mapping=mapping, namespace=namespace, include=include, strict=strict,
-            dry_run=dry_run, progress=progress,
-        )  # fmt: skip
+        done, formula = files.import_into(self._writer, path, options)
         self._formula = formula or self._formula
         return done
 
@@ -560,7 +522,7 @@ class Memory:
 
     def serve(
         self, *, host: str = "127.0.0.1", port: int = 8377, token: str | None = None, read_token: str | None = None,
-        read_only: bool = False, dream_every: str | None = None, ready: Callable[[Address], None] | None = None,
+        read_only: bool = False, dream_every: str | None = None, ready: Ready | None = None,
     ) -> None:  # fmt: skip
         """Serve a page and a JSON API until SIGINT or SIGTERM; `read_token` reads only, `ready` gets the address."""
         from recollect.interfaces.mcp.http import mcp_application  # noqa: PLC0415 (as above)

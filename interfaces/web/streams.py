@@ -13,8 +13,10 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from recollect.engine.compare import render
 from recollect.engine.store import Progress
 from recollect.events.errors import RecollectError
+from recollect.interfaces.common import compare_html
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
 from recollect.web.api import sides_of
@@ -79,7 +81,7 @@ async def comparison_tried(memory: AsyncMemory, request: Request) -> AsyncIterat
 
     def work(inner: Memory, progress: Progress) -> object:
         found = inner.compare("recorded", formula, k=given.k, last=given.last, progress=progress)
-        return {"html": inner.comparison_html(found)} if given.html else found
+        return {"html": render(inner.store, found, compare_html.page)} if given.html else found
 
     async for line in _work(memory, work):
         yield line

@@ -14,9 +14,11 @@ from compared_stores import Hourly, contents, erased_from, live, written_formula
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.engine.compare import render
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Rated, Recalled
 from recollect.interfaces.cli.app import main
+from recollect.interfaces.common import compare_html
 from recollect.interfaces.python.memory import Memory
 from recollect.query.formula import built_in, load, names
 from recollect.query.ranking import rank
@@ -81,7 +83,7 @@ def test_recorded_answers_that_were_redacted_are_left_out_and_that_is_said(redac
     with Memory.open(redacted / "store", embedder=None) as memory:
         assert memory.verify().attested == 2
         result = memory.compare("recorded", "reverie")
-        page = memory.comparison_html(result)
+        page = render(memory.store, result, compare_html.page)
     expected = ("r6", "r9")
     assert (result.redacted, result.left_out, result.questions) == (2, expected, 1)
     assert result.metrics["unchanged"] == 1.0
@@ -178,7 +180,7 @@ def test_movers_are_sorted_by_places_and_look_beyond_the_answer(memory: Memory, 
 def test_nothing_of_the_store_changes(memory: Memory, folder: Path):
     before = contents(folder / "store")
     result = memory.compare("reverie", folder / "sharp.toml", queries=["auth session"])
-    memory.comparison_html(result)
+    render(memory.store, result, compare_html.page)
     memory.drill(memory.compare("reverie", "reverie").rows[0].name, "reverie", str(folder / "sharp.toml"))
     memory.close()
     assert contents(folder / "store") == before

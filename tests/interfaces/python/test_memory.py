@@ -450,6 +450,29 @@ def test_a_formula_of_the_log_is_named_with_its_digest(memory):
     assert memory.at("now").recall("alpha", formula=label).formula == label
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda memory, place: Memory.open(place, embeder="hash"),
+        lambda memory, place: memory.erase("a", dryrun=True),
+        lambda memory, place: memory.dream(setings={}),
+        lambda memory, place: memory.verify(attested=True),
+        lambda memory, place: memory.compare("reverie", "omega", lst=1),
+        lambda memory, place: memory.fork(place, closedloop=True),
+        lambda memory, place: memory.doctor(fixed=True),
+        lambda memory, place: memory.export(place, fmt="markdown"),
+        lambda memory, place: memory.import_(place, fmt="mem0"),
+    ],
+)
+def test_a_misspelt_keyword_is_refused_and_nothing_is_written(memory, tmp_path, call):
+    memory.remember("alpha", id="a")
+    head = memory.status().head
+    with pytest.raises(TypeError, match="argument '"):
+        call(memory, tmp_path / "place")
+    assert memory.status().head == head
+    assert not (tmp_path / "place").exists()
+
+
 @pytest.mark.parametrize("path", ["", "  "])
 def test_a_store_needs_a_name(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
