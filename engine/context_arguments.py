@@ -65,7 +65,7 @@ def context_of(pairs: Iterable[str]) -> ContextArguments:
         elif name in fields:
             raise InvalidInput(f"context has {name!r} twice; give it once, lists with commas")
         else:
-            fields[name] = _listed(value) if name in _LISTS else value
+            fields[name] = listed(value) if name in _LISTS else value
     try:
         return msgspec.convert(
             fields | ({_WEIGHTS: weights} if weights else {}), ContextArguments, strict=False
@@ -74,5 +74,6 @@ def context_of(pairs: Iterable[str]) -> ContextArguments:
         raise InvalidInput(f"context: {error}") from None
 
 
-def _listed(value: str) -> list[str]:
+def listed(value: str) -> list[str]:
+    """The parts of a text such as `auth, login`."""
     return [part.strip() for part in value.split(",") if part.strip()]

@@ -92,7 +92,9 @@ class Plan:
         return [
             Erased(id=id_, seqs=tuple(one.seq for one in group), reason=reason, remains=tuple(group))
             for id_, seqs in self._owned.items()
-            for group in batches((self.remains[seq] for seq in seqs), _weight, full=_REMAINS_BYTES_MAX + 1)
+            for group in batches(
+                (self.remains[seq] for seq in seqs), lambda one: len(one.payload), full=_REMAINS_BYTES_MAX + 1
+            )
         ]
 
 
@@ -104,7 +106,3 @@ def _left_of(
     if isinstance(now, Erased):
         return without(now, changed) or left
     return left
-
-
-def _weight(remains: RedactedPayload) -> int:
-    return len(remains.payload)

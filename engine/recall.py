@@ -406,16 +406,12 @@ def _expansions(here: Standpoint, before: Ranked, expander: Expander) -> tuple[E
         for stage in before.formula.stages
         if isinstance(stage, Retrieve) and stage.expanded
     )
-    texts = dict.fromkeys(_rewriting(text) for text in expander(question.text))
+    texts = dict.fromkeys(validate.query(text, "rewriting").strip() for text in expander(question.text))
     chosen = [text for text in texts if text and text != question.text.strip()][:wanted]
     vectors = (
         here.embedding.vectors(chosen, queries=True) if chosen and question.vector else [None] * len(chosen)
     )
     return tuple(Expansion(text=text, vector=vector) for text, vector in zip(chosen, vectors, strict=True))
-
-
-def _rewriting(text: object) -> str:
-    return validate.query(text, "rewriting").strip()
 
 
 # --- the cross-encoder -----------------------------------------------------------------------------

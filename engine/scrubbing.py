@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from recollect.engine.store import Store
@@ -46,24 +44,11 @@ def _tell(store: Store, path: Path, problems: list[str]) -> None:
     store.scrub_problems[:] = [one for one in store.scrub_problems if not one.startswith(about)] + said
 
 
-@asynccontextmanager
-async def scrubbing_beside(
-    store: Store, *, pause_s: float = PAUSE_S, rest_s: float = REST_S
-) -> AsyncIterator[None]:
-    """Scrub slowly inside the block."""
-
-    async def keep_scrubbing() -> None:
-        last = ""
-        while True:
-            await asyncio.sleep(pause_s)
-            last = await asyncio.to_thread(scrub_next, store, last)
-            if not last:
-                await asyncio.sleep(rest_s)
-
-    task = asyncio.create_task(keep_scrubbing())
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+async def keep_scrubbing_beside(store: Store) -> None:
+    """Scrub slowly until cancelled."""
+    last = ""
+    while True:
+        await asyncio.sleep(PAUSE_S)
+        last = await asyncio.to_thread(scrub_next, store, last)
+        if not last:
+            await asyncio.sleep(REST_S)

@@ -54,7 +54,7 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
     if path.exists() and not path.is_file():
         raise InvalidInput(f"{path} is no regular file, and would be replaced by one; name another place")
     if path.exists() and not overwrite:
-        raise _exists(path)
+        raise exists_already(path)
 
 
 def put_in_place(made: Path, place: Path, *, overwrite: bool) -> None:
@@ -65,18 +65,18 @@ def put_in_place(made: Path, place: Path, *, overwrite: bool) -> None:
     try:
         place.hardlink_to(made)
     except FileExistsError:
-        raise _exists(place) from None
+        raise exists_already(place) from None
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
         if place.exists():
-            raise _exists(place) from None
+            raise exists_already(place) from None
         made.replace(place)
     else:
         made.unlink()
 
 
-def _exists(path: Path) -> InvalidInput:
+def exists_already(path: Path) -> InvalidInput:
     return InvalidInput(
         f"{path} exists already; name another place, or replace it with --overwrite (overwrite=True)"
     )

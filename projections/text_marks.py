@@ -39,27 +39,16 @@ _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
 def label_of(text: str) -> str | None:
     """The label of a text, as it is written; None without one."""
-    found = _labelled(text)
-    return None if found is None else found[1].rstrip(" ")
-
-
-def body_of(text: str) -> str:
-    """The text without its label; the whole text if nothing else is left."""
-    found = _labelled(text)
-    return text if found is None else text[found.end() :] or text
+    head = text[:_REACH]
+    if ":" not in head and "\uff1a" not in head:
+        return None
+    found = _LABEL.match(text)
+    return found[1].rstrip(" ") if found is not None and found[1].count(" ") < _WORDS_MAX else None
 
 
 def asks(text: str) -> bool:
     """Whether the text holds a question mark."""
     return any(mark in text for mark in _QUESTION_MARKS)
-
-
-def _labelled(text: str) -> re.Match[str] | None:
-    head = text[:_REACH]
-    if ":" not in head and "\uff1a" not in head:
-        return None
-    found = _LABEL.match(text)
-    return found if found is not None and found[1].count(" ") < _WORDS_MAX else None
 
 
 class TextMarks:

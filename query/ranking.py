@@ -104,13 +104,16 @@ def rank_around(
         try:
             return question, rank(question, view, formula, prefetch=prefetch, finite=finite)
         except ShardUnavailable as error:
-            scanned = question.effects.scanned
-            if error.digest in scanned:
-                raise
-            effects = msgspec.structs.replace(
-                question.effects, scanned=tuple(sorted((*scanned, error.digest)))
-            )
-            question = msgspec.structs.replace(question, effects=effects)
+            question = scanning(question, error)
+
+
+def scanning(question: Question, unavailable: ShardUnavailable) -> Question:
+    """The question whose ranking scans the rows of this shard too; raise if it does already."""
+    scanned = question.effects.scanned
+    if unavailable.digest in scanned:
+        raise unavailable
+    effects = msgspec.structs.replace(question.effects, scanned=tuple(sorted((*scanned, unavailable.digest))))
+    return msgspec.structs.replace(question, effects=effects)
 
 
 class NotFinite(RecollectError):

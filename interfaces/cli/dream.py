@@ -7,6 +7,7 @@ import time
 import click
 
 from recollect.dream.schedule import parse_interval
+from recollect.engine.context_arguments import listed
 from recollect.engine.dream_schedule import keep_dreaming, schedule_of
 from recollect.engine.safe_text import inline
 from recollect.events.errors import RecollectError
@@ -40,7 +41,7 @@ def dream(
             raise click.UsageError("--every goes with no other option of dream")
         _stay(every, store, embedder, as_json)
         return
-    named = None if phases is None else [name.strip() for name in phases.split(",") if name.strip()]
+    named = None if phases is None else listed(phases)
     with open_memory(store, embedder) as memory:
         report = memory.dream(
             dry_run=dry_run, phases=named, now=now, max_churn=max_churn, settings=settings_file

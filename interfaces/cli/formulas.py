@@ -42,11 +42,7 @@ def formulas(context: click.Context, as_json: bool) -> None:
       recollect formulas reference
     """
     if context.invoked_subcommand is None:
-        _list(as_json)
-
-
-def _list(as_json: bool) -> None:
-    app.show([_summary(built_in(name)) for name in names()], as_json, "formulas")
+        app.show([_summary(built_in(name)) for name in names()], as_json, "formulas")
 
 
 def _summary(formula: Formula) -> dict[str, object]:

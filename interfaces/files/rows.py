@@ -37,7 +37,6 @@ GUESSES: dict[str, tuple[str, ...]] = {
 }
 _TIMES = ("valid_from", "valid_to", "expires_at")
 _TEXTS = ("role", "speaker", "session", "project", "source", "kind", "importance_tag", "key")
-_LISTS = ("tags", "entities")
 
 
 def parse_mapping(text: str) -> dict[str, str]:

@@ -67,7 +67,7 @@ class Writer:
         `mtimes` are in µs. Asked to stop, it does so between two batches.
         """
         written = 0
-        for batch in batches(changes, _facts, full=_BATCH):
+        for batch in batches(changes, lambda change: len(change.actions), full=_BATCH):
             self._timing.check()
             now = self._port.store.clock()
             drafts = [draft for change in batch for draft in self._drafts(change, mtimes, now)]
@@ -165,7 +165,3 @@ def _written(batch: Sequence[FileChange], fresh: Sequence[bool]) -> list[FileCha
 def _event_id(action: Ingest) -> EventId:
     whole = f"{CHUNKER}\0{action.source}\0{action.id}\0".encode() + digest(action.chunk.text)
     return hashlib.sha256(whole).digest()[:16]
-
-
-def _facts(change: FileChange) -> int:
-    return len(change.actions)

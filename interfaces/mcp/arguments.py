@@ -14,6 +14,7 @@ from typing import TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from recollect.engine.context_arguments import listed
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.common.validation_errors import field_names, in_words, missing_field
 
@@ -112,6 +113,4 @@ def _is_list(hint: object) -> bool:
 
 def _listed(value: object) -> object:
     """`auth, login` and `["auth", "login"]` are the same list."""
-    if not isinstance(value, str):
-        return value
-    return [part.strip() for part in value.split(",") if part.strip()]
+    return listed(value) if isinstance(value, str) else value

@@ -13,22 +13,7 @@ import numpy as np
 from recollect.engine.embedding.embedder import PROBE_TEXT, EmbedderAway, Embeddings
 from recollect.engine.embedding.sentence_model import ModelMissing
 from recollect.events.private_files import open_private
-from recollect.interfaces.model_server.protocol import (
-    TEXTS_MAX,
-    Embed,
-    Failed,
-    Garbled,
-    Helper,
-    NoPlace,
-    Ping,
-    Place,
-    Reply,
-    Request,
-    Vectors,
-    packed,
-    receive,
-    same_user,
-)
+from recollect.interfaces.model_server import protocol
 from recollect.interfaces.model_server.starting import NoHelper
 
 PING_S = 2.0
@@ -55,7 +40,7 @@ class HelperHung(EmbedderAway):
 class HelperConnection:
     """One connection to a helper of this user, after its answer to a ping."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: protocol.Place) -> None:
         _avoid(place)
         self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -66,13 +51,13 @@ class HelperConnection:
         place.hung.unlink(missing_ok=True)
         self._connection.settimeout(_MODEL_S)
 
-    def _greet(self, place: Place) -> Helper:
+    def _greet(self, place: protocol.Place) -> protocol.Helper:
         self._connection.settimeout(PING_S)
         try:
             self._connection.connect(str(place.socket))
-            if not same_user(self._connection):
-                raise NoPlace(f"another user answers on {place.socket}; remove it")
-            self._connection.sendall(packed(Ping()))
+            if not protocol.same_user(self._connection):
+                raise protocol.NoPlace(f"another user answers on {place.socket}; remove it")
+            self._connection.sendall(protocol.packed(protocol.Ping()))
             self._await_answer(place)
             greeting = self._receive()
         except (TimeoutError, BlockingIOError):  # no answer, or more waiting clients than fit
@@ -80,15 +65,15 @@ class HelperConnection:
             with open(open_private(place.hung, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as marker:  # noqa: PTH123 (a descriptor)
                 marker.write(str(pid))
             raise HelperHung(pid) from None
-        if not isinstance(greeting, Helper):
-            raise Garbled(f"the helper greeted with {type(greeting).__name__}")
+        if not isinstance(greeting, protocol.Helper):
+            raise protocol.Garbled(f"the helper greeted with {type(greeting).__name__}")
         return greeting
 
     def close(self) -> None:
         self._connection.close()
 
-    def ask(self, request: Request) -> Reply:
-        self._connection.sendall(packed(request))
+    def ask(self, request: protocol.Request) -> protocol.Reply:
+        self._connection.sendall(protocol.packed(request))
         return self._receive()
 
     def embed(self, texts: list[str], *, queries: bool, tell: Tell) -> Embeddings:
@@ -98,23 +83,23 @@ class HelperConnection:
         return np.concatenate(parts) if parts else np.zeros((0, self.helper.dimensions), dtype=np.float32)
 
     def _vectors(self, texts: list[str], queries: bool, tell: Tell) -> Embeddings:
-        match self.ask(Embed(texts=texts, queries=queries)):
-            case Vectors(dimensions=dimensions, data=data, note=note):
+        match self.ask(protocol.Embed(texts=texts, queries=queries)):
+            case protocol.Vectors(dimensions=dimensions, data=data, note=note):
                 if note:
                     tell(note)
                 return _matrix(data, dimensions)
-            case Failed(problem=problem, too_large=True):
+            case protocol.Failed(problem=problem, too_large=True):
                 raise NoHelper(problem)
-            case Failed(problem=problem):
+            case protocol.Failed(problem=problem):
                 raise ModelMissing(problem)
-            case Helper():
-                raise Garbled("the helper answered texts with a greeting")
+            case protocol.Helper():
+                raise protocol.Garbled("the helper answered texts with a greeting")
 
-    def _receive(self) -> Reply:
+    def _receive(self) -> protocol.Reply:
         with self._connection.makefile("rb") as stream:
-            return receive(stream)
+            return protocol.receive(stream)
 
-    def _await_answer(self, place: Place) -> None:
+    def _await_answer(self, place: protocol.Place) -> None:
         """TimeoutError unless the answer begins in time.
 
         Importing a model's libraries may hold all threads of a helper for seconds: one that loads gets more time.
@@ -130,7 +115,7 @@ class HelperConnection:
                 return
 
 
-def _avoid(place: Place) -> None:
+def _avoid(place: protocol.Place) -> None:
     """Raise HelperHung if this helper was found hanging less than a minute ago."""
     try:
         pid, age_s = int(place.hung.read_text("utf-8")), time.time() - place.hung.stat().st_mtime
@@ -141,7 +126,7 @@ def _avoid(place: Place) -> None:
         raise HelperHung(pid)
 
 
-def _is_loading(place: Place) -> bool:
+def _is_loading(place: protocol.Place) -> bool:
     """Whether the helper is still loading, and not suspended (SIGSTOP) as far as the system tells."""
     holder = place.holder()
     if holder is None or holder[1]:
@@ -155,7 +140,7 @@ def _is_loading(place: Place) -> bool:
 
 def _matrix(data: bytes, dimensions: int) -> Embeddings:
     if dimensions <= 0 or len(data) % (4 * dimensions):
-        raise Garbled(f"{len(data)} bytes are no vectors of {dimensions} dimensions")
+        raise protocol.Garbled(f"{len(data)} bytes are no vectors of {dimensions} dimensions")
     return np.frombuffer(data, dtype="<f4").reshape(-1, dimensions).astype(np.float32, copy=True)
 
 
@@ -165,7 +150,7 @@ def _batches(texts: list[str]) -> Iterator[list[str]]:
     size = 0
     for text in texts:
         size += 4 * len(text)
-        if batch and (len(batch) == TEXTS_MAX or size > _BATCH_BYTES):
+        if batch and (len(batch) == protocol.TEXTS_MAX or size > _BATCH_BYTES):
             yield batch
             batch, size = [], 4 * len(text)
         batch.append(text)

@@ -24,27 +24,7 @@ from pathlib import Path
 
 from recollect.engine.embedding.choice import choose
 from recollect.engine.embedding.embedder import PROBE_TEXT, Embedder
-from recollect.interfaces.model_server.protocol import (
-    LENGTH,
-    REQUESTS,
-    TEXTS_MAX,
-    Embed,
-    Failed,
-    Garbled,
-    Helper,
-    Ping,
-    Place,
-    Reply,
-    Request,
-    Stop,
-    Vectors,
-    checked_length,
-    packed,
-    places,
-    same_user,
-    unpacked,
-    version,
-)
+from recollect.interfaces.model_server import protocol
 from recollect.interfaces.model_server.running import look
 from recollect.interfaces.model_server.starting import memory_limit_bytes
 
@@ -61,9 +41,9 @@ class Server:
     ) -> None:
         self._embedder = embedder
         self._memory_bytes_max = memory_limit_bytes() if memory_bytes_max is None else memory_bytes_max
-        self._too_large: Failed | None = None
+        self._too_large: protocol.Failed | None = None
         self._model = model
-        self._version = version()
+        self._version = protocol.version()
         self._idle_s = idle_s
         self._used = time.monotonic()
         self._busy = 0
@@ -93,45 +73,49 @@ class Server:
         If the model cannot be loaded, answer with the reason for a moment and end: the next helper may find it installed.
         """
         reply = await self._embed([PROBE_TEXT])
-        if isinstance(reply, Vectors):
+        if isinstance(reply, protocol.Vectors):
             reply = await self._within_limit(reply)
-        if isinstance(reply, Vectors):
+        if isinstance(reply, protocol.Vectors):
             self._probe = reply.data
             on_ready()
-        elif isinstance(reply, Failed):
+        elif isinstance(reply, protocol.Failed):
             print(f"the model was not loaded: {reply.problem}", file=sys.stderr, flush=True)  # noqa: T201 (the log)
             await asyncio.sleep(_BROKEN_S)
             self.stop()
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            if not same_user(writer.get_extra_info("socket")):
+            if not protocol.same_user(writer.get_extra_info("socket")):
                 return
             while True:
-                length = checked_length(LENGTH.unpack(await reader.readexactly(LENGTH.size))[0])
-                request = unpacked(REQUESTS, await reader.readexactly(length))
-                writer.write(packed(await self._answer(request)))
+                length = protocol.checked_length(
+                    protocol.LENGTH.unpack(await reader.readexactly(protocol.LENGTH.size))[0]
+                )
+                request = protocol.unpacked(protocol.REQUESTS, await reader.readexactly(length))
+                writer.write(protocol.packed(await self._answer(request)))
                 await writer.drain()
-                grown = isinstance(request, Embed) and _memory_bytes() > self._memory_bytes_max
-                if isinstance(request, Stop) or grown:
+                grown = isinstance(request, protocol.Embed) and _memory_bytes() > self._memory_bytes_max
+                if isinstance(request, protocol.Stop) or grown:
                     self.stop()
-        except (OSError, Garbled, asyncio.IncompleteReadError):
+        except (OSError, protocol.Garbled, asyncio.IncompleteReadError):
             return  # that client is gone; the others go on
         finally:
             writer.close()
 
-    async def _answer(self, request: Request) -> Reply:
+    async def _answer(self, request: protocol.Request) -> protocol.Reply:
         match request:
-            case Ping() | Stop():
+            case protocol.Ping() | protocol.Stop():
                 return self._introduction()
-            case Embed(texts=texts) if not 0 < len(texts) <= TEXTS_MAX:
-                return Failed(problem=f"{len(texts)} texts in one request; 1 to {TEXTS_MAX} are taken")
-            case Embed() if self._too_large is not None:
+            case protocol.Embed(texts=texts) if not 0 < len(texts) <= protocol.TEXTS_MAX:
+                return protocol.Failed(
+                    problem=f"{len(texts)} texts in one request; 1 to {protocol.TEXTS_MAX} are taken"
+                )
+            case protocol.Embed() if self._too_large is not None:
                 return self._too_large
-            case Embed(texts=texts, queries=queries):
+            case protocol.Embed(texts=texts, queries=queries):
                 return await self._embed(texts, queries=queries)
 
-    async def _within_limit(self, reply: Vectors) -> Vectors | Failed:
+    async def _within_limit(self, reply: protocol.Vectors) -> protocol.Vectors | protocol.Failed:
         """Keep the memory of all of the user's helpers together below the limit.
 
         End those that were idle for longest to make room. A helper that is too large by itself says so and ends; its client
@@ -141,15 +125,15 @@ class Server:
         if own <= most:
             await asyncio.to_thread(make_room, most - own)
             return reply
-        self._too_large = Failed(
+        self._too_large = protocol.Failed(
             problem=f"{self._model} takes {own / 2**20:,.0f} MB in a helper, more than the {most / 2**20:,.0f} MB that "
             f"RECOLLECT_HELPER_MEMORY allows",
             too_large=True,
         )
         return self._too_large
 
-    def _introduction(self) -> Helper:
-        return Helper(
+    def _introduction(self) -> protocol.Helper:
+        return protocol.Helper(
             pid=os.getpid(),
             version=self._version,
             model=self._model,
@@ -163,7 +147,7 @@ class Server:
             probe=self._probe,
         )
 
-    async def _embed(self, texts: list[str], *, queries: bool = False) -> Reply:
+    async def _embed(self, texts: list[str], *, queries: bool = False) -> protocol.Reply:
         self._busy += 1
         try:
             run = asyncio.get_running_loop().run_in_executor
@@ -171,11 +155,11 @@ class Server:
             matrix = await run(self._thread, embed, texts)
             note = await run(self._thread, self._embedder.cut_note, texts)
         except Exception as error:  # noqa: BLE001 (the client raises it)
-            return Failed(problem=str(error))
+            return protocol.Failed(problem=str(error))
         finally:
             self._busy -= 1
             self._used = time.monotonic()
-        return Vectors(
+        return protocol.Vectors(
             dimensions=matrix.shape[1], data=matrix.astype("<f4", copy=False).tobytes(), note=note or ""
         )
 
@@ -184,7 +168,7 @@ def make_room(bytes_max: int) -> None:
     """End other helpers of this user, those that were idle for longest first, until they hold no more than this."""
     others = [
         (place, found)
-        for place in places()
+        for place in protocol.places()
         if (holder := place.holder()) and holder[0] != os.getpid() and (found := look(place)) is not None
     ]
     held = sum(found.memory_bytes for _, found in others)
@@ -205,7 +189,7 @@ def _memory_bytes() -> int:
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-def listen(place: Place) -> tuple[int, socket.socket] | None:
+def listen(place: protocol.Place) -> tuple[int, socket.socket] | None:
     """The lock and the socket of a place; None if a helper lives there."""
     lock = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -231,7 +215,7 @@ def note_state(lock: int, state: str) -> None:
     os.pwrite(lock, f"{os.getpid()} {state}".encode(), 0)
 
 
-def run(place: Place, model: str, idle_s: float) -> None:
+def run(place: protocol.Place, model: str, idle_s: float) -> None:
     """Bind, detach, serve, tidy up."""
     held = listen(place)
     if held is None:
@@ -258,4 +242,4 @@ def run(place: Place, model: str, idle_s: float) -> None:
 
 if __name__ == "__main__":
     os.chdir("/")
-    run(Place(directory=Path(sys.argv[1]), name=sys.argv[2]), sys.argv[3], float(sys.argv[4]) * 60.0)
+    run(protocol.Place(directory=Path(sys.argv[1]), name=sys.argv[2]), sys.argv[3], float(sys.argv[4]) * 60.0)

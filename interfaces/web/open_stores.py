@@ -17,9 +17,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from starlette.applications import Starlette
 
-from recollect.engine.scrubbing import scrubbing_beside
+from recollect.engine.scrubbing import keep_scrubbing_beside
 from recollect.events.errors import LogBusy
 from recollect.events.packs.urls import is_url
+from recollect.interfaces.common.tasks import background_task
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
 from recollect.web.app import application
@@ -77,7 +78,7 @@ class OpenStore:
             load_model(self.memory.memory)
             if self._agents is not None:
                 await beside.enter_async_context(self._agents.router.lifespan_context(self._agents))
-            await beside.enter_async_context(scrubbing_beside(self.memory.store))
+            await beside.enter_async_context(background_task(keep_scrubbing_beside(self.memory.store)))
             self._ready.set_result(None)
             await self._closing.wait()
 

@@ -22,7 +22,7 @@ from starlette.applications import Starlette
 
 from recollect.dream.schedule import parse_interval
 from recollect.engine.dream_schedule import keep_dreaming_beside, schedule_of
-from recollect.engine.scrubbing import scrubbing_beside
+from recollect.engine.scrubbing import keep_scrubbing_beside
 from recollect.engine.vector_backfill import keep_filling_beside
 from recollect.events.errors import RecollectError
 from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, Limits, Server, protocol
@@ -158,7 +158,7 @@ def _application(
                 await beside.enter_async_context(background_task(keep_filling_beside(shared)))
             if interval is not None:
                 await beside.enter_async_context(_dreams(shared, serving, interval))
-            await beside.enter_async_context(scrubbing_beside(memory.store))
+            await beside.enter_async_context(background_task(keep_scrubbing_beside(memory.store)))
             yield
 
     writing = application(shared, serving, mounts=agents.routes if agents else (), lifespan=lifespan)

@@ -147,12 +147,10 @@ class Graph:
         """The name of a kind of edge, by its number in `Neighbours.kind`."""
         return self.edges.kinds.values[number]
 
-    def degrees(
-        self, memories: IntArray | Int32Array, seq: int, *, direction: Direction = "both"
-    ) -> IntArray:
+    def degrees(self, memories: IntArray | Int32Array, seq: int) -> IntArray:
         """How many edges each of these memories has."""
         wanted = memories.tolist()
-        _, of = self._standing(list(dict.fromkeys(wanted)), seq, direction, None, -np.inf)
+        _, of = self._standing(list(dict.fromkeys(wanted)), seq, "both", None, -np.inf)
         counts = np.bincount(of, minlength=max(wanted, default=-1) + 1)
         return counts[memories]
 
@@ -163,7 +161,6 @@ class Graph:
         hops: int,
         *,
         direction: Direction = "both",
-        kinds: Iterable[str] | None = None,
         min_weight: float = 0.0,
         admit: Admit | None = None,
     ) -> list[Reached]:
@@ -173,11 +170,10 @@ class Graph:
         then the lower number it comes from). Nearest come first, then the heaviest way, then the lower
         number. A memory that `admit` refuses is neither reached nor passed through.
         """
-        chosen = None if kinds is None else tuple(kinds)
         way = dict.fromkeys(map(int, seeds), 1.0)
         frontier, reached = sorted(way), list[Reached]()
         for hop in range(1, hops + 1):
-            edges, of = self._standing(frontier, seq, direction, chosen, min_weight)
+            edges, of = self._standing(frontier, seq, direction, None, min_weight)
             found = best_steps(self.edges, edges, of, way=way, hop=hop, admit=admit)
             way.update((step.memory, step.path_weight) for step in found)
             reached += found

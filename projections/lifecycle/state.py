@@ -8,12 +8,11 @@ import msgspec
 import numpy as np
 
 from recollect.events.facts import MemoryId, Micros, Status
-from recollect.projections.columns import NEVER, Versions
+from recollect.projections.columns import Versions
+from recollect.projections.lifecycle import traits
 from recollect.projections.lifecycle.columns import LifecycleColumns
 from recollect.projections.lifecycle.condition import STATUSES, VISIBILITIES, VisibilityName
 from recollect.projections.lifecycle.histories import Histories
-from recollect.projections.lifecycle.traits import ALWAYS, NO_PRIORITY
-from recollect.projections.lifecycle.traits import NAMES as TRAITS
 from recollect.projections.lifecycle.usage import NEVER_ACCESSED, NO_RECALL
 
 EVENTS_MAX = 50
@@ -68,18 +67,8 @@ class LifecycleState(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.visibility}{by}" + (f": {self.hidden_reason}" if self.hidden_reason else "")
 
 
-_MISSING = {
-    "priority": NO_PRIORITY,
-    "valid_from": ALWAYS,
-    "valid_to": NEVER,
-    "expires_at": NEVER,
-    "last_access_at": NEVER_ACCESSED,
-    "last_recall": NO_RECALL,
-}
-_STRINGS = frozenset(
-    {"kind", "project", "session", "source", "importance_tag", "key", "embedder"}
-    | {"layer", "hidden_reason", "superseded_by"}
-)
+MISSING = traits.MISSING | {"last_access_at": NEVER_ACCESSED, "last_recall": NO_RECALL}
+_STRINGS = traits.STRINGS | {"layer", "hidden_reason", "superseded_by"}
 
 
 def state(columns: LifecycleColumns) -> LifecycleState:
@@ -102,7 +91,7 @@ def _plain(columns: LifecycleColumns, name: str) -> Any:
     if name in ("tags", "entities"):
         return columns.members(column)[0]
     value = column.item(0)
-    return None if _MISSING.get(name) == value else value
+    return None if MISSING.get(name) == value else value
 
 
 def provenance(histories: Histories, memory: int, seq: int) -> dict[str, tuple[int, ...]]:
@@ -137,7 +126,7 @@ def _changes(
 
 def _traits_from(histories: Histories, memory: int, seq: int) -> dict[str, tuple[int, ...]]:
     history = histories.traits.history
-    found = {name: _changes(history, memory, seq, name)[-1:] for name in TRAITS}
+    found = {name: _changes(history, memory, seq, name)[-1:] for name in traits.NAMES}
     found["revision_count"] = _changes(history, memory, seq, "revision")[-EVENTS_MAX:]
     del found["revision"]
     return found

@@ -57,13 +57,13 @@ _CREATED_AT, _UPDATED_AT, _SESSION, _REVISION, _TAG, _EMBEDDER, _EXPIRES_AT = (
         "expires_at",
     )
 )
-_MISSING: dict[str, int] = {
+MISSING: dict[str, int] = {
     "priority": NO_PRIORITY,
     "valid_from": ALWAYS,
     "valid_to": NEVER,
     "expires_at": NEVER,
 }
-_STRINGS = frozenset({"kind", "project", "session", "source", "importance_tag", "key", "embedder"})
+STRINGS = frozenset({"kind", "project", "session", "source", "importance_tag", "key", "embedder"})
 _SETS = frozenset({"tags", "entities"})
 _REVISABLE = tuple(
     name for name in NAMES if name in Revised.__struct_fields__
@@ -168,8 +168,8 @@ class Traits:
         if name in _SETS:
             return self.sets.number(value)
         if value is None:
-            return _MISSING.get(name, -1)
-        return self.strings.number(value) if name in _STRINGS else value
+            return MISSING.get(name, -1)
+        return self.strings.number(value) if name in STRINGS else value
 
     def dump(self) -> State:
         return {

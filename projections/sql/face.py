@@ -231,11 +231,6 @@ def export_parquet(
 ) -> list[Path]:  # fmt: skip
     """Every table that people see as a Parquet file of its own, synced, through a database that may write."""
     targets = {table: folder / f"{table}.parquet" for table in SHOWN_TABLES}
-    for target in targets.values():
-        if target.exists() and not target.is_file():
-            raise InvalidInput(
-                f"{target} is no regular file, as a table needs; remove it or name another place"
-            )
     make_private(folder)
     face = SqlFace(log, projections, clock=clock, locked=False, memory_bytes=memory_bytes)
     try:

@@ -9,17 +9,11 @@ import numpy.typing as npt
 
 from recollect.projections.columns import NEVER, FloatArray, IntArray, Interner, state_array, state_bytes
 from recollect.projections.lifecycle.condition import STATUSES, VISIBILITIES
+from recollect.projections.lifecycle.state import MISSING
 from recollect.projections.lifecycle.states import States
-from recollect.projections.lifecycle.traits import ALWAYS, NO_PRIORITY
-from recollect.projections.lifecycle.usage import NEVER_ACCESSED, NO_RECALL
 from recollect.projections.sql.rows import Columns, json, objects
 from recollect.projections.sql.schema import STATE_COLUMNS
 from recollect.projections.view import Projections
-
-_MISSING = {
-    "priority": NO_PRIORITY, "valid_from": ALWAYS, "valid_to": NEVER, "expires_at": NEVER,
-    "last_access_at": NEVER_ACCESSED, "last_recall": NO_RECALL,
-}  # fmt: skip
 
 _STRENGTHS_KEPT = 8
 
@@ -74,7 +68,7 @@ def _column(states: States, name: str, kind: str) -> npt.NDArray[Any]:
         return objects(texts[number] for number in column.tolist())
     if kind == "VARCHAR":
         return objects(states.texts(column))
-    return np.ma.masked_equal(column, _MISSING[name]) if name in _MISSING else np.asarray(column)
+    return np.ma.masked_equal(column, MISSING[name]) if name in MISSING else np.asarray(column)
 
 
 def edge_rows(projections: Projections) -> Columns:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 
-from recollect.events.facts import Micros, Question
+from recollect.events.clock import iso
+from recollect.events.facts import Question
 from recollect.projections.portable_math import round12
 from recollect.projections.view import View
 from recollect.query.explain.case import CandidateStep, Case
@@ -20,8 +20,6 @@ from recollect.query.explanation import Explanation, Neighbour, StagePart, State
 from recollect.query.formula import Formula
 from recollect.query.sheet import KEPT
 from recollect.query.stages.any_stage import AnyStage
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def explain(
@@ -48,7 +46,7 @@ def explain_case(case: Case, *, recall: str | None = None, exact: bool | None = 
         recall=recall,
         query=case.question.text,
         basis=case.view.seq,
-        now=_iso(case.question.now),
+        now=iso(case.question.now),
         formula=case.formula.label,
         embedder=case.question.embedder,
         k=case.question.k,
@@ -68,10 +66,6 @@ def explain_case(case: Case, *, recall: str | None = None, exact: bool | None = 
         against=against,
         exact=exact,
     )  # fmt: skip
-
-
-def _iso(moment: Micros) -> str:
-    return (_EPOCH + timedelta(microseconds=moment)).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 # --- stages ----------------------------------------------------------------------------------------

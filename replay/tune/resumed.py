@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
 from recollect.events.facts import Question
 from recollect.projections.vectors.shard_cache import ShardUnavailable
 from recollect.projections.view import View
 from recollect.query.formula import Formula
+from recollect.query.ranking import scanning
 from recollect.query.sheet import RankContext, Sheet
 from recollect.query.stages.ordering import best_first
 
@@ -35,7 +35,7 @@ def begin(question: Question, view: View, formula: Formula, stage: int) -> Begun
         try:
             _apply(formula, range(stage), sheet, ctx)
         except ShardUnavailable as error:
-            question = _scanning(question, error)
+            question = scanning(question, error)
         else:
             return Begun(ctx, sheet, stage)
 
@@ -66,11 +66,3 @@ def _apply(formula: Formula, numbers: range, sheet: Sheet, ctx: RankContext) -> 
             if stage.enabled and ctx.dial(stage.when) != 0.0:
                 sheet.stage = number
                 stage.apply(sheet, ctx)
-
-
-def _scanning(question: Question, error: ShardUnavailable) -> Question:
-    scanned = question.effects.scanned
-    if error.digest in scanned:
-        raise error
-    effects = msgspec.structs.replace(question.effects, scanned=tuple(sorted((*scanned, error.digest))))
-    return msgspec.structs.replace(question, effects=effects)

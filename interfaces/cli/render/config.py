@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from recollect.engine.configuration import Explained, Explanation
+from recollect.engine.configuration import Explanation
 from recollect.engine.safe_text import drawing
 from recollect.interfaces.cli.render.common import console, table_of
 
@@ -15,7 +15,8 @@ def settings(result: Explanation) -> None:
     out = console()
     table = table_of("setting", "  value", "  from")
     for one in result.settings:
-        table.add_row(one.name, f"  {_value(one)}", f"  {_from(one)}")
+        where = "the default" if one.source == "default" else one.where
+        table.add_row(one.name, f"  {one.value or '–'}", f"  {where}")
         for hidden in one.hidden:
             table.add_row(
                 "", Text(f"  {hidden.value}", style="dim"), Text(f"  hidden in {hidden.where}", style="dim")
@@ -28,11 +29,3 @@ def settings(result: Explanation) -> None:
         out.print(Text(f"{file}  {'read' if there else 'not there'}", style="dim"))
     for key, is_set in result.keys.items():
         out.print(Text(f"{key}  {'set' if is_set else 'not set'}", style="dim"))
-
-
-def _value(one: Explained) -> str:
-    return one.value or "–"
-
-
-def _from(one: Explained) -> str:
-    return "the default" if one.source == "default" else one.where

@@ -83,15 +83,7 @@ def retention(report: Retention) -> None:
     )
     if report.attested:
         out.print(f"  {counted(report.attested, 'recall')} verified and attested before")
-    if report.different:
-        out.print(Text(f"  not as recorded: {', '.join(first_of(report.different, _SHOWN))}", "red"))
-    if report.unattested:
-        out.print(
-            Text(
-                f"  {counted(report.unattested, 'recall')} could not be verified any more, not attested",
-                "yellow",
-            )
-        )
+    _not_attested(out, report)
     _copies(out, report.copies)
 
 
@@ -102,6 +94,10 @@ def _attested(out: Console, report: ErasureReport) -> None:
         out.print(
             what + (f", {counted(len(report.different), 'recall')} different" if report.different else "")
         )
+    _not_attested(out, report)
+
+
+def _not_attested(out: Console, report: ErasureReport | Retention) -> None:
     if report.different:
         out.print(Text(f"  not as recorded: {', '.join(first_of(report.different, _SHOWN))}", "red"))
     if report.unattested:
