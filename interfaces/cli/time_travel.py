@@ -67,19 +67,16 @@ def memories(
 
 
 @main.command()
-@click.option("--memory", "memory_id", help="Only events that name this memory.")
+@click.option("--memory", help="Only events that name this memory.")
 @click.option("--session", help="Only events of this session.")
-@click.option("--type", "type_", help="Only this type: memory.ingested, or dream for dream.*.")
+@click.option("--type", help="Only this type: memory.ingested, or dream for dream.*.")
 @click.option("--since", help="From this seq or time on.")
 @click.option("--until", help="Up to this seq or time.")
 @click.option("--limit", type=int, help="Only the last so many.")
 @click.option("--follow", is_flag=True, help="Wait for more, until Ctrl-C.")
 @row_options
 @options_without_embedder
-def log(
-    memory_id: str | None, session: str | None, type_: str | None, since: str | None, until: str | None,
-    limit: int | None, follow: bool, store: str, as_json: bool,
-) -> None:  # fmt: skip
+def log(limit: int | None, follow: bool, store: str, as_json: bool, **filters: Any) -> None:
     """The log in words, oldest first.
 
     \b
@@ -91,16 +88,7 @@ def log(
     if follow and rows_wanted() not in (None, "nl"):
         raise Failure("--follow has no end; --nl prints what comes, one JSON object a line")
     with open_memory(store) as memory:
-        events = memory.log(
-            memory=memory_id,
-            session=session,
-            type=type_,
-            since=since,
-            until=until,
-            limit=limit,
-            follow=follow,
-            full=whole_texts(as_json),
-        )
+        events = memory.log(limit=limit, follow=follow, full=whole_texts(as_json), **filters)
         try:
             _print_log(events, as_json=as_json, follow=follow)
         except KeyboardInterrupt:

@@ -101,7 +101,7 @@ def fork(
             formula=formula.label if formula else None,
             closed_loop=closed_loop,
             embedder=embedder.adoption.name if embedder else None,
-            **counts,
+            **msgspec.structs.asdict(counts),
         )
     if finish:
         finish_fork(target, upto=made.source_head)

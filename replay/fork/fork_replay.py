@@ -43,7 +43,7 @@ from recollect.replay.fork.following import follow, is_tracked
 from recollect.replay.fork.leftovers import Foretold, Leftovers, left_of
 from recollect.replay.fork.reembedding import Retold
 from recollect.replay.fork.renumbering import renumbered
-from recollect.replay.fork.rules import Counts, Dreaming, RecordedClock, Rules, no_counts
+from recollect.replay.fork.rules import Counts, Dreaming, RecordedClock, Rules
 from recollect.replay.fork.topic import with_previous
 
 Progress = Callable[[int, int], None]
@@ -99,7 +99,7 @@ class ForkReplay:
         self._taken_back = _taken_back(source) if rules.dreaming else frozenset()
         self._rows_differ = rules.embedder is not None
         self._drifted = rules.embedder is not None
-        self.counts = no_counts()
+        self.counts = Counts()
 
     def run(self, progress: Progress | None) -> Counts:
         total = self.upto
@@ -125,7 +125,7 @@ class ForkReplay:
         if event.seq > self._rules.since and isinstance(event.fact, Recalled):
             self._adopt_formula(event)
         if fact is None:
-            self.counts["skipped"] += 1
+            self.counts.skipped += 1
             self._rows_differ = self._rows_differ or isinstance(event.fact, Redacted)
         elif event.id in self._known:
             self._take(event, fact)
@@ -242,8 +242,8 @@ class ForkReplay:
         self._fold()
         again = moved if self._stands(recorded) else self._rank(moved)
         changed = again.ids != recorded.ids
-        self.counts["recalls"] += 1
-        self.counts["recalls_changed"] += changed
+        self.counts.recalls += 1
+        self.counts.recalls_changed += changed
         self._drifted = self._drifted or changed
         self._answers[seq] = _Answer(recorded, again)
         return again
@@ -286,9 +286,9 @@ class ForkReplay:
             yield moved
             return
         ids = follow(recorded, answer.recorded.ids, answer.again.ids)
-        self.counts["accesses_changed"] += ids != recorded.ids
+        self.counts.accesses_changed += ids != recorded.ids
         self._drifted = self._drifted or ids != recorded.ids
-        self.counts["accesses_dropped"] += not ids
+        self.counts.accesses_dropped += not ids
         if ids:
             yield msgspec.structs.replace(moved, ids=ids)
 
@@ -306,7 +306,7 @@ class ForkReplay:
         A dream that was taken back later is not dreamt, and need not be taken back.
         """
         if isinstance(fact, DreamBegan):
-            self.counts["dreams"] += 1
+            self.counts.dreams += 1
             dreaming = self._rules.dreaming
             if dreaming:
                 self._replaced = fact.dream
@@ -320,7 +320,7 @@ class ForkReplay:
 
     def _dream(self, event: Recorded, began: DreamBegan, dreaming: Dreaming) -> None:
         self._rows_differ = self._drifted = True
-        self.counts["dreams_again"] += 1
+        self.counts.dreams_again += 1
         if derived_id(event.id, "dream", 0) not in self._known:
             self._fold()
             facts = list(dreaming.dream(self._projections, self._target, began))

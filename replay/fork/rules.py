@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
+
+import msgspec
 
 from recollect.events.facts import AnyFact, DreamBegan
 from recollect.events.log import Log
@@ -29,26 +31,14 @@ class Rules(NamedTuple):
     dreaming: Dreaming | None
 
 
-class Counts(TypedDict):
-    recalls: int
-    recalls_changed: int
-    accesses_changed: int
-    accesses_dropped: int
-    dreams: int
-    dreams_again: int
-    skipped: int
-
-
-def no_counts() -> Counts:
-    return Counts(
-        recalls=0,
-        recalls_changed=0,
-        accesses_changed=0,
-        accesses_dropped=0,
-        dreams=0,
-        dreams_again=0,
-        skipped=0,
-    )
+class Counts(msgspec.Struct):
+    recalls: int = 0
+    recalls_changed: int = 0
+    accesses_changed: int = 0
+    accesses_dropped: int = 0
+    dreams: int = 0
+    dreams_again: int = 0
+    skipped: int = 0
 
 
 class RecordedClock:
