@@ -11,7 +11,7 @@ from html import escape
 from recollect.engine.event_summaries import shorten
 from recollect.engine.moments import iso
 from recollect.interfaces.common.slope_chart import CHART_STYLE, TextOf, slope_chart
-from recollect.replay.compare.comparison import Comparison, Mover, QuestionRow
+from recollect.replay.compare.comparison import Comparison, JudgedMetric, Mover, QuestionRow
 
 _CHARTS_SHOWN = 24
 _COUNTS = {"entered", "left"}
@@ -107,13 +107,7 @@ def _value(name: str, value: float) -> str:
 def _judged(comparison: Comparison) -> str:
     if not comparison.judged:
         return ""
-    rows = [
-        (
-            name, f"{m.a:.4f}", f"{m.b:.4f}", f"{m.delta:+.4f}", f"{m.low:+.4f} … {m.high:+.4f}",
-            f"{m.p_value:.4f}", f"{m.wins} / {m.ties} / {m.losses}",
-        )
-        for name, m in comparison.judged.items()
-    ]  # fmt: skip
+    rows = [(name, *judged_numbers(metric)) for name, metric in comparison.judged.items()]
     unjudged = [comparison.metrics[f"unjudged@{comparison.k}_{side}"] for side in "ab"]
     return (
         "<h2>By judgements</h2>"
@@ -122,17 +116,35 @@ def _judged(comparison: Comparison) -> str:
     )
 
 
+def judged_numbers(metric: JudgedMetric) -> tuple[str, ...]:
+    """Both sides, their difference with its interval and p, and who won: the cells of a row."""
+    return (
+        f"{metric.a:.4f}",
+        f"{metric.b:.4f}",
+        f"{metric.delta:+.4f}",
+        f"{metric.low:+.4f} … {metric.high:+.4f}",
+        f"{metric.p_value:.4f}",
+        f"{metric.wins}/{metric.ties}/{metric.losses}",
+    )
+
+
 def _movers(movers: Sequence[Mover]) -> str:
     if not movers:
         return ""
     rows = [
-        (m.question, _rank(m.rank_a), _rank(m.rank_b), shorten(m.content or m.id), shorten(m.text, 40))
+        (
+            m.question,
+            rank_text(m.rank_a),
+            rank_text(m.rank_b),
+            shorten(m.content or m.id),
+            shorten(m.text, 40),
+        )
         for m in movers
     ]
     return "<h2>Biggest movers</h2>" + html_table(("recall", ">a", ">b", "memory", "question"), rows)
 
 
-def _rank(rank: int | None) -> str:
+def rank_text(rank: int | None) -> str:
     return "–" if rank is None else str(rank)
 
 

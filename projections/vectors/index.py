@@ -52,7 +52,7 @@ from recollect.projections.vectors.nearest import (
     standing,
 )
 from recollect.projections.vectors.shard_cache import ShardCache, ShardUnavailable
-from recollect.projections.vectors.shards import Progress, Shard
+from recollect.projections.vectors.shards import Shard
 
 
 class ShardRows(NamedTuple):
@@ -77,14 +77,10 @@ class Vectors:
         {facts.EmbedderAdopted, facts.ShardSealed, facts.ShardRetired}
     )
 
-    def __init__(
-        self, documents: Documents, *, shard_dir: Path | None = None, progress: Progress | None = None
-    ) -> None:
-        """`progress` hears of shards that are built again because their file is gone: (rows done, rows)."""
+    def __init__(self, documents: Documents, *, shard_dir: Path | None = None) -> None:
         self.shards = ShardCache(shard_dir)
         self.seq = 0
         self._documents = documents
-        self._progress = progress
         self._embeddings = Embeddings(documents)
         self._sealed: list[Sealed] = []
         self._retirements: list[int] = []
@@ -214,7 +210,7 @@ class Vectors:
 
     def shard(self, fact: facts.ShardSealed, stop: threading.Event | None = None) -> Shard:
         """The shard of this seal, loaded or built; ShardUnavailable if neither works."""
-        return self.shards.get(fact, partial(self.block_of, fact), self._progress, stop)
+        return self.shards.get(fact, partial(self.block_of, fact), stop)
 
     def block_of(self, fact: facts.ShardSealed) -> ShardRows:
         """What the shard of this seal is built from."""

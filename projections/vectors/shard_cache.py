@@ -128,7 +128,6 @@ class ShardCache:
         self,
         sealed: ShardSealed,
         source: Callable[[], Source],
-        progress: Progress | None = None,
         stop: threading.Event | None = None,
     ) -> Shard:
         """The shard of this event: loaded, read from its file, or built again from `source`.
@@ -139,7 +138,7 @@ class ShardCache:
             shard = self._loaded.get(sealed.digest)
             if shard is None:
                 self._refuse_if_failed(sealed.digest)
-                shard = self._obtained(sealed, source, progress, stop)
+                shard = self._obtained(sealed, source, stop)
             self._keep(sealed.digest, shard)
             return shard
 
@@ -157,16 +156,12 @@ class ShardCache:
             raise ShardUnavailable(digest, failed.reason, proven=failed.proven)
 
     def _obtained(
-        self,
-        sealed: ShardSealed,
-        source: Callable[[], Source],
-        progress: Progress | None,
-        stop: threading.Event | None,
+        self, sealed: ShardSealed, source: Callable[[], Source], stop: threading.Event | None
     ) -> Shard:
         failed: ShardUnavailable
         until = float("inf")
         try:
-            return self._read(sealed, source) or self._rebuild(sealed, source(), progress, stop)
+            return self._read(sealed, source) or self._rebuild(sealed, source(), stop)
         except BuildStopped:
             raise
         except ShardElsewhere as error:
@@ -278,9 +273,7 @@ class ShardCache:
             return None
         raise _bad_file(sealed.digest, wrong)
 
-    def _rebuild(
-        self, sealed: ShardSealed, source: Source, progress: Progress | None, stop: threading.Event | None
-    ) -> Shard:
+    def _rebuild(self, sealed: ShardSealed, source: Source, stop: threading.Event | None) -> Shard:
         """Build the shard again; if no file can be written (a read-only store), check it and keep it in memory."""
         with self.building(sealed.digest, wait=True, stop=stop) as alone:
             if not alone:
@@ -290,7 +283,7 @@ class ShardCache:
                 shard = self._read(sealed, lambda: source)
             if shard is not None:
                 return shard
-            shard = _built(sealed, source, progress=progress, stop=stop)
+            shard = _built(sealed, source, stop=stop)
             try:
                 self._write(shard, expected=sealed)
             except OSError:
@@ -377,7 +370,11 @@ class ShardCache:
 
 
 def _built(
-    sealed: ShardSealed, source: Source, *, progress: Progress | None, stop: threading.Event | None = None
+    sealed: ShardSealed,
+    source: Source,
+    *,
+    progress: Progress | None = None,
+    stop: threading.Event | None = None,
 ) -> Shard:
     if not buildable(sealed):
         raise _elsewhere(sealed, "its file is not here and it cannot be built here")

@@ -11,9 +11,9 @@ from rich.text import Text
 from recollect.engine.reembed import ReembedReport
 from recollect.engine.safe_text import drawing
 from recollect.interfaces.cli.render.common import console, escaped, excerpt, table_of
-from recollect.interfaces.common.compare_html import meaning, most_changed
+from recollect.interfaces.common.compare_html import judged_numbers, meaning, most_changed, rank_text
 from recollect.query.explanation import Explanation, StagePart
-from recollect.replay.compare.comparison import Comparison, JudgedMetric, Mover, QuestionRow
+from recollect.replay.compare.comparison import Comparison, Mover, QuestionRow
 from recollect.replay.compare.drill import BothWays, Drilldown
 from recollect.replay.fork.fork import ForkReport
 
@@ -53,21 +53,10 @@ def _judged(out: Console, result: Comparison) -> None:
     out.print("\n[bold]by judgements[/]")
     table = table_of("metric", ">a", ">b", ">delta", "95 %", ">p", "win/tie/loss")
     for name, metric in result.judged.items():
-        table.add_row(Text(name), *_numbers(metric))
+        table.add_row(Text(name), *judged_numbers(metric))
     out.print(table)
     before, after = (result.metrics[f"unjudged@{result.k}_{side}"] for side in "ab")
     out.print(f"[dim]unjudged@{result.k}: {before:.1%} of a's answers, {after:.1%} of b's[/]")
-
-
-def _numbers(metric: JudgedMetric) -> tuple[str, ...]:
-    return (
-        f"{metric.a:.4f}",
-        f"{metric.b:.4f}",
-        f"{metric.delta:+.4f}",
-        f"{metric.low:+.4f} … {metric.high:+.4f}",
-        f"{metric.p_value:.4f}",
-        f"{metric.wins}/{metric.ties}/{metric.losses}",
-    )
 
 
 def _questions(out: Console, rows: Sequence[QuestionRow]) -> None:
@@ -91,8 +80,8 @@ def _movers(out: Console, movers: Sequence[Mover]) -> None:
     for mover in movers[:_ROWS_SHOWN]:
         table.add_row(
             Text(mover.question),
-            _rank(mover.rank_a),
-            _rank(mover.rank_b),
+            rank_text(mover.rank_a),
+            rank_text(mover.rank_b),
             Text(mover.id),
             Text(excerpt(mover.content)),
             Text(excerpt(mover.text), style="dim"),
@@ -112,7 +101,9 @@ def drilldown(result: Drilldown) -> None:
 
 def _both_ways(out: Console, memory: BothWays) -> None:
     out.print(
-        Text(f"\n{_rank(memory.a.rank)} → {_rank(memory.b.rank)}  {excerpt(memory.content or memory.id)}")
+        Text(
+            f"\n{rank_text(memory.a.rank)} → {rank_text(memory.b.rank)}  {excerpt(memory.content or memory.id)}"
+        )
     )
     for side, explanation in (("a", memory.a), ("b", memory.b)):
         out.print(Text(f"  {side}  {explanation.sentence}", style="dim"))
@@ -158,7 +149,3 @@ def reembedding(result: ReembedReport) -> None:
         f"[green]embedded[/] {result.embedded} memories with {escaped(result.embedder)}, "
         f"[dim]the store's embedder since @{result.adopted}, head @{result.head}[/]"
     )
-
-
-def _rank(rank: int | None) -> str:
-    return "–" if rank is None else str(rank)
