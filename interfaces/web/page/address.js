@@ -9,10 +9,19 @@ export function parse(hash) {
   const state = {};
   const parts = path.split("/").filter(Boolean);
   for (let place = 0; place + 1 < parts.length; place += 2) {
-    if (PLACES.includes(parts[place])) state[parts[place]] = decodeURIComponent(parts[place + 1]);
+    if (PLACES.includes(parts[place])) state[parts[place]] = decoded(parts[place + 1]);
   }
   for (const [name, value] of new URLSearchParams(query)) if (SETTINGS.includes(name) && value) state[name] = value;
   return state;
+}
+
+// A person may have typed it: a % that encodes nothing is a %.
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 export function format(state) {

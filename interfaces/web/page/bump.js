@@ -52,7 +52,7 @@ export function bump(data, { width = 640, row = 26, most = 12, onpoint, oncross 
   const x = (place) => 30 + (place / Math.max(1, data.seqs.length - 1)) * (width - 60);
   const y = (rank) => (rank === null || rank > last ? (last + 0.6) * row : (rank - 0.4) * row);
   const along = (line, place) => y(line.ranks[Math.floor(place)]) + (place % 1) * (y(line.ranks[Math.ceil(place)]) - y(line.ranks[Math.floor(place)]));
-  const circle = (kind, cx, cy, r, words, press) => svg("circle", { class: kind, cx, cy, r, tabindex: 0, role: "button", "aria-label": words, onclick: press, onkeydown: (event) => event.key === "Enter" && press() }, svg("title", {}, words));
+  const circle = (kind, cx, cy, r, words, press) => svg("circle", { class: kind, cx, cy, r, tabindex: 0, role: "button", "aria-label": words, onclick: press, onkeydown: (event) => { if (event.key !== "Enter" && event.key !== " ") return; event.preventDefault(); press(); } }, svg("title", {}, words));
   const lines = data.lines.map((line, number) => {
     const end = line.ranks[line.ranks.length - 1];
     return svg("g", { class: `line hue-line-${number % 8}` },

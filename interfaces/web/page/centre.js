@@ -1,7 +1,7 @@
 // The middle of the page: a question and its ranking, then and now, under another formula; or one of the other views.
 
 import { get, post } from "./api.js";
-import { age, day, h, link, said, show } from "./dom.js";
+import { age, day, h, link, problem, said, show } from "./dom.js";
 import { renderDreams } from "./dreams.js";
 import { renderExpectations } from "./expectations.js";
 import { renderFirstRun } from "./first_run.js";
@@ -49,7 +49,7 @@ async function renderRanking(place, app, asked, signal) {
 
 function recordedList(asked, app) {
   return h("ol", { class: "hits" }, asked.hits.map((hit) => h("li", { class: "hit", "data-id": hit.id },
-    link(app.href({ memory: hit.id }), { class: "row" }, h("span", { class: "place" }, String(hit.rank)), said(hit.content), h("span", { class: "score num" }, String(hit.score))))));
+    link(app, { memory: hit.id }, { class: "row" }, h("span", { class: "place" }, String(hit.rank)), said(hit.content), h("span", { class: "score num" }, String(hit.score))))));
 }
 
 function whyNot(app) {
@@ -72,27 +72,31 @@ function about(asked, app) {
 
 function tabs(app) {
   const names = [["", "Ranking"], ["then-and-now", "Then and now"], ["formula", "Formula"]];
-  return h("nav", { class: "tabs", "aria-label": "What to see of it" }, names.map(([view, word]) => link(app.href({ view }), { "aria-current": (app.state.view || "") === view ? "page" : null }, word)));
+  return h("nav", { class: "tabs", "aria-label": "What to see of it" }, names.map(([view, word]) => link(app, { view }, {}, word)));
 }
+
+let typed = {}; // and not asked yet: it stays when its form is drawn anew
 
 function askForm(app, asked) {
   const { state } = app;
-  const form = h("form", { class: "ask card" },
-    h("input", { type: "search", name: "q", id: "question", "aria-label": "Question", dir: "auto", placeholder: "What do you want to remember?", autocomplete: "off", value: state.ask || asked?.query || "" }),
-    h("label", {}, "hits ", h("input", { type: "number", name: "k", min: 1, max: 100, value: state.k || asked?.k || 5 })),
-    h("label", {}, "formula ", formulaSelect(app)),
+  const about = `${state.recall} ${state.ask}`, { q, k } = typed.about === about ? typed : {};
+  const form = h("form", { class: "ask card", oninput: () => { typed = { about, ...Object.fromEntries(new FormData(form)) }; } },
+    h("input", { type: "search", name: "q", id: "question", "aria-label": "Question", dir: "auto", placeholder: "What do you want to remember?", autocomplete: "off", value: q ?? (state.ask || asked?.query || "") }),
+    h("label", {}, "hits ", h("input", { type: "number", name: "k", min: 1, max: 100, value: k ?? (state.k || asked?.k || 5) })),
+    h("label", {}, "formula ", formulaSelect(app, asked)),
     h("button", { class: "first" }, "Ask"),
     app.status.read_only ? null : h("button", { type: "button", class: "mini", onclick: () => record(form, app) }, "Ask and record"));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const data = new FormData(form);
+    typed = {};
     app.go({ ask: data.get("q"), k: data.get("k"), formula: data.get("formula"), recall: "", memory: "", view: "", tried: "", cross: "" });
   });
   return form;
 }
 
-function formulaSelect(app) {
-  const select = h("select", { name: "formula" }, h("option", { value: "" }, "in force"));
+function formulaSelect(app, asked) {
+  const select = h("select", { name: "formula" }, h("option", { value: "" }, asked ? "as recorded" : "in force"));
   get("formulas").then((known) => {
     select.append(...[...known.built_in, ...known.in_log].map((name) => h("option", { value: name, selected: app.state.formula === name }, name)));
   }, () => {});
@@ -104,9 +108,10 @@ async function record(form, app) {
   const data = new FormData(form);
   try {
     const answer = await post("recall", { q: data.get("q"), k: Number(data.get("k")), formula: data.get("formula") || null });
+    typed = {};
     app.go({ recall: answer.id, ask: "", memory: "", view: "", formula: "", tried: "", cross: "", b: "" });
   } catch (error) {
     form.querySelector(".problem")?.remove();
-    form.append(h("p", { class: "problem", role: "alert" }, error.message));
+    form.append(problem(error));
   }
 }

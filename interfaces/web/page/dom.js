@@ -27,8 +27,23 @@ export function said(text, attributes = {}) {
   return h("span", { dir: "auto", class: "said", ...attributes }, text);
 }
 
-export function link(href, attributes, ...children) {
-  return h("a", { href, ...attributes }, ...children);
+// A link changes the state that the page has when it is followed, not the one it had when this was drawn.
+export function link(app, changes, attributes, ...children) {
+  const anchor = Object.assign(h("a", attributes, ...children), { changes });
+  lead(anchor, app);
+  return anchor;
+}
+
+// Where a link leads from here; one that leads to where the page is says so, and one to a recall is marked by its list.
+export function lead(anchor, app) {
+  anchor.setAttribute("href", app.href(anchor.changes));
+  if ("recall" in anchor.changes) return;
+  if (app.href(anchor.changes) === app.href({})) anchor.setAttribute("aria-current", "page");
+  else anchor.removeAttribute("aria-current");
+}
+
+export function problem(error) {
+  return h("p", { class: "problem", role: "alert" }, error.message);
 }
 
 // A list whose end is folded away.

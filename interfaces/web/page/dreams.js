@@ -1,31 +1,34 @@
 // Dreams: what one would change now, what past ones changed, memory by memory, what became of the answers, and undo.
 
 import { get, post } from "./api.js";
-import { day, folded, h, link, number, plural, said, show } from "./dom.js";
+import { day, folded, h, link, number, plural, problem, said, show } from "./dom.js";
 
 const PREVIEW = "preview", MEMORIES = 200, ANSWERS = 10;
 
 export async function renderDreams(place, app, signal) {
   const page = await get("timeline", { type: "dream.ended", limit: 50 }, signal);
   const body = h("div", {}), { dream } = app.state;
+  const still = (is) => place.querySelectorAll("button").forEach((button) => { button.disabled = is; });
   const change = (work) => async () => {
-    show(body, h("p", { class: "dim", role: "status" }, "dreaming …"));
+    still(true);
+    show(body, h("p", { class: "dim waiting", role: "status" }, "dreaming …"));
     try {
       const made = await work();
       if (made.refused) show(body, report(made, made.answers, app));
-      else app.go({ dream: made.id });
+      else if (!signal.aborted) app.go({ dream: made.id });
     } catch (error) {
-      show(body, h("p", { class: "problem", role: "alert" }, error.message));
+      show(body, problem(error));
     }
+    if (!signal.aborted) still(false);
   };
   show(place, h("h2", {}, "Dreams"),
-    h("p", {}, link(app.href({ dream: PREVIEW }), { class: "button first" }, "What would a dream change now?"), " ",
+    h("p", {}, link(app, { dream: PREVIEW }, { class: "button first" }, "What would a dream change now?"), " ",
       app.status.read_only ? null : h("button", { type: "button", onclick: change(() => post("dreams", {})) }, "Dream")),
     body,
     h("h3", {}, "Past dreams"),
     page.events.length ? h("ol", { class: "plain" }, page.events.map((event) => past(event, app, change))) : h("p", { class: "empty" }, "None yet."));
   if (!dream) return;
-  show(body, h("p", { class: "dim", role: "status" }, dream === PREVIEW ? "dreaming …" : "asking the recorded questions before and after …"));
+  show(body, h("p", { class: "dim waiting", role: "status" }, dream === PREVIEW ? "dreaming …" : "asking the recorded questions before and after …"));
   if (dream === PREVIEW) {
     const made = await get("dreams/preview", {}, signal);
     return show(body, report(made, made.answers, app));
@@ -36,7 +39,7 @@ export async function renderDreams(place, app, signal) {
 
 function past(event, app, change) {
   const name = event.summary.match(/\bd\d+\b/)?.[0];
-  return h("li", { class: "small" }, `@${event.seq} ${day(event.at)} `, name ? link(app.href({ dream: name }), { "aria-current": app.state.dream === name ? "true" : null }, event.summary) : event.summary, " ",
+  return h("li", { class: "small" }, `@${event.seq} ${day(event.at)} `, name ? link(app, { dream: name }, {}, event.summary) : event.summary, " ",
     name && !app.status.read_only ? h("button", { type: "button", class: "mini", onclick: change(() => post(`dreams/${name}/undo`, {})) }, "Undo") : null);
 }
 
@@ -61,14 +64,14 @@ function answer(one, app) {
   const names = (ids) => ids.join(", ") || "nothing";
   const gone = one.before.filter((id) => !one.after.includes(id)), come = one.after.filter((id) => !one.before.includes(id));
   const said_ = gone.length || come.length ? `out: ${names(gone)}; in: ${names(come)}` : `another order: ${names(one.before)} → ${names(one.after)}`;
-  return h("li", {}, link(app.href({ recall: one.recall, view: "", dream: "", memory: "" }), {}, one.recall), " ", said(one.query), h("span", { class: "dim" }, ` ${said_}`));
+  return h("li", {}, link(app, { recall: one.recall, view: "", dream: "", memory: "" }, {}, one.recall), " ", said(one.query), h("span", { class: "dim" }, ` ${said_}`));
 }
 
 function changes(phase, app) {
   const few = phase.changes.length > 0 && phase.changes.length < 30;
   return h("details", { open: few }, h("summary", {}, `${phase.phase}: ${plural(phase.changes.length, "change")}`),
     h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ["memory", "what", "before", "after", "why"].map((word) => h("th", { scope: "col" }, word)))),
-      h("tbody", {}, phase.changes.slice(0, MEMORIES).map((one) => h("tr", {}, h("td", {}, one.id === "*" ? "all" : link(app.href({ memory: one.id }), {}, one.id)), h("td", {}, one.what), h("td", { class: "n" }, text(one.before)), h("td", { class: "n" }, text(one.after)), h("td", { class: "small" }, said(one.why || ""))))))),
+      h("tbody", {}, phase.changes.slice(0, MEMORIES).map((one) => h("tr", {}, h("td", {}, one.id === "*" ? "all" : link(app, { memory: one.id }, {}, one.id)), h("td", {}, one.what), h("td", { class: "n" }, text(one.before)), h("td", { class: "n" }, text(one.after)), h("td", { class: "small" }, said(one.why || ""))))))),
     phase.changes.length > MEMORIES ? h("p", { class: "small dim" }, `and ${phase.changes.length - MEMORIES} more`) : null);
 }
 

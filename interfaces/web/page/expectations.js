@@ -7,7 +7,7 @@ export async function renderExpectations(place, app, signal) {
   const stated = await get("expectations", {}, signal);
   const title = h("h2", {}, "Expectations");
   if (!stated.length) return show(place, title, h("p", { class: "empty" }, "None yet: open a memory in a recorded recall and say what you expect of it."));
-  show(place, title, h("p", { class: "dim", role: "status" }, `asking ${stated.length} again …`));
+  show(place, title, h("p", { class: "dim waiting", role: "status" }, `asking ${stated.length} again …`));
   const report = await get("check", {}, signal);
   show(place, title, h("p", { role: "status" }, report.sentence), h("ul", { class: "plain" }, [...report.failed, ...report.passed].map((one) => row(one, app))));
 }
@@ -16,7 +16,7 @@ function row(one, app) {
   const { recall, id, expects, note } = one.expectation;
   return h("li", { class: `card pad ${one.held ? "holds" : "broken"}` },
     h("b", { class: one.held ? "good" : "bad" }, one.held ? "holds " : "broken "),
-    link(app.href({ view: "", recall, memory: id, ask: "" }), {}, `${recall} ${expects}`),
+    link(app, { view: "", recall, memory: id, ask: "" }, {}, `${recall} ${expects}`),
     h("p", { class: "small" }, one.sentence),
     one.broken_by ? h("p", { class: "small" }, `by @${one.broken_by}: ${one.event}`) : null,
     note ? h("p", { class: "small dim" }, note) : null);

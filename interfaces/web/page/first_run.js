@@ -10,6 +10,6 @@ export function renderFirstRun(place) {
 }
 
 function copyable(command) {
-  const button = h("button", { type: "button", class: "mini", onclick: async () => { await navigator.clipboard?.writeText(command); button.textContent = "Copied"; } }, "Copy");
-  return h("p", { class: "command" }, h("code", {}, command), button);
+  const button = h("button", { type: "button", class: "mini", onclick: async () => { await navigator.clipboard.writeText(command); button.textContent = "Copied"; } }, "Copy");
+  return h("p", { class: "command" }, h("code", {}, command), navigator.clipboard ? button : null); // plain http from afar has none
 }

@@ -2,53 +2,73 @@
 
 import { get, post, stream } from "./api.js";
 import { question } from "./centre.js";
-import { folded, h, link, number, plural, said, show } from "./dom.js";
+import { folded, h, link, number, plural, problem, said, show } from "./dom.js";
 import { ranking } from "./ranking.js";
 
 const SHORT_MS = 80, LONG_MS = 700, RECALLS = 60, ALL = 1000;
 
 export async function renderFormula(place, app, asked, signal) {
   const name = app.state.formula || (asked ? asked.formula : app.status.formula);
-  const given = app.state.tried && (await unpacked(app.state.tried));
+  const given = app.state.tried && (await unpacked(app.state.tried).catch(() => { throw new Error("the formula in this address cannot be read; was it copied whole?"); }));
   let formula = given ? await post("formulas/check", { text: given }, signal) : await get(`formulas/${encodeURIComponent(name)}`, {}, signal);
   let fields = JSON.parse(formula.text);
   const text = h("textarea", { rows: 16, spellcheck: "false", "aria-label": "The formula as TOML", class: "mono" });
-  const problem = h("p", { class: "problem", role: "alert" }), sliders = h("div", { class: "sliders" }), live = h("div", {});
+  const wrong = h("p", { class: "problem", role: "alert" }), sliders = h("div", { class: "sliders" }), live = h("div", {}), adopted = h("div", { class: "small", role: "status" });
   const traffic = h("div", { class: "card pad small", role: "status" }, "Move a slider to see what it does to the recorded questions.");
-  let timers = [];
+  let turn = new AbortController(), seen = formula.text; // what the sliders or the text say, checked or not
 
-  const later = (delay, work) => timers.push(setTimeout(() => work().catch((error) => error.name !== "AbortError" && (problem.textContent = error.message)), delay));
-  const compare = (last, html, heard) => stream("stream/compare", (event, value) => {
+  // Each move takes back what an earlier one still waits for, and leaving the view takes back everything.
+  const moved = () => {
+    turn.abort();
+    turn = new AbortController();
+    wrong.textContent = "";
+  };
+  const later = (delay, work) => {
+    const now = AbortSignal.any([signal, turn.signal]);
+    setTimeout(() => now.aborted || work(now).catch((error) => {
+      if (now.aborted) return;
+      wrong.textContent = error.message;
+      show(traffic);
+    }), delay);
+  };
+  const compare = (last, html, heard, now) => stream("stream/compare", (event, value) => {
     if (event === "progress") show(traffic, `${value.done} of ${plural(value.total, "recorded question")} ranked again …`);
     if (event === "failed") throw new Error(value.error);
     if (event === "done") heard(value);
-  }, signal, { text: JSON.stringify(fields), last, html });
-  const report = () => compare(ALL, true, (value) => { save(`compare-${fields.name}.html`, value.html, "text/html"); again(true); }).catch((error) => error.name !== "AbortError" && show(traffic, h("p", { class: "problem", role: "alert" }, error.message)));
-  const again = (moved) => {
-    timers.forEach(clearTimeout);
-    timers = [];
-    problem.textContent = "";
+  }, now, { text: JSON.stringify(fields), last, html });
+  const report = () => later(0, async (now) => {
+    await compare(ALL, true, (value) => save(`compare-${fields.name}.html`, value.html, "text/html"), now);
+    await rank(now);
+  });
+  const rank = (now) => compare(RECALLS, false, (comparison) => show(traffic, told(comparison, app), h("p", {}, h("button", { type: "button", class: "mini report", onclick: report }, "Full comparison report"))), now);
+  const again = (changed) => {
     const tried = JSON.stringify(fields);
-    later(SHORT_MS, async () => show(live, ranking(await post("bars", { ...clean(question(app, asked)), formula: null, text: tried, at: app.state.b || null }, signal), app, { recorded: asked?.hits.map((hit) => hit.id) })));
-    if (!moved) return;
-    later(LONG_MS / 2, async () => app.keep({ tried: await packed(tried) }));
-    later(LONG_MS, () => compare(RECALLS, false, (comparison) => show(traffic, told(comparison, app), h("p", {}, h("button", { type: "button", class: "mini report", onclick: report }, "Full comparison report")))));
+    later(SHORT_MS, async (now) => show(live, ranking(await post("bars", { ...clean(question(app, asked)), formula: null, text: tried, at: app.state.b || null }, now), app, { recorded: asked?.hits.map((hit) => hit.id) })));
+    if (!changed) return;
+    later(LONG_MS / 2, async (now) => { const kept = await packed(tried); if (!now.aborted) app.keep({ tried: kept }); });
+    later(LONG_MS, rank);
   };
-  const checked = async (given) => {
-    formula = await post("formulas/check", { text: given }, signal);
+  const checked = async (now) => {
+    formula = await post("formulas/check", { text: seen }, now);
     fields = JSON.parse(formula.text);
   };
   const draw = () => show(sliders, formula.numbers.map(([stage, path, value]) => slider(stage, path, value, fields, (changed) => {
+    moved();
     set(fields, stage, path, changed);
+    seen = JSON.stringify(fields);
     again(true);
-    later(LONG_MS / 2, async () => { await checked(JSON.stringify(fields)); text.value = formula.toml; });
+    later(LONG_MS / 2, async (now) => { await checked(now); text.value = formula.toml; });
   })));
   text.value = formula.toml;
-  text.addEventListener("input", () => { timers.forEach(clearTimeout); later(LONG_MS / 2, async () => { await checked(text.value); draw(); again(true); }); });
+  text.addEventListener("input", () => {
+    moved();
+    seen = text.value;
+    later(LONG_MS / 2, async (now) => { await checked(now); draw(); again(true); });
+  });
   draw();
-  show(place, h("p", { class: "small dim" }, `${formula.label}: ${formula.numbers.length} numbers`), problem,
+  show(place, h("p", { class: "small dim" }, `${formula.label}: ${formula.numbers.length} numbers`), wrong,
     h("div", { class: "beside" }, sliders, h("div", {}, text, h("p", {}, h("button", { type: "button", class: "mini", onclick: () => save(`${fields.name}.toml`, text.value, "application/toml") }, "Save as a file"), " ",
-      app.status.read_only ? null : h("button", { type: "button", class: "mini", onclick: () => adopt(fields, app, problem) }, "Adopt")))),
+      app.status.read_only ? null : h("button", { type: "button", class: "mini", onclick: () => adopt(seen, app, adopted) }, "Adopt")), adopted)),
     h("h3", {}, "The recorded traffic"), traffic, h("h3", {}, "This question"), live);
   again(Boolean(given));
 }
@@ -82,7 +102,7 @@ function told(comparison, app) {
       h("tbody", {}, Object.entries(comparison.judged).map(([name, one]) => h("tr", {}, h("th", { scope: "row" }, name), cell(one.a), cell(one.b),
         h("td", { class: "n" }, `${number(one.delta, 4)} [${number(one.low, 4)}, ${number(one.high, 4)}]`), h("td", { class: "n" }, `${one.wins} / ${one.ties} / ${one.losses}`))))) : null,
     h("p", {}, `${changed.length} of ${plural(comparison.questions, "question")} get another answer${changed.length ? ":" : "."}`),
-    folded(changed.map((row) => h("li", {}, link(app.href({ recall: row.name, ask: "", memory: "" }), {}, row.name), " ", said(row.text), h("span", { class: "dim" }, row.entered.length || row.left.length ? ` in: ${row.entered.join(", ") || "–"}; out: ${row.left.join(", ") || "–"}` : " another order"))), 8),
+    folded(changed.map((row) => h("li", {}, link(app, { recall: row.name, ask: "", memory: "" }, {}, row.name), " ", said(row.text), h("span", { class: "dim" }, row.entered.length || row.left.length ? ` in: ${row.entered.join(", ") || "–"}; out: ${row.left.join(", ") || "–"}` : " another order"))), 8),
     comparison.note ? h("p", { class: "dim" }, comparison.note) : null];
 }
 
@@ -98,14 +118,14 @@ async function unpacked(text) {
 }
 
 // In force from the next question on; an event of the log, so that the past keeps the formulas it had.
-async function adopt(fields, app, problem) {
-  if (!confirm(`Put ${fields.name} in force for all questions from now on?`)) return;
+async function adopt(text, app, place) {
+  if (!confirm("Put this formula in force for all questions from now on?")) return;
   try {
-    const made = await post("formulas/adopt", { text: JSON.stringify(fields) });
+    const made = await post("formulas/adopt", { text });
     app.status.formula = made.formula;
-    problem.textContent = `${made.formula} is in force`;
+    show(place, `${made.formula} is in force`);
   } catch (error) {
-    problem.textContent = error.message;
+    show(place, problem(error));
   }
 }
 

@@ -1,7 +1,7 @@
 // The inbox: recorded recalls, newest first, found by what is known of them.
 
 import { get } from "./api.js";
-import { age, h, link, said, show } from "./dom.js";
+import { age, h, link, problem, said, show } from "./dom.js";
 import { dot } from "./verdict.js";
 
 const FIELDS = [["grep", "text"], ["since", "since"], ["until", "until"], ["project", "project"], ["session", "session"], ["by", "formula"], ["actor", "actor"], ["held", "held memory"]];
@@ -13,12 +13,11 @@ export async function renderInbox(place, app, signal) {
   const wanted = JSON.stringify(filtered(app));
   const same = place.dataset.wanted === wanted; // what is typed into the filters and what was loaded of the list stay
   const limit = same ? Math.min(MOST, Math.max(PAGE, place.querySelectorAll(".recalls li").length)) : PAGE;
+  if (!same) show(place, h("h2", {}, "Recorded recalls"), filters(app, NAMES.some((name) => app.state[name])), h("div", {}));
+  place.dataset.wanted = wanted;
   const page = await get("recalls", { ...filtered(app), limit }, signal);
   const list = h("ol", { class: "recalls" }, page.recalls.map((one) => row(one, app)));
-  const found = h("div", {}, page.recalls.length ? list : h("p", { class: "empty" }, "No recall was recorded that fits."), older(list, app, page.before));
-  if (same) place.lastElementChild.replaceWith(found);
-  else show(place, h("h2", {}, "Recorded recalls"), filters(app, NAMES.some((name) => app.state[name])), found);
-  place.dataset.wanted = wanted;
+  place.lastElementChild.replaceWith(h("div", {}, page.recalls.length ? list : h("p", { class: "empty" }, "No recall was recorded that fits."), older(list, app, page.before)));
   check(list, page.recalls, signal);
 }
 
@@ -31,7 +30,7 @@ function filtered(app) {
 function row(one, app) {
   const meta = [one.actor, one.filters.project, one.session, one.formula.split("@")[0]].filter(Boolean);
   return h("li", { "data-recall": one.id, class: one.id === app.state.recall ? "open" : "" },
-    link(app.href({ recall: one.id, ask: "", memory: "", view: "", formula: "", tried: "", cross: "", b: "" }), { "aria-current": one.id === app.state.recall ? "true" : null },
+    link(app, { recall: one.id, ask: "", memory: "", view: "", formula: "", tried: "", cross: "", b: "" }, { "aria-current": one.id === app.state.recall ? "true" : null },
       h("span", { class: "dot", role: "img", "aria-label": "not checked yet" }), said(one.query, { class: "said question" }),
       h("span", { class: "dim small meta" }, `${one.id} · ${age(one.at)} · ${one.hits ? `${one.hits} hits` : "empty"}${meta.length ? ` · ${meta.join(" · ")}` : ""}`)));
 }
@@ -53,10 +52,16 @@ function older(list, app, before) {
   if (!before) return null;
   const button = h("button", { type: "button", class: "mini more", onclick: async () => {
     button.disabled = true;
-    const page = await get("recalls", { ...filtered(app), limit: PAGE, before });
-    list.append(...page.recalls.map((one) => row(one, app)));
-    button.replaceWith(older(list, app, page.before) || "");
-    check(list, page.recalls);
+    button.nextSibling?.remove();
+    try {
+      const page = await get("recalls", { ...filtered(app), limit: PAGE, before });
+      list.append(...page.recalls.map((one) => row(one, app)));
+      button.replaceWith(older(list, app, page.before) || "");
+      check(list, page.recalls);
+    } catch (error) {
+      button.after(problem(error));
+      button.disabled = false;
+    }
   } }, "Older");
   return button;
 }

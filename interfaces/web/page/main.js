@@ -2,7 +2,7 @@
 
 import { changed, format, parse } from "./address.js";
 import { Gone, Refused, get, hasToken, stream, useToken } from "./api.js";
-import { h, plural, show } from "./dom.js";
+import { h, lead, plural, problem, show } from "./dom.js";
 import { renderCentre } from "./centre.js";
 import { renderDetail } from "./memory.js";
 import { renderInbox } from "./inbox.js";
@@ -24,7 +24,7 @@ const app = {
   status: null,
   head: 0,
   href: (changes) => format(changed(app.state, changes)),
-  go: (changes) => { location.hash = app.href(changes); },
+  go: (changes) => { if (location.hash === app.href(changes)) follow(true); else location.hash = app.href(changes); },
   // Replaces the address without a new entry in the history: for what is dragged.
   drag: (changes) => { history.replaceState(null, "", app.href(changes)); return follow(); },
   // The same for what a view shows already.
@@ -32,36 +32,41 @@ const app = {
     history.replaceState(null, "", app.href(changes));
     app.state = parse(location.hash);
     for (const name of Object.keys(views)) shown[name] = read(name);
+    relink();
   },
   refresh: (name) => draw(name, true),
 };
 const running = {};
 const shown = {};
 
-function follow() {
+const relink = () => document.querySelectorAll("main a").forEach((anchor) => lead(anchor, app));
+
+function follow(again = false) {
   app.state = parse(location.hash);
-  for (const anchor of document.querySelectorAll("nav a")) {
+  relink();
+  for (const anchor of document.querySelectorAll("header nav a")) {
     if (anchor.dataset.view === (SIDE_VIEWS.includes(app.state.view) ? app.state.view : "")) anchor.setAttribute("aria-current", "page");
     else anchor.removeAttribute("aria-current");
   }
-  return Promise.all(Object.keys(views).map((name) => draw(name, false)));
+  return Promise.all(Object.keys(views).map((name) => draw(name, again)));
 }
 
 const read = (name) => JSON.stringify(views[name].reads.map((one) => app.state[one] || ""));
 
 async function draw(name, again) {
-  const key = read(name);
-  if (!again && shown[name] === key) return;
+  const key = read(name), target = place(name), [before] = target.children, other = shown[name] !== key;
+  if (!again && !other) return;
   shown[name] = key;
   running[name]?.abort();
   const control = (running[name] = new AbortController());
-  const target = place(name);
   const focused = reachable(target).indexOf(document.activeElement);
   target.setAttribute("aria-busy", "true");
   try {
     await views[name].render(target, app, control.signal);
+    if (!control.signal.aborted) target.querySelector(":scope > .problem")?.remove();
   } catch (error) {
     if (control.signal.aborted) return;
+    if (other && before === target.firstElementChild && !(error instanceof Gone)) show(target); // it was of another address
     failed(target, error);
   }
   if (control.signal.aborted) return;
@@ -75,11 +80,10 @@ const reachable = (target) => [...target.querySelectorAll("a, button, input, sel
 // An error stands in the place that it is about, and stays until that place shows something else.
 export function failed(target, error) {
   if (error.name === "AbortError") return;
-  if (error instanceof Gone) return gone(true);
+  if (error instanceof Gone) return gone(true), retry();
   if (error instanceof Refused && error.status === 401) return login(true);
-  const problem = h("p", { class: "problem", role: "alert" }, error.message);
-  target.querySelector(":scope > .problem")?.remove();
-  target.prepend(problem);
+  target.querySelectorAll(":scope > .problem, .waiting").forEach((one) => one.remove());
+  target.prepend(problem(error));
 }
 
 function gone(is) {
@@ -125,19 +129,27 @@ async function totals() {
   show(place("health"), app.status.degraded.map((line) => h("p", { class: "note" }, line)));
 }
 
+let waiting = 0;
+
+function retry() {
+  clearTimeout(waiting);
+  waiting = setTimeout(start, 2000);
+}
+
 async function start() {
   try {
     await totals();
   } catch (error) {
     if (error instanceof Refused && error.status === 404) login(true); // one of many stores, and no token for it yet
-    else failed(place("health"), error);
-    if (error instanceof Gone) setTimeout(start, 2000);
+    else {
+      failed(place("health"), error);
+      if (error.status !== 401) retry();
+    }
     return;
   }
   login(false);
   gone(false);
-  for (const name of Object.keys(shown)) delete shown[name];
-  follow();
+  follow(true);
   listen();
 }
 
@@ -164,14 +176,20 @@ async function listen() {
   } catch (error) {
     if (control.signal.aborted) return;
     failed(place("health"), error);
-    setTimeout(start, 2000);
+    retry();
   }
 }
 
-const given = location.hash.match(/^#token=(.*)$/);
-if (given) {
+// The address that `serve` prints has the token behind #.
+function arrive() {
+  const given = location.hash.match(/^#token=(.*)$/);
+  if (!given) return false;
   useToken(decodeURIComponent(given[1]));
   history.replaceState(null, "", "#/");
+  return true;
 }
-window.addEventListener("hashchange", follow);
+
+arrive();
+window.addEventListener("hashchange", () => (arrive() ? start() : follow()));
+document.addEventListener("click", ({ target }) => target.closest?.("a")?.hash === location.hash && follow(true)); // asked again
 start();

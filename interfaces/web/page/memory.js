@@ -3,7 +3,7 @@
 import { get, post } from "./api.js";
 import { question } from "./centre.js";
 import { text } from "./dreams.js";
-import { age, day, folded, h, link, number, plural, said, show } from "./dom.js";
+import { age, day, folded, h, link, number, plural, problem, said, show } from "./dom.js";
 
 const VERSIONS = 12, RECALLS = 40, EVENTS = 20, DREAMS = 5;
 
@@ -14,7 +14,7 @@ export async function renderDetail(place, app, signal) {
   const path = `memories/${encodeURIComponent(id)}`;
   const parts = ["why", "memo", "versions", "links", "changes", "answered"].map((name) => h("section", { class: `card pad ${name}` }));
   const shown = get(`show/${encodeURIComponent(id)}`, {}, signal);
-  show(place, h("div", { class: "bartop" }, h("h2", {}, h("code", {}, id)), link(app.href({ memory: "" }), { class: "mini button" }, "Close")), parts);
+  show(place, h("div", { class: "bartop" }, h("h2", {}, h("code", {}, id)), link(app, { memory: "" }, { class: "mini button" }, "Close")), parts);
   await Promise.all([
     filled(parts[0], () => why(app, id, signal)),
     filled(parts[1], () => memo(app, id, path, signal)),
@@ -32,7 +32,7 @@ async function filled(place, work) {
     if (found?.length) show(place, found);
     else place.remove();
   } catch (error) {
-    if (error.name !== "AbortError") show(place, h("p", { class: "problem", role: "alert" }, error.message));
+    if (error.name !== "AbortError") show(place, problem(error));
     else throw error;
   }
 }
@@ -68,17 +68,19 @@ function stages(found) {
 }
 
 function expectForm(recall, id) {
-  const told = h("span", { class: "small", role: "status" });
-  const form = h("form", { class: "inline small" }, h("label", {}, "Expect it ", h("select", { name: "how" }, h("option", { value: "first" }, "first"), h("option", { value: "top" }, "among the first 3"), h("option", { value: "absent" }, "absent"))), h("button", { class: "mini" }, "Expect"), told);
+  const told = h("span", { class: "small", role: "status" }), button = h("button", { class: "mini" }, "Expect");
+  const form = h("form", { class: "inline small" }, h("label", {}, "Expect it ", h("select", { name: "how" }, h("option", { value: "first" }, "first"), h("option", { value: "top" }, "among the first 3"), h("option", { value: "absent" }, "absent"))), button, told);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const how = new FormData(form).get("how");
+    button.disabled = true;
     try {
       const made = await post("expectations", { recall, id, ...(how === "top" ? { top: 3 } : { [how]: true }) });
       told.textContent = `kept as ${made.id}`;
     } catch (error) {
       told.textContent = error.message;
     }
+    button.disabled = false;
   });
   return form;
 }
@@ -97,9 +99,9 @@ async function impactOf(place, app, id) {
   show(place, h("p", { class: "dim small" }, "replaying every answer that held it, without it …"));
   try {
     const found = await get(`impact/${encodeURIComponent(id)}`);
-    show(place, h("p", { class: "small" }, `${plural(found.answers.length, "recorded answer")} held it; ${found.changed} would have been others without it, ${found.first_changed} with another first hit.`), h("ul", { class: "plain small" }, found.answers.slice(0, 50).map((one) => h("li", {}, link(app.href({ recall: one.recall, ask: "", formula: "", b: "" }), {}, one.recall), ` ${one.changed ? "changed without it" : "the same without it"}: `, said(one.query || "")))));
+    show(place, h("p", { class: "small" }, `${plural(found.answers.length, "recorded answer")} held it; ${found.changed} would have been others without it, ${found.first_changed} with another first hit.`), h("ul", { class: "plain small" }, found.answers.slice(0, 50).map((one) => h("li", {}, link(app, { recall: one.recall, ask: "", formula: "", b: "" }, {}, one.recall), ` ${one.changed ? "changed without it" : "the same without it"}: `, said(one.query || "")))));
   } catch (error) {
-    show(place, h("p", { class: "problem", role: "alert" }, error.message));
+    show(place, problem(error));
   }
 }
 
@@ -113,7 +115,7 @@ function versions(shown) {
 
 function links(shown, app) {
   if (!shown.links.length) return null;
-  return [h("h3", {}, "Links"), h("ul", { class: "plain small" }, shown.links.map((one) => h("li", {}, link(app.href({ memory: one.a }), {}, one.a), ` ${one.kind} `, link(app.href({ memory: one.b }), {}, one.b), h("span", { class: "dim" }, ` @${one.seq}`))))];
+  return [h("h3", {}, "Links"), h("ul", { class: "plain small" }, shown.links.map((one) => h("li", {}, link(app, { memory: one.a }, {}, one.a), ` ${one.kind} `, link(app, { memory: one.b }, {}, one.b), h("span", { class: "dim" }, ` @${one.seq}`))))];
 }
 
 // What dreams made of it, before → after, and what else touched it beside new versions and accesses.
@@ -126,12 +128,12 @@ async function changes(app, id, path, signal) {
   const made = (dream) => dream?.changes.filter((one) => one.id === id).map((one) => `${one.what} ${text(one.before)} → ${text(one.after)}`).join(", ");
   const rest = history.filter((event) => !["memory.ingested", "memory.revised", "memory.accessed"].includes(event.type) && !within(event)).reverse();
   return [
-    by.length ? [h("h3", {}, `Changed by ${plural(by.length, "dream")}`), folded(by.map((one, place) => h("li", {}, link(app.href({ view: "dreams", dream: one.name }), {}, one.name), ` ${day(one.at)} ${made(shown[place]) || ""}`)), EVENTS, { class: "plain small dreamt" })] : null,
+    by.length ? [h("h3", {}, `Changed by ${plural(by.length, "dream")}`), folded(by.map((one, place) => h("li", {}, link(app, { view: "dreams", dream: one.name }, {}, one.name), ` ${day(one.at)} ${made(shown[place]) || ""}`)), EVENTS, { class: "plain small dreamt" })] : null,
     rest.length ? [h("h3", {}, "What else changed it"), folded(rest.map((event) => h("li", { dir: "auto" }, `@${event.seq} ${day(event.at)} ${event.summary}`)), EVENTS)] : null,
   ].filter(Boolean);
 }
 
 function answered(shown, app) {
   return [h("h3", {}, shown.recalls.length ? `In ${plural(shown.recalls.length, "answer")}` : "In no recorded answer"),
-    folded(shown.recalls.map((one) => h("li", {}, link(app.href({ recall: one.recall, ask: "", view: "", formula: "", b: "" }), {}, one.recall), ` rank ${one.rank} `, said(one.query), h("span", { class: "dim" }, ` ${age(one.at)}`))), RECALLS)];
+    folded(shown.recalls.map((one) => h("li", {}, link(app, { recall: one.recall, ask: "", view: "", formula: "", b: "" }, {}, one.recall), ` rank ${one.rank} `, said(one.query), h("span", { class: "dim" }, ` ${age(one.at)}`))), RECALLS)];
 }

@@ -29,7 +29,7 @@ function item(one, app, scale, { margin = null, gap = 0, ghost = false, moved: w
   const place = one.rank === null ? "–" : String(one.rank);
   const meta = [one.kind, one.project, one.session, day(one.at), `version ${one.revision}`, ...one.tags.map((tag) => `#${tag}`)].filter(Boolean);
   const element = h("li", { class: ghost ? "hit ghost" : "hit", "data-id": one.id },
-    link(app.href({ memory: one.id }), { class: "row", "aria-current": app.state.memory === one.id ? "true" : null, "aria-label": `${ghost ? "why not" : "why"} ${one.id}` },
+    link(app, { memory: one.id }, { class: "row", "aria-label": `${ghost ? "why not" : "why"} ${one.id}` },
       h("span", { class: "place" }, place), said(one.content), h("span", { class: "score num" }, number(one.score, 6))),
     bar(one, scale, { ghost }),
     h("div", { class: "dim small meta" }, h("code", {}, one.id), ` · ${meta.join(" · ")}`, margin !== null && margin > 0 ? ` · ${number(margin, 6)} ahead of the next` : null, was ? h("b", { class: "moved" }, ` · ${was}`) : null),

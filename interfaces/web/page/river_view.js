@@ -4,13 +4,22 @@ import { get } from "./api.js";
 import { h, show, svg } from "./dom.js";
 import { LANES, river, seqAt, spanOf, zoomed } from "./river.js";
 
-const WIDTH = 1000, LANE = 18, HEIGHT = LANES.length * LANE, BUCKETS = 500, PLAY_MS = 350;
-let playing = false, counted = { key: "", data: null };
+const WIDTH = 1000, LANE = 18, HEIGHT = LANES.length * LANE, BUCKETS = 500, PLAY_MS = 350, SEQ = /^@(\d+)$/;
+let playing = null, dragging = false, counted = { key: "", data: null };
 
 export async function renderRiver(place, app, signal) {
+  if (dragging) return; // its end draws the river
   const [since, until] = (app.state.zoom || "").split("..");
   const key = `${app.head} ${since} ${until}`;
-  if (counted.key !== key) counted = { key, data: await get("river", { buckets: BUCKETS, since, until }, signal) };
+  const whole = h("button", { type: "button", class: "mini", disabled: !app.state.zoom, onclick: () => app.drag({ zoom: "" }) }, "Whole log");
+  if (counted.key !== key) {
+    const data = await get("river", { buckets: BUCKETS, since, until }, signal).catch((error) => {
+      if (error.status && app.state.zoom) show(place, whole);
+      throw error;
+    });
+    counted = { key, data };
+  }
+  if (dragging) return;
   const { data } = counted;
   if (!data.head) return show(place, h("p", { class: "empty" }, "The log is empty."));
   const canvas = svg("svg", { class: "river", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": `${data.head} events from ${data.first} to ${data.last}` }, river(data, { width: WIDTH, lane: LANE }));
@@ -23,7 +32,7 @@ export async function renderRiver(place, app, signal) {
     h("div", { class: "tools" },
       h("button", { type: "button", class: "mini", onclick: () => play(app) }, playing ? "Stop" : "Play"),
       h("button", { type: "button", class: "mini", onclick: () => step(app, -1) }, "◀ event"), h("button", { type: "button", class: "mini", onclick: () => step(app, 1) }, "event ▶"),
-      h("button", { type: "button", class: "mini", onclick: () => rezoom(app, data, 0.5, 0.5) }, "Zoom in"), h("button", { type: "button", class: "mini", disabled: !app.state.zoom, onclick: () => app.drag({ zoom: "" }) }, "Whole log"),
+      h("button", { type: "button", class: "mini", onclick: () => rezoom(app, data, 0.5, 0.5) }, "Zoom in"), whole,
       h("button", { type: "button", class: "mini", disabled: !app.state.b && !app.state.a, onclick: () => app.go({ a: "", b: "" }) }, "Back to now")));
   canvas.addEventListener("wheel", (event) => { event.preventDefault(); rezoom(app, data, event.offsetX / canvas.clientWidth, event.deltaY > 0 ? 1.5 : 1 / 1.5); }, { passive: false });
   pan(canvas, app, data);
@@ -31,16 +40,17 @@ export async function renderRiver(place, app, signal) {
 }
 
 export function seqOf(app, name) {
-  const text = app.state[name];
-  return text?.startsWith("@") ? Number(text.slice(1)) : name === "b" ? app.head : null;
+  const at = app.state[name]?.match(SEQ);
+  return at ? Math.min(app.head, Number(at[1])) : name === "b" ? app.head : null;
 }
 
 function handle(name, data, app, canvas, now) {
   const seq = seqOf(app, name);
   const at = (value) => (spanOf(data.upto, value) + 0.5) / data.upto.length;
-  const element = h("div", { class: `handle handle-${name}`, role: "slider", tabindex: 0, "aria-label": name === "a" ? "A: the earlier moment" : "B: the later moment, now unless moved", "aria-valuemin": 0, "aria-valuemax": data.head, "aria-valuenow": seq ?? 0, "aria-valuetext": seq === null ? "not set" : `event ${seq}` }, name.toUpperCase());
+  const element = h("div", { class: `handle handle-${name}`, role: "slider", tabindex: 0, "aria-label": name === "a" ? "A: the earlier moment" : "B: the later moment, now unless moved", "aria-valuemin": 0, "aria-valuemax": data.head }, name.toUpperCase());
   const put = (value) => { element.style.left = `${at(value) * 100}%`; element.setAttribute("aria-valuenow", value); element.setAttribute("aria-valuetext", `event ${value}`); };
   put(seq ?? 0);
+  if (seq === null) element.setAttribute("aria-valuetext", "not set");
   element.addEventListener("keydown", (event) => {
     const steps = { ArrowLeft: -1, ArrowRight: 1, PageUp: -100, PageDown: 100, Home: -Infinity, End: Infinity };
     if (!(event.key in steps)) return;
@@ -51,7 +61,9 @@ function handle(name, data, app, canvas, now) {
   element.addEventListener("pointerdown", (event) => {
     event.preventDefault();
     element.setPointerCapture(event.pointerId);
-    let value = seq ?? 0;
+    dragging = true;
+    playing = null;
+    let value = null;
     const move = (where) => {
       const box = canvas.getBoundingClientRect();
       value = seqAt(data, (where.clientX - box.left) / box.width);
@@ -59,27 +71,35 @@ function handle(name, data, app, canvas, now) {
       now.textContent = `${name.toUpperCase()} @${value}`;
     };
     element.addEventListener("pointermove", move);
-    element.addEventListener("pointerup", () => { element.removeEventListener("pointermove", move); app.drag({ [name]: `@${value}` }); }, { once: true });
+    element.addEventListener("lostpointercapture", () => {
+      element.removeEventListener("pointermove", move);
+      dragging = false;
+      if (value !== null) app.drag({ [name]: `@${value}` });
+      app.refresh("river"); // and what came meanwhile
+    }, { once: true });
   });
   return { element };
 }
 
 function step(app, by) {
   const next = Math.max(0, Math.min(app.head, (seqOf(app, "b") ?? app.head) + by));
-  app.drag({ b: next === app.head ? "" : `@${next}` });
+  app.drag({ b: `@${next}` });
 }
 
+// Runs until its end, or until B is moved otherwise.
 async function play(app) {
-  playing = !playing;
-  if (!playing) return app.refresh("river");
+  const mine = (playing = playing ? null : {});
+  if (!mine) return app.refresh("river");
   let at = seqOf(app, "b") === app.head ? 0 : seqOf(app, "b");
   const stride = Math.max(1, Math.round((app.head - at) / 60));
   const pause = matchMedia("(prefers-reduced-motion: reduce)").matches ? PLAY_MS * 3 : PLAY_MS;
-  while (playing && at < app.head) {
+  do {
     at = Math.min(app.head, at + stride);
-    playing = at < app.head;
-    await Promise.all([app.drag({ b: at === app.head ? "" : `@${at}` }), new Promise((done) => setTimeout(done, pause))]);
-  }
+    await Promise.all([app.drag({ b: `@${at}` }), new Promise((done) => setTimeout(done, pause))]);
+  } while (playing === mine && at < app.head && app.state.b === `@${at}`);
+  if (playing !== mine) return;
+  playing = null;
+  app.refresh("river");
 }
 
 function rezoom(app, data, place, factor) {
@@ -103,14 +123,16 @@ function pan(canvas, app, data) {
     canvas.addEventListener("pointermove", move);
     canvas.addEventListener("pointerup", (end) => {
       canvas.removeEventListener("pointermove", move);
-      const shift = ((start - end.clientX) / canvas.clientWidth) * (until - since);
+      const wanted = ((start - end.clientX) / canvas.clientWidth) * (until - since);
+      const shift = Math.max(Date.parse(data.first) - since, Math.min(Date.parse(data.last) + 1 - until, wanted));
       if (Math.abs(end.clientX - start) >= 4) app.drag({ zoom: span(since + shift, until + shift) });
     }, { once: true });
   });
 }
 
 async function describe(now, app, signal) {
-  const seq = seqOf(app, "b");
+  const seq = seqOf(app, "b"), { b } = app.state;
+  if (b && !SEQ.test(b)) { now.textContent = `B is ${b}`; return; }
   if (seq === app.head || !seq) { now.textContent = seq ? `B is now, @${app.head}` : ""; return; }
   const found = await get(`events/${seq}`, {}, signal).catch(() => null);
   if (found?.event) now.textContent = `B @${seq} ${found.at.slice(0, 16).replace("T", " ")}: ${found.event.summary}`;

@@ -3,7 +3,7 @@
 import { bump, crossed, crossings, mover } from "./bump.js";
 import { get } from "./api.js";
 import { question } from "./centre.js";
-import { h, link, number, said, show } from "./dom.js";
+import { h, link, number, problem, said, show } from "./dom.js";
 
 const POINTS = 32;
 
@@ -33,12 +33,12 @@ function named(lines, one) {
 function side(name, mine, other, app) {
   const before = other.hits.map((hit) => hit.id);
   return h("div", { class: "card pad" }, h("h3", {}, `${name}: @${mine.basis}, ${mine.now.slice(0, 16).replace("T", " ")}`),
-    mine.hits.length ? h("ol", { class: "short" }, mine.hits.map((hit) => h("li", { "data-id": hit.id }, link(app.href({ memory: hit.id }), {}, said(hit.content)),
+    mine.hits.length ? h("ol", { class: "short" }, mine.hits.map((hit) => h("li", { "data-id": hit.id }, link(app, { memory: hit.id }, {}, said(hit.content)),
       h("span", { class: "small dim" }, ` ${number(hit.score, 4)} · `, before.includes(hit.id) ? `${before.indexOf(hit.id) + 1} in ${name === "A" ? "B" : "A"}` : `not in ${name === "A" ? "B" : "A"}`)))) : h("p", { class: "empty" }, "Nothing answered."));
 }
 
 function names(lines, app) {
-  return h("ul", { class: "legend small" }, lines.lines.map((line, number_) => h("li", { class: `hue-line-${number_ % 8}` }, h("i", { class: "swatch" }), link(app.href({ memory: line.id }), {}, line.id))));
+  return h("ul", { class: "legend small" }, lines.lines.map((line, number_) => h("li", { class: `hue-line-${number_ % 8}` }, h("i", { class: "swatch" }), link(app, { memory: line.id }, {}, line.id))));
 }
 
 async function why(place, app, asked, one, lines, signal) {
@@ -47,19 +47,21 @@ async function why(place, app, asked, one, lines, signal) {
   show(place, what, h("p", { class: "dim" }, "asking why …"));
   try {
     const change = await get("why-changed", { q: asked ? asked.id : app.state.ask, id, since, until, now: lines.at[one.place], formula: app.state.formula }, signal);
-    show(place, what, h("p", { class: "sentence" }, change.sentence), h("button", { type: "button", class: "mini", onclick: () => bisect(place, app, asked, id, { top, from: since, to: until, now: lines.at[one.place] }, signal) }, "Which event?"));
+    if (!what.isConnected) return; // another one was clicked meanwhile
+    show(place, what, h("p", { class: "sentence" }, change.sentence), h("button", { type: "button", class: "mini", onclick: ({ target }) => bisect(target, place, app, asked, id, { top, from: since, to: until, now: lines.at[one.place] }, signal) }, "Which event?"));
   } catch (error) {
-    if (error.name !== "AbortError") show(place, what, h("p", { class: "problem", role: "alert" }, error.message));
+    if (error.name !== "AbortError" && what.isConnected) show(place, what, problem(error));
   }
 }
 
-async function bisect(place, app, asked, id, between, signal) {
-  const found = h("p", { class: "event", role: "status" }, "bisecting …");
+async function bisect(button, place, app, asked, id, between, signal) {
+  button.disabled = true;
+  const found = h("div", { class: "event", role: "status" }, "bisecting …");
   place.append(found);
   try {
     const { sentence, seq, event } = await get("bisect", { ...question(app, asked), id, ...between }, signal);
-    show(found, sentence, event ? [" ", link(app.href({ b: `@${seq}` }), {}, `@${seq}`), `: ${event}`] : null);
+    show(found, sentence, event ? [" ", link(app, { b: `@${seq}` }, {}, `@${seq}`), `: ${event}`] : null);
   } catch (error) {
-    if (error.name !== "AbortError") show(found, h("span", { class: "problem", role: "alert" }, error.message));
+    if (error.name !== "AbortError") show(found, problem(error));
   }
 }

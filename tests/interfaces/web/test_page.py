@@ -354,6 +354,102 @@ def test_a_slider_ranks_the_question_again_and_the_recorded_traffic(page_world, 
 
 
 @in_a_browser
+def test_links_and_typed_words_keep_what_changed_after_they_were_drawn(server, browser):
+    person = Person(browser, server.address["page"], f"#/ask/{quote(QUESTION)}/memory/redis")
+    person.until(lambda: person.ids() and person.texts("#detail .sentence"))
+    person.still()
+    person.find("#inbox summary").click()
+    person.find("#inbox input[name=grep]").send_keys("auth\n")
+    person.until(lambda: "grep=auth" in browser.current_url)
+    person.click("#centre .hit[data-id=auth] .row")
+    person.until(lambda: "memory/auth?" in browser.current_url)
+    person.click("#centre .tabs a:nth-child(2)")
+    person.until(lambda: browser.current_url.endswith("/memory/auth/view/then-and-now?grep=auth"))
+    person.click("#detail .bartop a")  # close
+    person.until(lambda: browser.current_url.endswith("/view/then-and-now?grep=auth"))
+    person.until(lambda: person.texts("#centre .tabs [aria-current]") == ["Then and now"])
+    person.find("#question").send_keys(" typed")
+    person.click("#river .tools button:nth-child(2)")  # an event back
+    person.until(lambda: "b=@" in browser.current_url)
+    person.still()
+    assert person.find("#question").get_attribute("value") == QUESTION + " typed"
+
+
+@in_a_browser
+def test_a_bad_address_says_so_and_shows_nothing_of_another_question(server, browser):
+    person = Person(browser, server.address["page"], f"#/ask/{quote(QUESTION)}")
+    person.until(person.ids)
+    person.go("#/recall/%?since=never&zoom=never")
+    person.until(lambda: len(person.texts("#columns .problem, #river .problem")) == 3)
+    assert person.ids() == person.texts("#inbox li") == []
+    person.click("#river button")  # the whole log
+    person.click("#inbox button[type=button]")  # without filters
+    person.until(lambda: person.texts("#river .handle") and person.texts("#inbox li"))
+    assert person.texts("#inbox .problem, #river .problem") == []
+
+
+@in_a_browser
+def test_an_answer_that_failed_once_is_asked_for_again(server, browser):
+    person = Person(browser, server.address["page"], f"#/ask/{quote(QUESTION)}")
+    person.until(person.ids)
+    fails = (
+        "const real = window.fetch; let left = 1; window.fetch = (url, ...rest) =>"
+        " String(url).includes(arguments[0]) && left-- > 0 ? arguments[1] ?"
+        ' Promise.resolve(new Response(\'{"error": "busy"}\', { status: 503 })) : Promise.reject(new TypeError()) : real(url, ...rest)'
+    )
+    browser.execute_script(fails, "api/bars", True)
+    person.find("#centre .first").click()  # the same question again
+    person.until(lambda: person.texts("#centre > .problem") == ["busy"])
+    person.find("#centre .first").click()
+    person.until(lambda: person.ids() and not person.texts("#centre .problem"))
+    browser.execute_script(fails, "api/bars", False)  # one connection breaks; the stream of events does not
+    person.go(f"#/ask/{quote(QUESTION)}?k=2")
+    person.until(lambda: len(person.ids()) == 2 and not person.find("#gone").is_displayed())
+
+
+@in_a_browser
+def test_play_ends_when_b_is_moved_otherwise_and_a_drag_outlives_new_events(start, browser):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    server = start()
+    person = Person(browser, server.address["page"], "#/?b=@1")
+    person.click("#river .tools button")  # play
+    person.until(lambda: browser.current_url[-4:] != "b=@1")
+    person.find(".handle-b").send_keys("\ue011")  # home
+    person.until(lambda: person.texts("#river .tools button")[0] == "Play")
+    assert browser.current_url.endswith("b=@0")
+    ActionChains(browser).click_and_hold(person.find(".handle-b")).move_by_offset(100, 0).perform()
+    person.until(lambda: "B @" in person.texts("#river .moment")[0])
+    server.send("POST", "/api/remember", {"content": "told meanwhile"})
+    person.until(lambda: "6 memories" in person.texts("#store")[0])
+    ActionChains(browser).move_by_offset(2000 // 5, 0).release().perform()
+    person.until(lambda: not browser.current_url.endswith("b=@0"))
+
+
+@in_a_browser
+def test_the_formula_that_is_seen_is_the_one_that_is_adopted(start, browser):
+    server = start()
+    person = Person(browser, server.address["page"], f"#/ask/{quote(QUESTION)}/view/formula")
+    person.until(lambda: person.texts(".slider") and person.ids())
+    browser.execute_script("window.confirm = () => true")
+    change = (
+        "const text = document.querySelector('textarea'); text.value = text.value.replace(/name = .*/, arguments[0]);"
+        "text.dispatchEvent(new Event('input')); document.querySelector('#centre textarea + p button:last-child').click()"
+    )
+    head = server.get("/api/status")["head"]
+    browser.execute_script(change, "name = broken")
+    person.until(lambda: person.texts("#centre textarea ~ [role=status] .problem"))
+    assert server.get("/api/status")["head"] == head
+    browser.execute_script(change, 'name = "mine"')
+    person.until(lambda: "is in force" in person.texts("#centre textarea ~ [role=status]")[0])
+    assert server.get("/api/status")["formula"].startswith("mine@")
+    person.until(lambda: person.texts("#centre .report") and "tried=" in browser.current_url)
+    person.click("#centre .hit .row")  # what is tried stays
+    person.until(lambda: "memory/" in browser.current_url)
+    assert "tried=" in browser.current_url
+
+
+@in_a_browser
 def test_dreams_expectations_and_the_verdict_are_shown_in_the_words_of_the_engine(page_world, browser):
     person = Person(browser, page_world.address["page"], "#/view/dreams")
     person.click("#centre .first")
