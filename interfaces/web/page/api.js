@@ -12,7 +12,6 @@ export class Refused extends Error {
 
 export class Gone extends Error {}
 
-const TOO_MANY = 429;
 const TOKEN = `recollect-token ${location.pathname}`; // a server may have many stores, each with tokens of its own
 let token = sessionStorage.getItem(TOKEN) || "";
 
@@ -34,7 +33,7 @@ async function ask(path, options = {}) {
       if (error.name === "AbortError") throw error;
       throw new Gone("the server does not answer");
     }
-  } while (response.status === TOO_MANY); // it says when to ask again, and did nothing yet
+  } while (response.headers.has("Retry-After")); // too many requests or connections: it did nothing yet
   if (!response.ok) throw new Refused(response.status, await response.json().catch(() => ({})));
   return response;
 }
