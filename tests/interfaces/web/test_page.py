@@ -408,10 +408,9 @@ def test_an_answer_that_failed_once_is_asked_for_again(server, browser):
 
 
 @in_a_browser
-def test_play_ends_when_b_is_moved_otherwise_and_a_drag_outlives_new_events(start, browser):
+def test_play_ends_when_b_is_moved_otherwise_and_a_drag_outlives_new_events(server, browser):
     from selenium.webdriver.common.action_chains import ActionChains
 
-    server = start()
     person = Person(browser, server.address["page"], "#/?b=@1")
     person.click("#river .tools button")  # play
     person.until(lambda: browser.current_url[-4:] != "b=@1")
@@ -421,15 +420,15 @@ def test_play_ends_when_b_is_moved_otherwise_and_a_drag_outlives_new_events(star
     assert browser.current_url.endswith("b=@0")
     ActionChains(browser).click_and_hold(person.find(".handle-b")).move_by_offset(100, 0).perform()
     person.until(lambda: "B @" in person.texts("#river .moment")[0])
-    server.send("POST", "/api/remember", {"content": "told meanwhile"})
-    person.until(lambda: "6 memories" in person.texts("#store")[0])
+    server.send("POST", "/api/recall", {"q": "asked meanwhile"})
+    head = server.get("/api/status")["head"]
+    person.until(lambda: f"{head} events" in person.texts("#store")[0])
     ActionChains(browser).move_by_offset(400, 0).release().perform()
     person.until(lambda: not browser.current_url.endswith("b=@0"))
 
 
 @in_a_browser
-def test_the_formula_that_is_seen_is_the_one_that_is_adopted(start, browser):
-    server = start()
+def test_the_formula_that_is_seen_is_the_one_that_is_adopted(server, browser):
     person = Person(browser, server.address["page"], f"#/ask/{quote(QUESTION)}/view/formula")
     person.until(lambda: person.texts(".slider") and person.ids())
     browser.execute_script("window.confirm = () => true")
