@@ -112,5 +112,5 @@ def leave(root: Path) -> list[str]:
 
     stop_helpers()
     met = (root / "met").read_text("utf-8").splitlines() if (root / "met").exists() else []
-    shutil.rmtree(root)
+    shutil.rmtree(root, ignore_errors=True)  # a browser that is still ending clears up its own files there
     return met

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import grimp
 import pytest
+from source_tree import source_copy
 
 ROOT = Path(__file__).parent.parent
 LAYERS = ("events", "projections", "query", "dream", "replay", "engine", "interfaces")
@@ -115,7 +116,15 @@ def test_no_folder_shadows_the_package():
 @pytest.mark.slow
 def test_the_wheel_holds_only_the_package_and_works_without_development_tools(tmp_path: Path):
     built = subprocess.run(
-        [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)],
+        [
+            sys.executable,
+            "-m",
+            "build",
+            "--no-isolation",
+            "--outdir",
+            str(tmp_path),
+            str(source_copy(tmp_path)),
+        ],
         capture_output=True,
         text=True,
         check=False,

@@ -160,18 +160,19 @@ def test_a_server_that_is_slow_is_away_for_a_question_and_a_memory_and_says_how_
         going.wait(60)
         return vectors(body)
 
-    with Memory.open(tmp_path, embedder=f"{server.url}&timeout=1") as memory:
+    with Memory.open(tmp_path, embedder=server.url) as memory:
         memory.remember("auth sessions live in Postgres", id="auth")
-        server.replies = [slowly]
+    server.replies = [slowly] * 9
+    with Memory.open(tmp_path, embedder=f"{server.url}&timeout=1") as memory:
         answer = memory.recall("auth sessions")
         assert [hit.id for hit in answer.hits] == ["auth"]
         assert answer.degraded[0].endswith("ranked by words only")
         assert "timed out" in answer.degraded[0] or "took longer than 1 seconds" in answer.degraded[0]
-        server.replies = [slowly] * 4
         memory.remember("deploys happen on Tuesdays", id="deploys")
         assert "is away" in memory.missing_vector("deploys")[0]
-        going.set()
-        server.replies = []
+    going.set()
+    server.replies = []
+    with Memory.open(tmp_path, embedder=server.url) as memory:
         assert memory.reembed().embedded == 1
         assert memory.verify().exact
 

@@ -529,7 +529,7 @@ def test_a_checkpoint_saved_by_a_process_that_did_not_notice_is_deleted(
 def test_a_process_of_its_own_erases_while_this_one_has_the_store_open(memory: Memory, tmp_path: Path):
     filled(memory)
     script = "import sys; from recollect.interfaces.python.memory import Memory; Memory.open(sys.argv[1], embedder=None).erase('a')"
-    subprocess.run([sys.executable, "-c", script, str(tmp_path / "store")], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "store")], check=True, timeout=300)
     assert memory.get("a").content == "[erased]"
     assert memory.verify().verdict == "attested"
 

@@ -50,7 +50,7 @@ def kill_writers(path: Path, rounds: int) -> str:
         reading, writing = os.pipe()
         child = forked(lambda turn=turn, writing=writing: write_for_ever(path, turn * 1_000_000, writing))
         os.close(writing)
-        select.select([reading], [], [], 5.0)
+        select.select([reading], [], [], 120.0)
         time.sleep(rng.random() * 0.02)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)

@@ -292,7 +292,7 @@ def test_group_appends_whose_shared_sync_fails_are_all_refused_and_may_be_tried_
     disk, written = PickyDisk(), threading.Event()
     log = open_log(disk)
     log.append(notes(0, 1))
-    monkeypatch.setattr(segment_log, "time", type("Pause", (), {"sleep": lambda _: written.wait(30)}))
+    monkeypatch.setattr(segment_log, "time", type("Pause", (), {"sleep": lambda _: written.wait(300)}))
     refused: list[int] = []
 
     def append(number: int) -> None:

@@ -16,7 +16,7 @@ def run(name: str, path: Path, argument: int = 0) -> str:
         [sys.executable, str(PROGRAM), name, str(path), str(argument)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr

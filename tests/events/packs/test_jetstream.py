@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cluster_crashes import FAULTS, WRONG, crash
 from log_samples import all_numbers, notes
-from nats_servers import Cluster, Server, free_ports, running, single
+from nats_servers import PATIENCE_S, Cluster, Server, free_ports, running, single
 
 from recollect.events.errors import InvalidInput
 from recollect.events.packs.jetstream import JetStreamPackStore
@@ -96,7 +96,7 @@ def test_a_server_that_is_killed_and_started_again_has_everything_that_was_ackno
 ) -> None:
     server = single(tmp_path / "server")
     with running(server):
-        with PackLog.open(store_on(server, "again"), tmp_path / "a") as log:
+        with PackLog.open(store_on(server, "again"), tmp_path / "a", patience_s=PATIENCE_S) as log:
             log.append(notes(0, 3))
             server.kill()
             server.start()

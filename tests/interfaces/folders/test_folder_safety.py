@@ -275,7 +275,7 @@ class TestOthers:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join(600)
         for memory in memories:
             assert held(memory, notes) == expected(notes, {".md"})
             memory.close()

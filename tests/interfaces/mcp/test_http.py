@@ -30,7 +30,7 @@ def status_of(url: str, body: bytes = json.dumps(PING).encode(), **headers: str)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     request = urllib.request.Request(url, data=body, headers=known | named)
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=300) as answer:
             return answer.status
     except urllib.error.HTTPError as refused:
         with refused:
@@ -40,7 +40,7 @@ def status_of(url: str, body: bytes = json.dumps(PING).encode(), **headers: str)
 def status_of_announced(url: str, body_bytes: int, **headers: str) -> int:
     """The status of a request whose body is announced and never sent: who refuses it does not wait for it."""
     address = urllib.parse.urlsplit(url)
-    with closing(http.client.HTTPConnection(address.netloc, timeout=60)) as connection:
+    with closing(http.client.HTTPConnection(address.netloc, timeout=300)) as connection:
         connection.putrequest("POST", address.path)
         for name, value in {"Content-Type": "application/json", **headers}.items():
             connection.putheader(name, value)
@@ -81,7 +81,7 @@ def test_a_token_host_origin_and_size_are_asked_for(portal, http_server):
 
 def test_a_server_that_others_can_reach_needs_a_token(tmp_path):
     command = [sys.executable, "-m", "recollect", "mcp", "--store", str(tmp_path), "--http", "0.0.0.0:0"]
-    refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert refused.returncode == 2
     assert "a token is needed" in refused.stderr
 

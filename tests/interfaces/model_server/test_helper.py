@@ -131,7 +131,9 @@ def test_it_belongs_to_no_terminal_and_holds_no_pipe_of_its_starter(runtime):
         "from recollect.engine.embedding.embedder import HashEmbedder as E;"
         "h = H(E(), 'hash'); h.embed(['a']); print(h.helper().pid)"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
+    )
     pid = int(ran.stdout)  # the pipe was closed, or this would still wait
     assert alive(pid)
     assert os.getsid(pid) != os.getsid(0)

@@ -64,7 +64,7 @@ class Server:
         self.client.close()
         if self.process.poll() is None:
             self.process.send_signal(how)
-        _, errors = self.process.communicate(timeout=60)
+        _, errors = self.process.communicate(timeout=180)
         return self.process.returncode, errors
 
 

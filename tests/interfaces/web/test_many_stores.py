@@ -390,7 +390,7 @@ def test_the_command_serves_many_stores_and_closes_them_at_the_end(tmp_path: Pat
         address = json.loads(server.stdout.readline())
         assert address["page"] == f"{address['url']}/stores/NAME/"
         client = httpx.Client(
-            base_url=address["url"], headers={"Authorization": "Bearer alice-writes"}, timeout=60
+            base_url=address["url"], headers={"Authorization": "Bearer alice-writes"}, timeout=180
         )
         with client:
             assert client.post("/stores/alice/api/remember", json={"content": "tea"}).status_code == 201
@@ -400,7 +400,7 @@ def test_the_command_serves_many_stores_and_closes_them_at_the_end(tmp_path: Pat
                 == "tea"
             )
         server.send_signal(signal.SIGINT)
-        _, errors = server.communicate(timeout=60)
+        _, errors = server.communicate(timeout=180)
     assert (server.returncode, "all stores are closed" in errors) == (0, True), errors
 
 
