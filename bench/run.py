@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,9 +41,9 @@ Result = TypeVar("Result")
 
 
 def apart(work: Callable[..., Result], *arguments: object, **options: object) -> Result:
-    """`work` in a process of its own: the threads of a peer that was measured before are not in it."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(work, arguments, options)
+    """`work` in a process of its own, which may start others: the threads of a peer measured before are not in it."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(work, *arguments, **options).result()
 
 
 class Run:

@@ -2,7 +2,8 @@
 
 A worker shares the parent's memory as it stands when it is forked, and sends its results back. Work is only spread
 where that is safe and worth it: on a system with fork, with more than one core, from a process with a single thread
-(a lock that another thread holds would stay locked in a child for ever), and for many items. What a worker did not
+(a lock that another thread holds would stay locked in a child for ever) that may have children (a worker of a pool may
+not), and for many items. What a worker did not
 deliver, the parent does itself, so an error appears as it would without any of this. Each worker has a pipe of its
 own: `concurrent.futures` shares one among all, and waits for ever when a worker is killed while it writes.
 """
@@ -61,7 +62,8 @@ def each(
 
 def _spreadable(items: int) -> bool:
     cores = os.cpu_count() or 1
-    return items >= WORTHWHILE and cores > 1 and hasattr(os, "fork") and threading.active_count() == 1
+    may_fork = hasattr(os, "fork") and not multiprocessing.current_process().daemon
+    return items >= WORTHWHILE and cores > 1 and may_fork and threading.active_count() == 1
 
 
 def _spread(
@@ -79,8 +81,9 @@ def _spread(
             for n in range(processes):
                 incoming, outgoing = context.Pipe(duplex=False)
                 places = range(1 + n, len(items), processes)
-                workers.append(context.Process(target=_do, args=(items, work, places, outgoing), daemon=True))
-                workers[-1].start()
+                worker = context.Process(target=_do, args=(items, work, places, outgoing), daemon=True)
+                worker.start()
+                workers.append(worker)
                 outgoing.close()  # the worker has the only one: when it ends, its pipe ends
                 pipes.append(incoming)
             other = pool.submit(beside)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import threading
@@ -46,6 +47,17 @@ def test_a_process_with_other_threads_does_not_fork():
         done.set()
         thread.join()
     assert {pid for pid, _ in results} == {os.getpid()}
+
+
+def test_a_worker_of_a_pool_may_have_no_children_and_does_the_work_itself():
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        pids = pool.apply(pids_of, (2 * WORTHWHILE,))
+    assert len(pids) == 1
+    assert pids != {os.getpid()}
+
+
+def pids_of(items: int) -> set[int]:
+    return {pid for pid, _ in each(list(range(items)), pid_and_square, Decoder(tuple[int, int]))}
 
 
 def test_an_error_in_a_child_appears_here():

@@ -104,7 +104,7 @@ def test_bisect_finds_the_planted_event_in_200_random_stores(first: int):
 def test_one_inquiry_gives_at_every_moment_the_answer_of_that_moment(history):
     with world(":memory:", history) as memory:
         memory._store.catch_up()
-        inquiry = inquiry_of(memory._here, Posed(QUERY, {"k": 5}), now=START)
+        inquiry = inquiry_of(memory.here, Posed(QUERY, {"k": 5}), now=START)
         whole = memory._store.projections.adoptions.whole
         for seq in {whole(seq) for seq in range(0, memory.status().head + 1, 3)}:
             standing = inquiry.standing("m0", Moment(seq, memory._store.log.time_of(seq)))

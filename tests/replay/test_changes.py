@@ -37,7 +37,7 @@ stages = [
 def test_a_hybrid_of_one_moment_ranks_as_that_moment_does(history, data):
     with world(":memory:", history) as memory:
         memory._store.catch_up()
-        inquiry = inquiry_of(memory._here, Posed(QUERY, {"session": "s1", "k": 3}), now=START + 30 * DAY)
+        inquiry = inquiry_of(memory.here, Posed(QUERY, {"session": "s1", "k": 3}), now=START + 30 * DAY)
         known = memory._store.projections.documents.memories
         if not known:
             return
@@ -213,7 +213,7 @@ def test_the_embedder_is_named(memory: Memory):
     near = memory._writer.embedding.vectors([QUERY])[0]
     adopted = tell(memory, EmbedderAdopted(name="hash/2", dimensions=len(far) // 2, probe=far))
     again = tell(memory, Reembedded(embedder="hash/2", vectors=(("a", far), ("b", near), ("c", near))))
-    inquiry = inquiry_of(memory._here, Posed(QUERY, {}), now=START)
+    inquiry = inquiry_of(memory.here, Posed(QUERY, {}), now=START)
     inquiry._vectors["hash/2"] = near
     from recollect.replay.changes.why_changed import why_changed
 
