@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from recollect.engine import validate
-from recollect.engine.store import Store
 from recollect.events.envelope import type_name
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import Recalled
+
+if TYPE_CHECKING:
+    from recollect.engine.store import Store
 
 _SHOWN = 5
 _COMPARED_MAX = 20_000

@@ -15,30 +15,8 @@ from recollect.interfaces.mcp.audit_arguments import (
     HistoryResult,
     VerifyResult,
     WhyChangedResult,
-    WhyResult,
 )
 from recollect.interfaces.mcp.results import WriteResult
-
-
-@telling
-def why(result: WhyResult) -> str:
-    lines = [result.sentence]
-    if result.dropped_at is not None:
-        lines.append(f"lost at {result.dropped_at.stage}: {result.dropped_at.reason}")
-    for channel in result.channels:
-        place = (
-            "not found" if channel.rank is None else f"rank {channel.rank}, value {_number(channel.value)}"
-        )
-        words = f" ({', '.join(channel.terms)})" if channel.terms else ""
-        lines.append(f"{channel.name}: {place}{words}")
-    lines += [
-        f"{stage.number}. {stage.title}: {_number(stage.before)} → {_number(stage.after)}"
-        for stage in result.stages
-        if stage.before != stage.after
-    ]
-    replay = {True: "replayed exactly", False: "the replay DIFFERS from the record", None: "not recorded"}
-    where = f"at @{result.basis} with {result.formula}"
-    return "\n".join([*lines, f"({result.recall or 'asked now'} {where}; {replay[result.exact]})"])
 
 
 @telling
@@ -142,7 +120,3 @@ def rated(result: WriteResult) -> str:
 @telling
 def linked(result: WriteResult) -> str:
     return f"linked from {result.id} (written @{result.seq})"
-
-
-def _number(value: float | None) -> str:
-    return "none" if value is None else f"{value:.6g}"

@@ -12,52 +12,25 @@ import msgspec
 
 from recollect.engine.recalls import Recalls
 from recollect.engine.show import Shown
-from recollect.interfaces.mcp import audit_arguments
+from recollect.interfaces.mcp import audit_arguments, why_tools
 from recollect.interfaces.mcp import audit_text as text
 from recollect.interfaces.mcp.audit_arguments import (
-    ChannelResult,
     CompareResult,
     DreamResult,
-    DropResult,
     EventResult,
     HistoryResult,
     MoverResult,
     VerifyResult,
     WhyChangedResult,
-    WhyResult,
 )
 from recollect.interfaces.mcp.results import WriteResult, short_form
 from recollect.interfaces.mcp.tool import AnyTool, Call, Tool
 
 if TYPE_CHECKING:
     from recollect.interfaces.python.memory import Memory
-    from recollect.query.explanation import ChannelPart, Explanation
 
 _MOVERS_MAX = 10
 _DIFFERENCES_MAX = 20
-
-
-def why(memory: Memory, given: audit_arguments.Why, _: Call) -> WhyResult:
-    return explained(memory.why(given.recall, given.id))
-
-
-def why_not(memory: Memory, given: audit_arguments.Why, _: Call) -> WhyResult:
-    return explained(memory.why_not(given.recall, given.id))
-
-
-def explained(found: Explanation) -> WhyResult:
-    drop = found.dropped_at
-    return short_form(
-        WhyResult,
-        found,
-        dropped_at=None if drop is None else short_form(DropResult, drop, stage=drop.title),
-        channels=[short_form(ChannelResult, part, terms=_matched(part)) for part in found.channels],
-    )
-
-
-def _matched(channel: ChannelPart) -> list[str]:
-    """The words of the question that the memory has."""
-    return [word for word, term in zip(channel.words, channel.terms, strict=True) if term.contribution]
 
 
 def why_changed(memory: Memory, given: audit_arguments.WhyChanged, call: Call) -> WhyChangedResult:
@@ -127,16 +100,6 @@ def link(memory: Memory, given: audit_arguments.Link, _: Call) -> WriteResult:
     return WriteResult(id=given.a, seq=memory.link(given.a, given.b, given.kind, given.weight))
 
 
-WHY: AnyTool = Tool(
-    name="why",
-    title="Why did it rank there, or not",
-    description=(
-        "Why a memory ranked where it did in a recorded recall, or was not in it: replayed at that moment, not guessed."
-    ),
-    arguments=audit_arguments.Why, result=WhyResult, run=why, show=text.why, reads=True,
-)  # fmt: skip
-"""In every profile."""
-
 TOOLS: tuple[AnyTool, ...] = (
     Tool(
         name="recalls",
@@ -150,12 +113,7 @@ TOOLS: tuple[AnyTool, ...] = (
         description="Everything about one thing: a recall (r12), a memory, an event (@12), a dream or a formula.",
         arguments=audit_arguments.Show, result=Shown, run=show, show=text.shown, reads=True,
     ),
-    Tool(
-        name="why_not",
-        title="Why was it not there",
-        description="Why a memory was not in a recorded answer: where it was lost, and what it lacked.",
-        arguments=audit_arguments.Why, result=WhyResult, run=why_not, show=text.why, reads=True,
-    ),
+    why_tools.WHY_NOT,
     Tool(
         name="why_changed",
         title="Why did its rank change",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from recollect.engine.memories import memo as whole_memo
+from recollect import engine
 from recollect.events.errors import InvalidInput, UnknownMemory
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def existing_memory(memory: Memory, memory_id: str | None) -> Memo | None:
     if memory_id is None:
         return None
     try:
-        memo = whole_memo(memory.store, memory.store.view(), memory_id)
+        memo = engine.memories.memo(memory.store, memory.store.view(), memory_id)
     except UnknownMemory:
         return None
     return None if memo.erased_at is not None else memo

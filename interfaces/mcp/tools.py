@@ -17,7 +17,7 @@ from recollect.engine.lazy import LazyModule
 from recollect.engine.names import whole_id
 from recollect.engine.validate import is_recall_id
 from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
-from recollect.interfaces.mcp import audit_tools, text, tool_arguments
+from recollect.interfaces.mcp import text, tool_arguments
 from recollect.interfaces.mcp.budget import fit, tokens_of
 from recollect.interfaces.mcp.idempotency import existing_memory, require_same_memory
 from recollect.interfaces.mcp.results import (
@@ -35,6 +35,7 @@ from recollect.interfaces.mcp.results import (
     short_form,
 )
 from recollect.interfaces.mcp.tool import ALL_PROJECTS, AnyTool, Call, Scope, Tool
+from recollect.interfaces.mcp.why_tools import WHY
 
 if TYPE_CHECKING:
     from recollect.engine import similar as similarity
@@ -282,5 +283,5 @@ TOOLS: tuple[AnyTool, ...] = (
         ),
         arguments=tool_arguments.Used, result=WriteResult, run=used, show=text.noted, lane="writes",
     ),
-    audit_tools.WHY,
+    WHY,
 )  # fmt: skip

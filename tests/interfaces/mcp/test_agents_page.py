@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.common.http.guard import BODY_BYTES_MAX
 from recollect.interfaces.mcp.http import DEFAULT_ADDRESS, PATH, REQUESTS_PER_MINUTE
-from recollect.interfaces.mcp.profiles import PROFILES
+from recollect.interfaces.mcp.profiles import PROFILES, tools_of
 from recollect.interfaces.mcp.prompts import PROMPTS
 from recollect.interfaces.mcp.resources import TEMPLATES, TIMELINE
 
@@ -49,7 +49,7 @@ def check_command(arguments: list[str]) -> None:
 
 def test_the_table_of_tools_is_that_of_the_server():
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (\w+) \| (\w+) \| (\w+) \|$", PAGE, re.MULTILINE)
-    default = {tool.name for tool in PROFILES["default"]}
+    default = set(tools_of("default"))
     said = {True: "yes", False: "no"}
     assert rows == [
         (
@@ -59,7 +59,7 @@ def test_the_table_of_tools_is_that_of_the_server():
             said[tool.replaces],
             said[tool.reads or tool.repeatable],
         )
-        for tool in PROFILES["audit"]
+        for tool in tools_of("audit").values()
     ]
 
 
@@ -85,7 +85,7 @@ def test_the_hook_on_the_page_is_a_command():
 def test_allowed_tools_exist():
     (settings,) = (one for one in map(json.loads, blocks("json")) if "permissions" in one)
     names = {name.removeprefix("mcp__recollect__") for name in settings["permissions"]["allow"]}
-    assert names <= {tool.name for tool in PROFILES["default"]}
+    assert names <= set(tools_of("default"))
 
 
 def test_addresses_limits_resources_and_prompts_are_the_real_ones():
@@ -117,14 +117,14 @@ def test_the_client_on_the_page_runs_as_printed(tmp_path):
     )
 
 
-@pytest.mark.parametrize("profile", list(PROFILES))
+@pytest.mark.parametrize("profile", PROFILES)
 def test_the_tools_are_listed_for_people_and_for_programs(profile):
     lines = CliRunner().invoke(main, ["mcp", "--list-tools", "--profile", profile]).output.splitlines()
-    assert [line.split()[0] for line in lines] == [tool.name for tool in PROFILES[profile]]
+    assert [line.split()[0] for line in lines] == list(tools_of(profile))
     listed = json.loads(
         CliRunner().invoke(main, ["mcp", "--list-tools", "--profile", profile, "--json"]).output
     )
-    assert [tool["name"] for tool in listed] == [tool.name for tool in PROFILES[profile]]
+    assert [tool["name"] for tool in listed] == list(tools_of(profile))
     assert all(tool["inputSchema"]["type"] == "object" for tool in listed)
 
 

@@ -12,9 +12,9 @@ from recollect.interfaces.common.validation_errors import field_names
 from recollect.interfaces.mcp import audit_arguments as audit_asked
 from recollect.interfaces.mcp import tool_arguments
 from recollect.interfaces.mcp.arguments import aliases, parse
-from recollect.interfaces.mcp.profiles import PROFILES
+from recollect.interfaces.mcp.profiles import tools_of
 
-KINDS = {tool.name: tool.arguments for tool in PROFILES["audit"]}
+KINDS = {tool.name: tool.arguments for tool in tools_of("audit").values()}
 
 
 def refusal(kind: type, given: dict[str, object], tool: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 from mcp.shared.exceptions import MCPError
@@ -31,6 +33,15 @@ def test_clients_of_both_protocol_eras_are_greeted(connect, tmp_path, mode):
         agent.call("verify")
     with pytest.raises(MCPError, match="there is no tool 'reminisce'"):
         agent.call("reminisce")
+
+
+def test_the_tools_of_every_server_are_listed_before_the_engine_is_loaded():
+    """So that a client is greeted within a second."""
+    code = (
+        "import sys; from recollect.interfaces.mcp import server, stdio; server.tools_of('default');"
+        "print({'numpy', 'duckdb', 'recollect.engine.store'} & set(sys.modules))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "set()\n"
 
 
 def test_a_server_of_a_project_keeps_and_finds_in_it_unless_told_otherwise(connect, tmp_path):

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from recollect.interfaces.mcp.profiles import PROFILES
+from recollect.interfaces.mcp.profiles import tools_of
 
 WRITES = {
     "remember", "recall", "revise", "used", "forget", "dream", "rate", "link", "expect", "expectations",
@@ -331,8 +331,8 @@ def test_a_dream_can_be_previewed_and_written(audited):
 
 
 def test_the_profiles_differ_by_the_audit_tools():
-    assert [tool.name for tool in PROFILES["default"]] == EVERY_SERVER
-    assert [tool.name for tool in PROFILES["audit"]] == EVERY_SERVER + AUDIT
+    assert list(tools_of("default")) == EVERY_SERVER
+    assert list(tools_of("audit")) == EVERY_SERVER + AUDIT
 
 
 def test_expectations_are_stated_listed_checked_and_withdrawn(audited):
