@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from recollect.events.errors import InvalidInput, StillBehind
+from recollect.events.packs.pack_log import PackLog
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.python.memory import Memory
 
@@ -82,7 +83,9 @@ def test_a_mirror_is_not_opened_as_a_store_of_its_own(shared: str, tmp_path: Pat
     assert refused.exit_code == 2, refused.output
 
 
-def test_doctor_examines_the_replica_and_asks_the_engine(shared: str, tmp_path: Path) -> None:
+def test_doctor_examines_the_replica_and_asks_the_engine(
+    shared: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Memory.open(f"{shared}/a", embedder="hash") as memory:
         memory.remember("tea", id="t")
         memory.recall("tea")
@@ -97,8 +100,8 @@ def test_doctor_examines_the_replica_and_asks_the_engine(shared: str, tmp_path: 
     for box in (tmp_path / "shared" / "box").glob("*/*"):
         box.unlink()
     (tmp_path / "a" / "cache" / "keys").unlink()
+    monkeypatch.setitem(PackLog.open.__func__.__kwdefaults__, "patience_s", 0.1)
     with Memory.open(f"{shared}/a", embedder="none") as memory:
-        memory.store.log.base._patience_s = 0.1  # type: ignore[attr-defined]
         found = memory.doctor()
     assert {problem.severity for problem in found.problems} == {"damage"}
     assert "its key is gone" in found.problems[0].what

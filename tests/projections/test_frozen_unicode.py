@@ -45,7 +45,7 @@ def pythons() -> list[str]:
     """This Python and those beside it, whatever installed them."""
     own = Path(sys.base_prefix).parent
     found = [sys.executable]
-    for version in ("3.11", "3.12", "3.13"):
+    for version in {"3.11", "3.12", "3.13"} - {f"{sys.version_info[0]}.{sys.version_info[1]}"}:
         beside = sorted(own.glob(f"{version}.*/bin/python{version}"))
         found += [str(path) for path in beside[-1:]] or [
             path for path in [shutil.which(f"python{version}")] if path

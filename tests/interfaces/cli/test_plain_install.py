@@ -65,7 +65,7 @@ def from_the_index(wheel: Path, folder: Path) -> Path:
     )
     if reached.returncode:
         pytest.skip("no package index can be reached")
-    command = [*pip, "install", "-q", "-c", str(ROOT / "constraints.txt"), str(wheel)]
+    command = [*pip, "install", "-q", "--no-compile", "-c", str(ROOT / "constraints.txt"), str(wheel)]
     subprocess.run(command, capture_output=True, check=True)
     return folder / "env/bin/recollect"
 
