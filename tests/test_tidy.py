@@ -24,7 +24,7 @@ SERVERS = (
 FUNCTION_LINES_MAX = 60
 FILE_LINES_MAX = 500
 LONGER = {
-    "interfaces/python/memory.py": 534
+    "interfaces/python/memory.py": 535
 }  # one method per operation, each with its whole signature and docstring
 
 

@@ -17,6 +17,7 @@ from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_named
 from recollect.engine.lazy import LazyModule
 from recollect.engine.moments import Time, When
+from recollect.engine.recall import Standpoint
 from recollect.engine.recall_models import Models
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.sql import SqlTables
@@ -93,10 +94,10 @@ class Memory:
         return self._writer.embedding.embedder
 
     @property
-    def here(self) -> engine.recall.Standpoint:
+    def here(self) -> Standpoint:
         """Where a question is asked from: the head, now."""
         now = self._store.clock()
-        return engine.recall.Standpoint(self._store, self._writer.embedding, self._formula, now, self._models)
+        return Standpoint(self._store, self._writer.embedding, self._formula, now, self._models)
 
     def warm(self) -> None:
         """Start loading the model in the background."""
