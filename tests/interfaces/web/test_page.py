@@ -136,7 +136,7 @@ class Person:
             raise AssertionError(self.sees()) from None
 
     def sees(self) -> str:
-        """The page in words, for someone who reads why a test failed."""
+        """The page as it is when a test fails."""
         html = self.driver.execute_script("return document.body.outerHTML.slice(0, 20000)")
         return f"{self.driver.current_url}\n{self.driver.get_log('browser')}\n{html}"
 
