@@ -1,4 +1,4 @@
-"""The page over 100,000 memories in a real Chromium: the first paint of an answer, and the river while it is dragged.
+"""The page over the incident of docs/examples with 100,000 memories, in a real Chromium: the first paint of an answer, and the river while it is dragged.
 
     python bench/page.py [--memories 100000]
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import random
 import shutil
 import signal
 import subprocess
@@ -24,26 +23,9 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from recollect import Memory
 
-WORDS = [
-    "auth",
-    "session",
-    "store",
-    "redis",
-    "deploy",
-    "cookie",
-    "token",
-    "kettle",
-    "green",
-    "log",
-    "rank",
-    "formula",
-    "index",
-    "vector",
-    "user",
-    "plan",
-    "budget",
-    "train",
-]
+sys.path.insert(0, str(Path(__file__).parents[1] / "docs" / "examples"))
+import incident
+
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1500,1100")
 PAINT = """
 window.painted = null;
@@ -71,14 +53,10 @@ const gaps = []; let last = performance.now(), step = 0;
 
 
 def fill(store: Path, memories: int) -> str:
-    chance = random.Random(3)
+    """Make the store of the incident, larger; return the recall that the complaint is about."""
+    incident.make(store, incident.Size(memories=memories))
     with Memory.open(store, embedder="hash") as memory:
-        for first in range(0, memories, 5_000):
-            texts = [" ".join(chance.choices(WORDS, k=9)) for _ in range(min(5_000, memories - first))]
-            memory.remember_many(texts)
-            answer = memory.recall(" ".join(chance.choices(WORDS, k=3)), k=10)
-        assert answer.id is not None
-        return answer.id
+        return memory.recalls(grep="refund", limit=1).recalls[0].id
 
 
 def measure(url: str, recall: str, profile: str) -> tuple[dict[str, float], list[float]]:
@@ -94,8 +72,8 @@ def measure(url: str, recall: str, profile: str) -> tuple[dict[str, float], list
         wait.until(lambda driver: driver.execute_script("return document.querySelector('.river .lane')"))
         painted = {}
         for what, address in (
-            ("a recorded answer", f"#/recall/{recall}"), ("a new question", "#/ask/redis%20session%20plan"),
-            ("the answer of a past moment", f"#/recall/{recall}?b=@50000"),
+            ("a recorded answer", f"#/recall/{recall}"), ("a new question", "#/ask/refund%20of%20a%20customer"),
+            ("the answer of a past moment", f"#/recall/{recall}?b=@{int(recall[1:]) // 2}"),
         ):  # fmt: skip
             browser.execute_script(PAINT, address)
             seen = wait.until(lambda driver: driver.execute_script("return window.painted"))
