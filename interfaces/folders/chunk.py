@@ -8,6 +8,7 @@ one line of headings, a blank line and the body; so the body can be told from th
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -20,7 +21,8 @@ CHUNKER = "folders/1"
 CHUNK_CHARACTERS_MAX = 2_000
 HEADING_CHARACTERS_MAX = 300
 BETWEEN = " › "
-
+_WORD = re.compile(r"\w+")
+_WORDS_IN_KEY = 6
 
 BINARY = "binary"
 EXPORTED = "written by export"
@@ -61,6 +63,11 @@ class Chunk(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
 
     @property
+    def body(self) -> bytes:
+        """The digest of its text without the headings."""
+        return digest(body_of(self.text))
+
+    @property
     def print(self) -> Print:
         return Print(
             key=self.key,
@@ -73,7 +80,7 @@ class Chunk(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Print(msgspec.Struct, frozen=True, kw_only=True, order=True):
+class Print(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of a chunk that the store must hold too. Its time is left out, so that touching a file changes nothing."""
 
     key: str
@@ -87,6 +94,9 @@ class Print(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
 def digest(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()[:16]
+
+
+NO_BODY = digest("")
 
 
 def fingerprint(prints: Iterable[Print]) -> bytes:
@@ -103,9 +113,17 @@ def body_of(text: str) -> str:
 
 
 def finish(
-    sections: Iterable[Section], *, title: str, meta: Meta, characters_max: int = CHUNK_CHARACTERS_MAX
+    sections: Iterable[Section],
+    *,
+    title: str,
+    meta: Meta,
+    characters_max: int = CHUNK_CHARACTERS_MAX,
+    by_words: bool = False,
 ) -> tuple[Chunk, ...]:
-    """The chunks of a file, in its order. `title` is put before paths that do not begin with it."""
+    """The chunks of a file, in its order. `title` is put before paths that do not begin with it.
+
+    With `by_words` a chunk is known by its first words, so that inserting one renames no other.
+    """
     used: Counter[str] = Counter()
     chunks = []
     for section in sections:
@@ -113,8 +131,9 @@ def finish(
         if not headings or headings[0].casefold() != title.casefold():
             headings = (title, *headings)
         heading = " ".join(BETWEEN.join(filter(None, headings)).split())[:HEADING_CHARACTERS_MAX]
-        key = "/".join(escape(part, slashes=True).replace("~", "%7E") for part in section.path)
+        place = "/".join(escape(part, slashes=True).replace("~", "%7E") for part in section.path)
         for piece in _pieces(section.body, characters_max):
+            key = "-".join(_WORD.findall(piece[:200])[:_WORDS_IN_KEY]).lower() if by_words else place
             used[key] += 1
             chunks.append(
                 Chunk(

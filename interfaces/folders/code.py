@@ -10,7 +10,6 @@ import re
 
 from recollect.interfaces.folders.chunk import Chunk, Meta, Section, finish
 from recollect.interfaces.folders.paragraphs import pack
-from recollect.interfaces.folders.plain_text import keyed_by_words
 
 CODE_CHARACTERS_MAX = 4_000
 _LINE_CHARACTERS_MAX = 1_000  # a longer line is data, or was made by a tool
@@ -43,7 +42,8 @@ def chunks(text: str, path: str, suffix: str) -> tuple[Chunk, ...]:
     starts = _starts(lines, suffix)
     meta = Meta(kind="code")
     if not starts:
-        return keyed_by_words(pack(text, CODE_CHARACTERS_MAX // 2), title=path, meta=meta)
+        pieces = (Section((), piece) for piece in pack(text, CODE_CHARACTERS_MAX // 2))
+        return finish(pieces, title=path, meta=meta, by_words=True)
     ends = [place for place, _ in starts[1:]] + [len(lines)]
     sections = [
         Section((name,), "\n".join(lines[start:end])) for (start, name), end in zip(starts, ends, strict=True)

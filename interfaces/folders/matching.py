@@ -11,15 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Sequence
 
-from recollect.interfaces.folders.chunk import Chunk, body_of, digest
+from recollect.interfaces.folders.chunk import NO_BODY, Chunk
 from recollect.interfaces.folders.manifest import Known, TextOf
 
 SIMILAR = 0.5
 COMPARISONS_MAX = 40_000
 
 _WORD = re.compile(r"\w+")
-_NO_BODY = digest("")
-
 Pairs = list[tuple[Chunk, Known]]
 
 
@@ -34,39 +32,33 @@ def match(
         ([k for k in known if not k.counts], False),
     ):
         free = list(group)
-        for of_chunk, of_known in _KEYS:
-            _pair(left, free, of_chunk, of_known, pairs)
+        for key in _KEYS:
+            _pair(left, free, key, pairs)
         if by_words and 0 < len(left) * len(free) <= COMPARISONS_MAX:
             _pair_similar(left, free, text_of, pairs)
     paired = {k.number for _, k in pairs}
     return pairs, left, [k for k in known if k.number not in paired]
 
 
-def _body(text: str) -> bytes | None:
-    found = digest(body_of(text))
-    return None if found == _NO_BODY else found
-
-
-_KEYS: tuple[tuple[Callable[[Chunk], Hashable], Callable[[Known], Hashable]], ...] = (
-    (lambda chunk: (chunk.key, digest(chunk.text)), lambda known: (known.key, known.print.text)),
-    (lambda chunk: _body(chunk.text), lambda known: None if known.body == _NO_BODY else known.body),
-    (lambda chunk: chunk.key, lambda known: known.key),
+_KEYS: tuple[Callable[[Chunk | Known], Hashable], ...] = (
+    lambda each: (each.key, each.print.text),
+    lambda each: None if each.body == NO_BODY else each.body,
+    lambda each: each.key,
 )
 
 
 def _pair(
-    left: list[Chunk], free: list[Known], of_chunk: Callable[[Chunk], Hashable],
-    of_known: Callable[[Known], Hashable], pairs: Pairs,
-) -> None:  # fmt: skip
-    """Pair items of the same value in order, ignoring None; remove the pairs from both lists."""
+    left: list[Chunk], free: list[Known], key: Callable[[Chunk | Known], Hashable], pairs: Pairs
+) -> None:
+    """Pair items of the same key in order, ignoring None; remove the pairs from both lists."""
     waiting: dict[Hashable, list[Known]] = {}
     for known in reversed(free):
-        waiting.setdefault(of_known(known), []).append(known)
+        waiting.setdefault(key(known), []).append(known)
     waiting.pop(None, None)
     paired: set[str] = set()
     taken: set[int] = set()
     for chunk in left:
-        found = waiting.get(of_chunk(chunk))
+        found = waiting.get(key(chunk))
         if found:
             known = found.pop()
             pairs.append((chunk, known))

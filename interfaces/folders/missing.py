@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from recollect.interfaces.folders.chunk import body_of, digest
 from recollect.interfaces.folders.file_cache import FileCache
 from recollect.interfaces.folders.manifest import Manifest
 from recollect.interfaces.folders.reconcile import Document
@@ -58,7 +57,7 @@ def unnoticed(
     new = [path for path in documents if not any(known.counts for known in manifest.at(path))]
     if not new:
         return {}
-    bodies = {digest(body_of(chunk.text)) for path in new for chunk in documents[path]}
+    bodies = {chunk.body for path in new for chunk in documents[path]}
     inodes = {stamp.inode for path in new if (stamp := stamp_at(folder, path)) is not None}
     maybe = {known.path for known in manifest if known.removable and known.body in bodies}
     maybe |= {path for path, known in cache.files.items() if known.stamp.inode in inodes}

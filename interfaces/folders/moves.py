@@ -7,13 +7,11 @@ systems give the inode of a deleted file to the next one). Among several the sam
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from recollect.interfaces.folders.chunk import Chunk, body_of, digest
+from recollect.interfaces.folders.chunk import NO_BODY, Chunk
 from recollect.interfaces.folders.manifest import Known, Manifest
 from recollect.interfaces.folders.matching import SIMILAR, similarity, words_of
-
-_NO_BODY = digest("")
 
 Bodies = tuple[tuple[bytes, str], ...]
 
@@ -35,7 +33,7 @@ def find_moves(
     by_bodies: dict[Bodies, list[str]] = {}
     by_inode: dict[tuple[int, int], str] = {}
     for path in gone:
-        by_bodies.setdefault(_bodies_known(manifest.at(path)), []).append(path)
+        by_bodies.setdefault(_bodies(k for k in manifest.at(path) if k.counts), []).append(path)
         if path in inodes:
             by_inode[inodes[path]] = path
     moved: dict[str, str] = {}
@@ -58,20 +56,16 @@ def _name(path: str) -> str:
     return posixpath.basename(path)
 
 
-def _bodies(document: Sequence[Chunk]) -> Bodies:
+def _bodies(chunks: Iterable[Chunk | Known]) -> Bodies:
     """The bodies of a file's chunks, regardless of its name; a chunk without a body counts by its key."""
-    bodies = ((digest(body_of(chunk.text)), chunk.key) for chunk in document)
-    return tuple(sorted((body, key if body == _NO_BODY else "") for body, key in bodies))
-
-
-def _bodies_known(known: Sequence[Known]) -> Bodies:
-    return tuple(sorted((k.body, k.key if k.body == _NO_BODY else "") for k in known if k.counts))
+    bodies = ((chunk.body, chunk.key) for chunk in chunks)
+    return tuple(sorted((body, key if body == NO_BODY else "") for body, key in bodies))
 
 
 def _alike(document: Sequence[Chunk], manifest: Manifest, was: str) -> bool:
     known = [k for k in manifest.at(was) if k.counts]
-    bodies = {k.body for k in known} - {_NO_BODY}
-    if any(digest(body_of(chunk.text)) in bodies for chunk in document):
+    bodies = {k.body for k in known} - {NO_BODY}
+    if any(chunk.body in bodies for chunk in document):
         return True
     mine = words_of(" ".join(chunk.text for chunk in document))
     theirs = words_of(" ".join(manifest.text(k) for k in known))
