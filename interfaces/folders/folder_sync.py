@@ -14,6 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from recollect.engine.store import Progress
+from recollect.engine.writer import Writer
 from recollect.interfaces.folders.chunk import BINARY, EXPORTED, fingerprint
 from recollect.interfaces.folders.file_cache import FileCache, Quarantined
 from recollect.interfaces.folders.folder import Folder, Marker, doubt, own_folders
@@ -25,7 +26,7 @@ from recollect.interfaces.folders.reading import Reading, Stopped, Timing, read_
 from recollect.interfaces.folders.reconcile import Disk, Document, FileChange, reconcile
 from recollect.interfaces.folders.rules import MAX_BYTES, Rules
 from recollect.interfaces.folders.scan import FileStamp, Seen, scan
-from recollect.interfaces.folders.writing import Overtaken, Port, Writer
+from recollect.interfaces.folders.writing import FolderWriter, Overtaken
 
 Bars = Callable[[str], AbstractContextManager[Progress]]
 _ATTEMPTS = 20
@@ -74,15 +75,15 @@ def _replace(old: dict[str, T], new: dict[str, T], scope: set[str]) -> None:
 class FolderSync:
     """Keeps the store equal to one folder."""
 
-    def __init__(self, folder: Folder, port: Port, settings: Settings, timing: Timing) -> None:
+    def __init__(self, folder: Folder, writer: Writer, settings: Settings, timing: Timing) -> None:
         self.folder = folder
-        self.manifest = Manifest(folder.path, port.store)
-        self._store = port.store
+        self.manifest = Manifest(folder.path, writer.store)
+        self._store = writer.store
         self._settings = settings
         self._too_large = f"over {settings.max_bytes:,} bytes"
         self._timing = timing
-        self._cache = FileCache(folder, port.store.cache)
-        self._writer = Writer(port, self.manifest, timing, project=settings.project)
+        self._cache = FileCache(folder, writer.store.cache)
+        self._writer = FolderWriter(writer, self.manifest, timing)
         self._missing_since: dict[str, float] = {}
         self._unsettled: set[str] = set()
         self._links_moved = True
@@ -151,9 +152,10 @@ class FolderSync:
             gone=gone,
             overdue=self._overdue(set(gone)),
             inodes={path: (stamp.device, stamp.inode) for path, stamp in self._last_stamps(reading).items()},
+            mtimes={path: taken.stamp.mtime_ns // 1_000 for path, taken in reading.taken.items()},
+            now=self._store.clock(),
         )
-        mtimes = {path: taken.stamp.mtime_ns // 1_000 for path, taken in reading.taken.items()}
-        self._write(step, disk, mtimes, bars)
+        self._write(step, disk, bars)
         if self._links_moved or step.changes:
             step.linked, step.unlinked = self._writer.link(wanted_edges(self.manifest))
             self._links_moved = False
@@ -219,11 +221,11 @@ class FolderSync:
         self._missing_since = {path: self._missing_since.get(path, now) for path in gone}
         return {path for path, since in self._missing_since.items() if now - since >= self._timing.grace_s}
 
-    def _write(self, step: Step, disk: Disk, mtimes: dict[str, int], bars: Bars | None) -> None:
+    def _write(self, step: Step, disk: Disk, bars: Bars | None) -> None:
         for _ in range(_ATTEMPTS):
             changes = reconcile(disk, self.manifest, folder=self.folder.path, project=self._settings.project)
             with bars("keeping") if bars and changes else nullcontext() as progress:
-                if self._writer.write(changes, mtimes, step.changes, progress):
+                if self._writer.write(changes, step.changes, progress):
                     return
         raise Overtaken(
             f"others changed the memories of {self.folder.shown} in each of {_ATTEMPTS} attempts to write; "

@@ -1,4 +1,4 @@
-"""Disk × manifest × grace → what to do. Pure: it reads no disk, no clock, and writes nothing.
+"""Disk × manifest × grace → the facts to write. Pure: it reads no disk, no clock, and writes nothing.
 
 Each change is all that happens to one file, in the order in which it is to be written. What equals the store
 already gives no change, so planning again after a crash gives exactly what is still missing.
@@ -7,10 +7,11 @@ already gives no change, so planning again after a crash gives exactly what is s
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from recollect.events.facts import Forgotten, Ingested, Restored, Revised
 from recollect.interfaces.common.file_uris import shown, source_of
 from recollect.interfaces.folders.chunk import CHUNKER, Chunk, digest
 from recollect.interfaces.folders.manifest import REASON, Known, Manifest
@@ -23,30 +24,7 @@ _ID_CHARACTERS = 20
 Document = tuple[Chunk, ...]
 
 
-class Ingest(msgspec.Struct, frozen=True):
-    id: str
-    chunk: Chunk
-    source: str
-
-
-class Revise(msgspec.Struct, frozen=True):
-    """`changes` are the fields of a revision; the text among them as `content`."""
-
-    known: Known
-    changes: dict[str, object]
-
-
-class Forget(msgspec.Struct, frozen=True):
-    id: str
-    reason: str
-
-
-class Restore(msgspec.Struct, frozen=True):
-    id: str
-    reason: str
-
-
-Action = Ingest | Revise | Forget | Restore
+NoteFact = Ingested | Revised | Forgotten | Restored
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +32,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     was: str | None = None
-    actions: tuple[Action, ...]
+    facts: tuple[NoteFact, ...]
 
 
 class Disk(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,13 +40,16 @@ class Disk(msgspec.Struct, frozen=True, kw_only=True):
 
     `documents` are the files that may differ from the store. `gone` says of each path that the store holds and no
     file stands behind why that is; those of them in `overdue` have been gone for longer than the grace period.
-    `inodes` holds (device, inode) now and, for what is gone, as last seen.
+    `inodes` holds (device, inode) now and, for what is gone, as last seen. `mtimes` are when the documents were written
+    and `now` is the clock, in µs.
     """
 
     documents: Mapping[str, Document]
     gone: Mapping[str, str]
     overdue: frozenset[str] | set[str]
     inodes: Mapping[str, tuple[int, int]]
+    mtimes: Mapping[str, int]
+    now: int
 
 
 def reconcile(disk: Disk, manifest: Manifest, *, folder: str, project: str | None) -> list[FileChange]:
@@ -79,49 +60,51 @@ def reconcile(disk: Disk, manifest: Manifest, *, folder: str, project: str | Non
         known = manifest.at(path)
         if was is not None:
             known = [*(k for k in manifest.at(was) if k.counts), *(k for k in known if not k.counts)]
-        planner = _Planner(manifest, folder, path, project)
-        actions = planner.actions(disk.documents[path], known)
-        if actions:
-            changes.append(FileChange(path=path, was=was, actions=tuple(actions)))
+        planner = _Planner(manifest, folder, path, project, written=min(disk.mtimes[path], disk.now))
+        facts = planner.facts(disk.documents[path], known)
+        if facts:
+            changes.append(FileChange(path=path, was=was, facts=tuple(facts)))
     for path in sorted((set(disk.gone) & disk.overdue) - set(moved.values())):
         reason = f"{REASON}{shown(path)} {disk.gone[path]}"
-        forgotten = [Forget(k.id, reason) for k in manifest.at(path) if k.removable]
+        forgotten = [Forgotten(id=k.id, reason=reason) for k in manifest.at(path) if k.removable]
         if forgotten:
-            changes.append(FileChange(path=path, actions=tuple(forgotten)))
+            changes.append(FileChange(path=path, facts=tuple(forgotten)))
     return changes
 
 
 class _Planner:
-    """What one file at one path needs."""
+    """What one file at one path needs. A text is as old as the file says, but never from the future."""
 
-    def __init__(self, manifest: Manifest, folder: str, path: str, project: str | None) -> None:
+    def __init__(
+        self, manifest: Manifest, folder: str, path: str, project: str | None, *, written: int
+    ) -> None:
         self._manifest = manifest
         self._folder = folder
         self._path = path
         self._project = project
+        self._written = written
 
-    def actions(self, document: Document, known: Sequence[Known]) -> list[Action]:
+    def facts(self, document: Document, known: Sequence[Known]) -> list[NoteFact]:
         pairs, new, gone = match(document, known, self._manifest.text)
-        actions: list[Action] = []
+        facts: list[NoteFact] = []
         order = {chunk.key: place for place, chunk in enumerate(document)}
         for chunk, memory in sorted(pairs, key=lambda pair: order[pair[0].key]):
-            actions += self._update(chunk, memory)
-        actions += [ingest for chunk in new if (ingest := self._ingest(chunk)) is not None]
+            facts += self._update(chunk, memory)
+        facts += [fact for chunk in new if (fact := self._ingest(chunk)) is not None]
         reason = f"{REASON}its section of {shown(self._path)} was removed"
-        actions += [Forget(memory.id, reason) for memory in gone if memory.removable]
-        return actions
+        facts += [Forgotten(id=memory.id, reason=reason) for memory in gone if memory.removable]
+        return facts
 
-    def _update(self, chunk: Chunk, known: Known) -> list[Action]:
+    def _update(self, chunk: Chunk, known: Known) -> Iterator[NoteFact]:
         """Update the text of a memory that the user hid, but keep it hidden; leave an erased one alone."""
         if known.standing == "erased":
-            return []
+            return
         changes = self._changes(chunk, known)
-        actions: list[Action] = []
         if known.standing == "removed" or (known.standing == "pruned" and "content" in changes):
-            actions.append(Restore(known.id, f"{REASON}{shown(self._path)} holds it again"))
+            yield Restored(id=known.id, reason=f"{REASON}{shown(self._path)} holds it again")
         if changes:
-            actions.append(Revise(known, changes))
-        return actions
+            at = max(known.updated_at, self._written)
+            yield Revised(id=known.id, at=at, **changes)  # type: ignore[arg-type]
 
     def _changes(self, chunk: Chunk, known: Known) -> dict[str, object]:
         have, want = known.print, chunk.print
@@ -138,7 +121,7 @@ class _Planner:
             changes["project"] = self._project
         return changes
 
-    def _ingest(self, chunk: Chunk) -> Ingest | None:
+    def _ingest(self, chunk: Chunk) -> Ingested | None:
         """A new memory. Its id follows from path, key and text, so planning it twice is planning it once.
 
         None if just this was erased here: it does not come back.
@@ -148,7 +131,19 @@ class _Planner:
             if self._manifest.was_erased(id_):
                 return None
             again += 1
-        return Ingest(id_, chunk, source_of(self._folder, self._path, chunk.key))
+        meta = chunk.meta
+        return Ingested(
+            id=id_,
+            content=chunk.text,
+            at=self._written if meta.at is None else meta.at,
+            kind=meta.kind,
+            tags=chunk.tags,
+            entities=meta.aliases,
+            project=self._project,
+            source=source_of(self._folder, self._path, chunk.key),
+            valid_from=meta.valid_from,
+            valid_to=meta.valid_to,
+        )
 
 
 def memory_id(path: str, chunk: Chunk, again: int) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 
+from recollect.events.facts import Forgotten, Ingested, Restored, Revised
 from recollect.interfaces.common.counting import counted
 from recollect.interfaces.common.file_uris import shown
 from recollect.interfaces.folders.folder_sync import FolderSync, Step
-from recollect.interfaces.folders.reconcile import FileChange, Forget, Ingest, Restore, Revise
+from recollect.interfaces.folders.reconcile import FileChange
 from recollect.interfaces.folders.report import Happened, Trouble, WatchReport, What
 
-_COUNTED: dict[type, What] = {Ingest: "ingested", Revise: "revised", Forget: "forgotten", Restore: "restored"}
+_COUNTED: dict[type, What] = {
+    Ingested: "ingested", Revised: "revised", Forgotten: "forgotten", Restored: "restored",
+}  # fmt: skip
 
 
 def happenings(sync: FolderSync, step: Step) -> list[Happened]:
@@ -24,7 +27,7 @@ def happenings(sync: FolderSync, step: Step) -> list[Happened]:
 
 
 def _happened(folder: str, change: FileChange) -> Happened:
-    counts = Counter(_COUNTED[type(action)] for action in change.actions)
+    counts = Counter(_COUNTED[type(fact)] for fact in change.facts)
     main: What = "moved" if change.was is not None else "revised"
     if change.was is None:
         main = next((what for what in ("ingested", "forgotten", "restored") if set(counts) == {what}), main)
@@ -45,7 +48,7 @@ def _detail(counts: Counter[What], main: What) -> str:
 
 def add(report: WatchReport, step: Step) -> None:
     """Count what a step did."""
-    counts = Counter(_COUNTED[type(action)] for change in step.changes for action in change.actions)
+    counts = Counter(_COUNTED[type(fact)] for change in step.changes for fact in change.facts)
     report.ingested += counts["ingested"]
     report.revised += counts["revised"]
     report.forgotten += counts["forgotten"]
@@ -73,9 +76,3 @@ def describe(report: WatchReport, sync: FolderSync, step: Step, touched: set[str
         f"{prefix}{shown(path) or sync.folder.shown} cannot be read ({why}); what is known of it is kept"
         for path, why in sorted(step.seen.unreadable.items())
     )
-
-
-def written_ids(step: Step) -> set[str]:
-    """The memories that a step wrote about."""
-    actions = (action for change in step.changes for action in change.actions)
-    return {action.known.id if isinstance(action, Revise) else action.id for action in actions}

@@ -7,6 +7,7 @@ from functools import partial
 
 import msgspec
 
+from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.common.counting import counted
 from recollect.interfaces.common.file_uris import shown
@@ -18,7 +19,7 @@ from recollect.interfaces.folders.lease import FolderBusy
 from recollect.interfaces.folders.reading import Timing
 from recollect.interfaces.folders.report import Happened, WatchReport, What
 from recollect.interfaces.folders.rules import IGNORE_FILES
-from recollect.interfaces.folders.writing import Overtaken, Port
+from recollect.interfaces.folders.writing import Overtaken
 
 _ROUNDS = 5
 
@@ -31,14 +32,14 @@ class Watcher:
     def __init__(
         self,
         folders: Sequence[Folder],
-        port: Port,
+        writer: Writer,
         settings: Settings,
         timing: Timing,
         *,
         tell: Tell | None = None,
     ) -> None:
-        self._syncs = [FolderSync(folder, port, settings, timing) for folder in folders]
-        self._store = port.store
+        self._syncs = [FolderSync(folder, writer, settings, timing) for folder in folders]
+        self._store = writer.store
         self._timing = timing
         self._tell = tell or (lambda _: None)
         self._paused: dict[FolderSync, str] = {}
@@ -120,7 +121,7 @@ class Watcher:
         for path, why in step.seen.unreadable.items():
             self._say_once("degraded", sync, path, f"cannot be read ({why}); what is known of it is kept")
         sync_report.add(self._report, step)
-        self._touched[sync] |= sync_report.written_ids(step)
+        self._touched[sync] |= {fact.id for change in step.changes for fact in change.facts}
         self._note(sync, step)
         self._cut = step.stopped
         return step

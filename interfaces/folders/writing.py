@@ -8,21 +8,21 @@ whose acknowledgement was lost is not written twice, and what was erased does no
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 import msgspec
 
 from recollect.engine.batches import batches
-from recollect.engine.store import Progress, Store
+from recollect.engine.store import Progress
+from recollect.engine.writer import Writer
 from recollect.events.envelope import EventId
 from recollect.events.errors import EventIdReused, RecollectError
-from recollect.events.facts import AnyFact, Forgotten, Ingested, Linked, Restored, Revised, Unlinked
+from recollect.events.facts import AnyFact, Ingested, Linked, Unlinked
 from recollect.interfaces.folders.chunk import CHUNKER, digest
 from recollect.interfaces.folders.link_edges import KIND
 from recollect.interfaces.folders.manifest import Manifest
 from recollect.interfaces.folders.reading import Timing
-from recollect.interfaces.folders.reconcile import FileChange, Forget, Ingest, Restore, Revise
+from recollect.interfaces.folders.reconcile import FileChange, NoteFact
 
 _BATCH = 512
 _EMBEDDED_AT_ONCE = 64
@@ -32,52 +32,30 @@ class Overtaken(RecollectError):
     """Another process kept changing the same memories while they were being written."""
 
 
-class Port(Protocol):
-    """What the watcher needs of an open store."""
+class FolderWriter:
+    """Writes the changes of one folder's files."""
 
-    @property
-    def store(self) -> Store: ...
-
-    @property
-    def embed(self) -> Callable[[Sequence[AnyFact]], list[AnyFact]]:
-        """Gives facts the vectors of their texts."""
-        ...
-
-    def append(
-        self, facts: Sequence[AnyFact], ids: Sequence[EventId | None], *, expect: int
-    ) -> list[int]: ...
-
-
-class Writer:
-    def __init__(self, port: Port, manifest: Manifest, timing: Timing, *, project: str | None) -> None:
-        self._port = port
+    def __init__(self, writer: Writer, manifest: Manifest, timing: Timing) -> None:
+        self._writer = writer
         self._timing = timing
         self._manifest = manifest
-        self._project = project
 
-    def write(
-        self,
-        changes: Sequence[FileChange],
-        mtimes: Mapping[str, int],
-        done: list[FileChange],
-        progress: Progress | None,
-    ) -> bool:
+    def write(self, changes: Sequence[FileChange], done: list[FileChange], progress: Progress | None) -> bool:
         """Write the changes and add them to `done`; says whether all are. If not, the rest must be planned again.
 
-        `mtimes` are in µs. Asked to stop, it does so between two batches.
+        Asked to stop, it does so between two batches.
         """
         written = 0
-        for batch in batches(changes, lambda change: len(change.actions), full=_BATCH):
+        for batch in batches(changes, lambda change: len(change.facts), full=_BATCH):
             self._timing.check()
-            now = self._port.store.clock()
-            drafts = [draft for change in batch for draft in self._drafts(change, mtimes, now)]
+            planned = [fact for change in batch for fact in change.facts]
             facts: list[AnyFact] = []
-            for start in range(0, len(drafts), _EMBEDDED_AT_ONCE):
-                facts += self._port.embed([fact for fact, _ in drafts[start : start + _EMBEDDED_AT_ONCE]])
+            for start in range(0, len(planned), _EMBEDDED_AT_ONCE):
+                facts += self._writer.embed(planned[start : start + _EMBEDDED_AT_ONCE])
                 if progress is not None:
-                    progress(written + len(batch) * len(facts) // len(drafts), len(changes))
+                    progress(written + len(batch) * len(facts) // len(planned), len(changes))
             paths = {change.path for change in batch} | {change.was for change in batch}
-            fresh = self._append(facts, [id_ for _, id_ in drafts], paths)
+            fresh = self._append(facts, [_event_id(fact) for fact in planned], paths)
             if fresh is None:
                 return False
             done += _written(batch, fresh)
@@ -94,46 +72,14 @@ class Writer:
                 return None
             basis = self._manifest.seq
             try:
-                seqs = self._port.append(facts, ids, expect=basis)
+                seqs = self._writer.append(facts, ids, expect=basis)
             except EventIdReused:
                 self._manifest.refresh()
                 return None
             self._manifest.refresh()
             return [seq > basis for seq in seqs[-len(facts) :]]
 
-        return self._port.store.decide(attempt)
-
-    def _drafts(
-        self, change: FileChange, mtimes: Mapping[str, int], now: int
-    ) -> Iterator[tuple[AnyFact, EventId | None]]:
-        """The facts of a change. A text is as old as its file says, but never from the future."""
-        written = min(mtimes.get(change.path, now), now)
-        for action in change.actions:
-            match action:
-                case Ingest():
-                    yield self._ingested(action, written), _event_id(action)
-                case Revise(known=known, changes=changes):
-                    at = max(known.updated_at, written)
-                    yield Revised(id=known.id, at=at, **changes), None  # type: ignore[arg-type]
-                case Forget(id=id_, reason=reason):
-                    yield Forgotten(id=id_, reason=reason), None
-                case Restore(id=id_, reason=reason):
-                    yield Restored(id=id_, reason=reason), None
-
-    def _ingested(self, action: Ingest, written: int) -> Ingested:
-        meta = action.chunk.meta
-        return Ingested(
-            id=action.id,
-            content=action.chunk.text,
-            at=written if meta.at is None else meta.at,
-            kind=meta.kind,
-            tags=action.chunk.tags,
-            entities=meta.aliases,
-            project=self._project,
-            source=action.source,
-            valid_from=meta.valid_from,
-            valid_to=meta.valid_to,
-        )
+        return self._writer.store.decide(attempt)
 
     def link(self, wanted: set[tuple[str, str]]) -> tuple[int, int]:
         """Make the folder's edges these; returns how many were added and removed."""
@@ -145,23 +91,25 @@ class Writer:
             facts: list[AnyFact] = [Unlinked(a=a, b=b, kind=KIND) for a, b in removed]
             facts += [Linked(a=a, b=b, kind=KIND) for a, b in added]
             if facts:
-                self._port.append(facts, [None] * len(facts), expect=self._manifest.seq)
+                self._writer.append(facts, expect=self._manifest.seq)
                 self._manifest.refresh()
             return len(added), len(removed)
 
-        return self._port.store.decide(attempt)
+        return self._writer.store.decide(attempt)
 
 
 def _written(batch: Sequence[FileChange], fresh: Sequence[bool]) -> list[FileChange]:
     """The changes as far as they were written: what was erased before is not written again."""
     news = iter(fresh)
     kept = [
-        msgspec.structs.replace(change, actions=tuple(action for action in change.actions if next(news)))
+        msgspec.structs.replace(change, facts=tuple(fact for fact in change.facts if next(news)))
         for change in batch
     ]
-    return [change for change in kept if change.actions]
+    return [change for change in kept if change.facts]
 
 
-def _event_id(action: Ingest) -> EventId:
-    whole = f"{CHUNKER}\0{action.source}\0{action.id}\0".encode() + digest(action.chunk.text)
+def _event_id(fact: NoteFact) -> EventId | None:
+    if not isinstance(fact, Ingested):
+        return None
+    whole = f"{CHUNKER}\0{fact.source}\0{fact.id}\0".encode() + digest(fact.content)
     return hashlib.sha256(whole).digest()[:16]
