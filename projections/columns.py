@@ -26,41 +26,22 @@ NEVER = 2**63 - 1
 _ROOM_MIN = 1024
 
 
-class Column(Generic[Scalar]):
-    """One growing array of numbers.
+class _Growing(Generic[Scalar]):
+    """An array with room to grow, from which both kinds of columns are made."""
 
-    The hottest loops read `cells` and `size` themselves; `cells` is another object after every growth.
-    """
-
-    __slots__ = ("_buffer", "cells", "size")
-
-    def __init__(self, dtype: type[Scalar]) -> None:
-        self._adopt(np.empty(_ROOM_MIN, dtype=dtype), 0)
+    __slots__ = ("_buffer", "size")
 
     def _adopt(self, buffer: npt.NDArray[Scalar], size: int) -> None:
         self._buffer = buffer
-        self.cells = cast("Any", memoryview(cast("Any", buffer)))
         self.size = size
 
     def __len__(self) -> int:
         return self.size
 
-    def __getitem__(self, index: int) -> Any:
-        return self.cells[index]
-
-    def __setitem__(self, index: int, value: float) -> None:
-        self.cells[index] = value
-
     @property
     def array(self) -> npt.NDArray[Scalar]:
         """The values so far, as a view."""
         return self._buffer[: self.size]
-
-    def append(self, value: float) -> None:
-        if self.size == len(self._buffer):
-            self._grow(self.size + 1)
-        self.cells[self.size] = value
-        self.size += 1
 
     def extend(self, values: npt.NDArray[Any] | Sequence[float]) -> None:
         end = self.size + len(values)
@@ -74,15 +55,43 @@ class Column(Generic[Scalar]):
         room[: self.size] = self._buffer[: self.size]
         self._adopt(room, self.size)
 
+
+class Column(_Growing[Scalar]):
+    """One growing array of numbers.
+
+    The hottest loops read `cells` and `size` themselves; `cells` is another object after every growth.
+    """
+
+    __slots__ = ("cells",)
+
+    def __init__(self, dtype: type[Scalar]) -> None:
+        self._adopt(np.empty(_ROOM_MIN, dtype=dtype), 0)
+
+    def _adopt(self, buffer: npt.NDArray[Scalar], size: int) -> None:
+        super()._adopt(buffer, size)
+        self.cells = cast("Any", memoryview(cast("Any", buffer)))
+
+    def __getitem__(self, index: int) -> Any:
+        return self.cells[index]
+
+    def __setitem__(self, index: int, value: float) -> None:
+        self.cells[index] = value
+
+    def append(self, value: float) -> None:
+        if self.size == len(self._buffer):
+            self._grow(self.size + 1)
+        self.cells[self.size] = value
+        self.size += 1
+
     def load(self, values: npt.NDArray[Any]) -> None:
         """Take over `values` (writable) as the content."""
         self._adopt(np.ascontiguousarray(values, dtype=self._buffer.dtype), len(values))
 
 
-class Table:
+class Table(_Growing[Any]):
     """Growing records of numbers; `fields` are (name, struct code) pairs, such as ("seq", "q")."""
 
-    __slots__ = ("_buffer", "_unpack", "bytes", "dtype", "pack", "size", "width")
+    __slots__ = ("_unpack", "bytes", "dtype", "pack", "width")
 
     def __init__(self, fields: Sequence[tuple[str, str]]) -> None:
         layout = struct.Struct("<" + "".join(code for _, code in fields))
@@ -94,17 +103,8 @@ class Table:
         self._adopt(np.empty(_ROOM_MIN, dtype=self.dtype), 0)
 
     def _adopt(self, buffer: npt.NDArray[Any], size: int) -> None:
-        self._buffer = buffer
+        super()._adopt(buffer, size)
         self.bytes = memoryview(cast("Any", buffer.view(np.uint8)))
-        self.size = size
-
-    def __len__(self) -> int:
-        return self.size
-
-    @property
-    def array(self) -> npt.NDArray[Any]:
-        """The records so far, as a view."""
-        return self._buffer[: self.size]
 
     def row(self, index: int) -> tuple[Any, ...]:
         return self._unpack(self.bytes, index * self.width)
@@ -118,24 +118,11 @@ class Table:
     def room(self) -> int:
         """Where the next record goes; a caller that packs it there itself increases `size` afterwards."""
         if self.size == len(self._buffer):
-            self._grow()
+            self._grow(self.size + 1)
         return self.size
-
-    def extend(self, records: npt.NDArray[Any]) -> None:
-        """Append many records of this table's dtype."""
-        end = self.size + len(records)
-        while end > len(self._buffer):
-            self._grow()
-        self._buffer[self.size : end] = records
-        self.size = end
 
     def replace(self, index: int, *values: float) -> None:
         self.pack(self.bytes, index * self.width, *values)
-
-    def _grow(self) -> None:
-        room = np.empty(max(2 * len(self._buffer), _ROOM_MIN), dtype=self.dtype)
-        room[: self.size] = self._buffer[: self.size]
-        self._adopt(room, self.size)
 
     def load(self, records: npt.NDArray[Any]) -> None:
         """Take over `records` (writable, of this table's dtype) as the content."""
@@ -292,7 +279,7 @@ class Versions:
             latest.append(node)
         return node
 
-    def births(self, seqs: IntArray, columns: Mapping[str, npt.ArrayLike]) -> None:
+    def begin(self, seqs: IntArray, columns: Mapping[str, npt.ArrayLike]) -> None:
         """First versions of as many new owners, numbered from the next one on."""
         first, node = self._latest.size, len(self.table)
         records = np.empty(len(seqs), dtype=self.table.dtype)
@@ -317,30 +304,16 @@ class Versions:
             return far
         return prev
 
-    def at(self, owners: IntArray | Int32Array, seq: int) -> Int32Array:
-        """Each owner's version that was current at `seq`; -1 before its first version."""
+    def at(self, owners: IntArray | Int32Array, seqs: int | IntArray) -> Int32Array:
+        """Each owner's version that was current at a seq, the same for all or one for each; -1 before its first version."""
         known = owners < len(self._latest)
         nodes: Int32Array = np.full(len(owners), -1, dtype=np.int32)
         nodes[known] = self._latest.array[owners[known]]
         records = self.table.array
-        seqs, prevs, jumps = records["seq"], records["prev"], records["jump"]
-        late = np.flatnonzero((nodes >= 0) & (seqs[nodes] > seq)) if len(records) else np.empty(0, np.int64)
-        while len(late):
-            here = nodes[late]
-            far = jumps[here]
-            leap = (far >= 0) & (seqs[far] > seq)
-            nodes[late] = here = np.where(leap, far, prevs[here])
-            late = late[(here >= 0) & (seqs[here] > seq)]
-        return nodes
-
-    def at_each(self, owners: IntArray | Int32Array, seqs: IntArray) -> Int32Array:
-        """The version of owners[i] that was current at seqs[i]; -1 before its first version."""
-        nodes = self.at(owners, int(seqs.max(initial=0)))
-        records = self.table.array
         at, prevs, jumps = records["seq"], records["prev"], records["jump"]
         late = np.flatnonzero((nodes >= 0) & (at[nodes] > seqs)) if len(records) else np.empty(0, np.int64)
         while len(late):
-            here, wanted = nodes[late], seqs[late]
+            here, wanted = nodes[late], seqs[late] if isinstance(seqs, np.ndarray) else seqs
             far = jumps[here]
             leap = (far >= 0) & (at[far] > wanted)
             nodes[late] = here = np.where(leap, far, prevs[here])

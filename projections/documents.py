@@ -132,7 +132,7 @@ class Documents:
         """Fold first versions of memories that are all new, one event each; returns the first new row."""
         first = self.rows
         self.ids.extend(ids)
-        self._rows.births(seqs, {"source": seqs, "bytes": [_utf8_bytes(text) for text in texts]})
+        self._rows.begin(seqs, {"source": seqs, "bytes": [_utf8_bytes(text) for text in texts]})
         self._died.extend(np.full(len(ids), NEVER, dtype=np.int64))
         return first
 
@@ -257,7 +257,7 @@ class Documents:
 
     def sources_at(self, memories: IntArray, seqs: IntArray) -> IntArray:
         """The seq of the event that holds the newest text of memories[i] at seqs[i]; each was born by then."""
-        sources: IntArray = self._rows.column("source")[self._rows.at_each(memories, seqs)]
+        sources: IntArray = self._rows.column("source")[self._rows.at(memories, seqs)]
         return sources
 
     def _text_of(self, row: int) -> tuple[int, int]:

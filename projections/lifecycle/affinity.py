@@ -40,9 +40,9 @@ class Affinity:
         before = np.where(fresh["prev"] < 0, 0, used[fresh["prev"]])
         uses = fresh[fresh["used"] > before]
         owners, seqs = uses["owner"].astype(np.int64), uses["seq"].astype(np.int64)
-        nodes = self._traits.history.at_each(owners, seqs)
+        nodes = self._traits.at(owners, seqs)
         for kind in _KINDS:
-            sets = self._traits.history.read(nodes, kind, 0).tolist()
+            sets = self._traits.read(nodes, kind, 0).tolist()
             for number, seq in zip(sets, seqs.tolist(), strict=True):
                 for label in self._traits.sets.values[number]:
                     self._seqs[kind].setdefault(label, array("q")).append(seq)

@@ -1,4 +1,4 @@
-"""The lifecycle of many memories at one position, as columns.
+"""The lifecycle of many memories at one position, or of each at its own, as columns.
 
 Every column is computed when it is first asked for, and only from the history that holds it. Columns of
 strings hold numbers of `strings` (-1: none), `tags` and `entities` numbers of `sets`, `status` and
@@ -21,15 +21,34 @@ from recollect.projections.lifecycle.traits import ALWAYS, NO_PRIORITY
 from recollect.projections.lifecycle.usage import NEVER_ACCESSED, NO_RECALL
 from recollect.projections.string_sets import StringSets
 
-_IMPORTANCE = 0.5
-_TRUST = 1.0
+
+def _column(history: str, name: str, default: float) -> cached_property[Any]:
+    """A column as a history has it; the default for a memory without a record there."""
+    return cached_property(lambda columns: columns.read(history, name, default))
 
 
 class LifecycleColumns:
-    def __init__(self, histories: Histories, memories: IntArray | Int32Array, seq: int) -> None:
+    """The lifecycle of memories[i] at `seqs` or seqs[i], with the traits that it had at `trait_seqs` if they are given.
+
+    What is counted over all memories of a kind is that of one seq: `common`, or else the last of the seqs.
+    """
+
+    def __init__(
+        self,
+        histories: Histories,
+        memories: IntArray | Int32Array,
+        seqs: int | IntArray,
+        *,
+        trait_seqs: IntArray | None = None,
+        common: int | None = None,
+    ) -> None:
         self.memories = memories
-        self.seq = seq
         self._histories = histories
+        self._seqs = seqs
+        self._trait_seqs = seqs if trait_seqs is None else trait_seqs
+        self._last = int(seqs.max(initial=0)) if isinstance(seqs, np.ndarray) else seqs
+        self.seq = self._last if common is None else common
+        self._nodes: dict[str, Int32Array] = {}
 
     def __len__(self) -> int:
         return len(self.memories)
@@ -52,46 +71,35 @@ class LifecycleColumns:
         values = self._histories.traits.sets.values
         return [values[number] for number in numbers.tolist()]
 
+    def read(self, history: str, name: str, default: float) -> npt.NDArray[Any]:
+        """One value of the records of a history that were current; the columns below are made of it."""
+        versions = self._histories.of_memories[history]
+        nodes = self._nodes.get(history)
+        if nodes is None:
+            seqs = self._trait_seqs if history == "traits" else self._seqs
+            nodes = self._nodes[history] = versions.at(self.memories, seqs)
+        return versions.read(nodes, name, default)
+
     # --- traits ----------------------------------------------------------------------------------
 
-    @cached_property
-    def _trait_nodes(self) -> Int32Array:
-        return self._histories.traits.history.at(self.memories, self.seq)
-
-    def _trait(self, name: str, default: float) -> npt.NDArray[Any]:
-        return self._histories.traits.history.read(self._trait_nodes, name, default)
-
-    @cached_property
-    def importance(self) -> FloatArray:
-        return self._trait("importance", _IMPORTANCE)
-
-    @cached_property
-    def trust(self) -> FloatArray:
-        return self._trait("trust", _TRUST)
-
-    @cached_property
-    def priority(self) -> IntArray:
-        return self._trait("priority", NO_PRIORITY)
-
-    @cached_property
-    def created_at(self) -> IntArray:
-        return self._trait("created_at", ALWAYS)
-
-    @cached_property
-    def updated_at(self) -> IntArray:
-        return self._trait("updated_at", ALWAYS)
-
-    @cached_property
-    def valid_from(self) -> IntArray:
-        return self._trait("valid_from", ALWAYS)
-
-    @cached_property
-    def valid_to(self) -> IntArray:
-        return self._trait("valid_to", NEVER)
-
-    @cached_property
-    def expires_at(self) -> IntArray:
-        return self._trait("expires_at", NEVER)
+    importance: cached_property[FloatArray] = _column("traits", "importance", 0.5)
+    trust: cached_property[FloatArray] = _column("traits", "trust", 1.0)
+    priority: cached_property[IntArray] = _column("traits", "priority", NO_PRIORITY)
+    created_at: cached_property[IntArray] = _column("traits", "created_at", ALWAYS)
+    updated_at: cached_property[IntArray] = _column("traits", "updated_at", ALWAYS)
+    valid_from: cached_property[IntArray] = _column("traits", "valid_from", ALWAYS)
+    valid_to: cached_property[IntArray] = _column("traits", "valid_to", NEVER)
+    expires_at: cached_property[IntArray] = _column("traits", "expires_at", NEVER)
+    kind: cached_property[Int32Array] = _column("traits", "kind", -1)
+    tags: cached_property[Int32Array] = _column("traits", "tags", 0)
+    entities: cached_property[Int32Array] = _column("traits", "entities", 0)
+    project: cached_property[Int32Array] = _column("traits", "project", -1)
+    session: cached_property[Int32Array] = _column("traits", "session", -1)
+    source: cached_property[Int32Array] = _column("traits", "source", -1)
+    importance_tag: cached_property[Int32Array] = _column("traits", "importance_tag", -1)
+    key: cached_property[Int32Array] = _column("traits", "key", -1)
+    embedder: cached_property[Int32Array] = _column("traits", "embedder", -1)
+    revision_count: cached_property[Int32Array] = _column("traits", "revision", 0)
 
     @cached_property
     def event_dated(self) -> BoolArray:
@@ -103,66 +111,17 @@ class LifecycleColumns:
         """When the memory's content begins to hold (`valid_from`); its creation if that is not given."""
         return np.where(self.event_dated, self.valid_from, self.created_at)
 
-    @cached_property
-    def kind(self) -> Int32Array:
-        return self._trait("kind", -1)
-
-    @cached_property
-    def tags(self) -> Int32Array:
-        return self._trait("tags", 0)
-
-    @cached_property
-    def entities(self) -> Int32Array:
-        return self._trait("entities", 0)
-
-    @cached_property
-    def project(self) -> Int32Array:
-        return self._trait("project", -1)
-
-    @cached_property
-    def session(self) -> Int32Array:
-        return self._trait("session", -1)
-
-    @cached_property
-    def source(self) -> Int32Array:
-        return self._trait("source", -1)
-
-    @cached_property
-    def importance_tag(self) -> Int32Array:
-        return self._trait("importance_tag", -1)
-
-    @cached_property
-    def key(self) -> Int32Array:
-        return self._trait("key", -1)
-
-    @cached_property
-    def embedder(self) -> Int32Array:
-        return self._trait("embedder", -1)
-
-    @cached_property
-    def revision_count(self) -> Int32Array:
-        return self._trait("revision", 0)
-
     # --- usage and feedback ----------------------------------------------------------------------
 
-    @cached_property
-    def _usage_nodes(self) -> Int32Array:
-        return self._histories.usage.history.at(self.memories, self.seq)
-
-    def _usage(self, name: str, default: int) -> npt.NDArray[Any]:
-        return self._histories.usage.history.read(self._usage_nodes, name, default)
-
-    @cached_property
-    def access_count(self) -> Int32Array:
-        return self._usage("accesses", 0)
-
-    @cached_property
-    def used_count(self) -> Int32Array:
-        return self._usage("used", 0)
-
-    @cached_property
-    def injected_count(self) -> Int32Array:
-        return self._usage("injected", 0)
+    access_count: cached_property[Int32Array] = _column("usage", "accesses", 0)
+    used_count: cached_property[Int32Array] = _column("usage", "used", 0)
+    injected_count: cached_property[Int32Array] = _column("usage", "injected", 0)
+    last_access_at: cached_property[IntArray] = _column("usage", "last_access_at", NEVER_ACCESSED)
+    # The seq of the last recall that an access belonged to; -1 if no access named a recall.
+    last_recall: cached_property[IntArray] = _column("usage", "last_recall", NO_RECALL)
+    helpful_count: cached_property[Int32Array] = _column("feedback", "helpful", 0)
+    unhelpful_count: cached_property[Int32Array] = _column("feedback", "unhelpful", 0)
+    outdated_count: cached_property[Int32Array] = _column("feedback", "outdated", 0)
 
     @cached_property
     def returned_count(self) -> Int32Array:
@@ -172,12 +131,8 @@ class LifecycleColumns:
     @cached_property
     def session_spread(self) -> Int32Array:
         """max(1, number of distinct sessions that created or accessed the memory)."""
-        sessions: Int32Array = self._usage("sessions", 1)
+        sessions: Int32Array = self.read("usage", "sessions", 1)
         return np.maximum(sessions, np.int32(1))
-
-    @cached_property
-    def last_access_at(self) -> IntArray:
-        return self._usage("last_access_at", NEVER_ACCESSED)
 
     @cached_property
     def touched_at(self) -> IntArray:
@@ -185,69 +140,51 @@ class LifecycleColumns:
         return np.where(self.last_access_at == NEVER_ACCESSED, self.created_at, self.last_access_at)
 
     @cached_property
-    def last_recall(self) -> IntArray:
-        """The seq of the last recall that an access belonged to; -1 if no access named a recall."""
-        return self._usage("last_recall", NO_RECALL)
-
-    @cached_property
-    def _feedback_nodes(self) -> Int32Array:
-        return self._histories.feedback.history.at(self.memories, self.seq)
-
-    def _feedback(self, name: str) -> Int32Array:
-        return self._histories.feedback.history.read(self._feedback_nodes, name, 0)
-
-    @cached_property
-    def helpful_count(self) -> Int32Array:
-        return self._feedback("helpful")
-
-    @cached_property
-    def unhelpful_count(self) -> Int32Array:
-        return self._feedback("unhelpful")
-
-    @cached_property
-    def outdated_count(self) -> Int32Array:
-        return self._feedback("outdated")
-
-    @cached_property
     def feedback(self) -> Int32Array:
         """helpful - unhelpful - 2 * outdated."""
-        return (
-            self._feedback("helpful") - self._feedback("unhelpful") - np.int32(2) * self._feedback("outdated")
-        )
+        return self.helpful_count - self.unhelpful_count - np.int32(2) * self.outdated_count
 
     @cached_property
-    def _verdicts_on_kind(self) -> tuple[FloatArray, FloatArray]:
-        return self._histories.ratings.counts(self.kind, self.seq)
+    def _ratings_of_kind(self) -> Int32Array:
+        nodes = self._histories.ratings.at(np.maximum(self.kind, 0), self.seq)
+        nodes[self.kind < 0] = -1
+        return nodes
 
     @property
     def kind_helpful(self) -> FloatArray:
         """How often memories of the same kind were judged helpful."""
-        return self._verdicts_on_kind[0]
+        return self._histories.ratings.read(self._ratings_of_kind, "helpful", 0).astype(np.float64)
 
     @property
     def kind_unhelpful(self) -> FloatArray:
         """How often memories of the same kind were judged anything else."""
-        return self._verdicts_on_kind[1]
+        ratings, nodes = self._histories.ratings, self._ratings_of_kind
+        others: Int32Array = ratings.read(nodes, "unhelpful", 0) + ratings.read(nodes, "outdated", 0)
+        return others.astype(np.float64)
 
     # --- condition and visibility ----------------------------------------------------------------
 
-    @cached_property
-    def _condition_nodes(self) -> Int32Array:
-        return self._histories.condition.history.at(self.memories, self.seq)
-
-    def _condition(self, name: str, default: float) -> npt.NDArray[Any]:
-        return self._histories.condition.history.read(self._condition_nodes, name, default)
+    stability: cached_property[FloatArray] = _column("condition", "stability", STABILITY)
+    depth_score: cached_property[Int32Array] = _column("condition", "depth_score", DEPTH)
+    status: cached_property[Int32Array] = _column("condition", "status", 0)
+    layer: cached_property[Int32Array] = _column("condition", "layer", NO_LAYER)
+    visibility: cached_property[Int32Array] = _column("visibility", "visibility", VISIBLE)
+    # The seq at which the memory was last hidden or restored; 0 if it never was.
+    visibility_seq: cached_property[IntArray] = _column("visibility", "seq", 0)
+    hidden_reason: cached_property[Int32Array] = _column("visibility", "reason", -1)
+    # The id, as the number of a string, of the memory that took the place of this one.
+    superseded_by: cached_property[Int32Array] = _column("visibility", "superseded_by", -1)
 
     @cached_property
     def strength_seq(self) -> IntArray:
         """The seq at which the strength was last set; the memory's birth if it never was."""
-        set_at: IntArray = self._condition("strength_seq", 0)
+        set_at: IntArray = self.read("condition", "strength_seq", 0)
         return np.maximum(set_at, self._histories.born.array[self.memories])
 
     @cached_property
     def strength(self) -> FloatArray:
         """The last set strength and all downscales since: see `strength.py` for the definition."""
-        return self._after_downscales(self._condition("strength", STRENGTH), self.strength_seq)
+        return self._after_downscales(self.read("condition", "strength", STRENGTH), self.strength_seq)
 
     def downscaled(self, strengths: FloatArray, since: int) -> FloatArray:
         """The strengths of these memories at `since` after the downscales from then to now."""
@@ -255,10 +192,11 @@ class LifecycleColumns:
 
     def _after_downscales(self, base: FloatArray, since: IntArray) -> FloatArray:
         downscales, flips = self._histories.downscales, self._histories.traits.flips
-        if not downscales.count(self.seq):
+        if not downscales.count(self._last):
             return base
         tagged = self.importance_tag >= 0
-        strengths = downscales.strengths(base, since, tagged, self.seq)
+        strengths = downscales.strengths(base, since, tagged, self._seqs)
+        seqs = np.broadcast_to(self._seqs, len(self))
         for place, memory in enumerate(self.memories.tolist() if flips else ()):
             if memory in flips:
                 strengths[place] = downscales.strength(
@@ -266,44 +204,6 @@ class LifecycleColumns:
                     int(since[place]),
                     bool(tagged[place]),
                     flips[memory],
-                    self.seq,
+                    int(seqs[place]),
                 )
         return strengths
-
-    @cached_property
-    def stability(self) -> FloatArray:
-        return self._condition("stability", STABILITY)
-
-    @cached_property
-    def depth_score(self) -> Int32Array:
-        return self._condition("depth_score", DEPTH)
-
-    @cached_property
-    def status(self) -> Int32Array:
-        return self._condition("status", 0)
-
-    @cached_property
-    def layer(self) -> Int32Array:
-        return self._condition("layer", NO_LAYER)
-
-    @cached_property
-    def _visibility_nodes(self) -> Int32Array:
-        return self._histories.visibility.history.at(self.memories, self.seq)
-
-    @cached_property
-    def visibility(self) -> Int32Array:
-        return self._histories.visibility.history.read(self._visibility_nodes, "visibility", VISIBLE)
-
-    @cached_property
-    def visibility_seq(self) -> IntArray:
-        """The seq at which the memory was last hidden or restored; 0 if it never was."""
-        return self._histories.visibility.history.read(self._visibility_nodes, "seq", 0)
-
-    @cached_property
-    def hidden_reason(self) -> Int32Array:
-        return self._histories.visibility.history.read(self._visibility_nodes, "reason", -1)
-
-    @cached_property
-    def superseded_by(self) -> Int32Array:
-        """The id, as the number of a string, of the memory that took the place of this one."""
-        return self._histories.visibility.history.read(self._visibility_nodes, "superseded_by", -1)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from recollect.events.facts import Status
-from recollect.projections.columns import State, Versions
+from recollect.projections.columns import Versions
 
 STRENGTH = 1.0
 STABILITY = 1.0
@@ -28,9 +28,9 @@ VISIBLE, FORGOTTEN, SUPERSEDED, PRUNED, ERASED = range(5)
 _Record = tuple[float, int, float, int, int, int]
 
 
-class Condition:
+class Condition(Versions):
     def __init__(self) -> None:
-        self.history = Versions(
+        super().__init__(
             [
                 ("strength", "d"),
                 ("strength_seq", "q"),
@@ -42,60 +42,48 @@ class Condition:
         )
 
     def strengthened(self, memory: int, seq: int, strength: float) -> None:
-        _, _, *rest = self._latest(memory)
-        self.history.append(memory, seq, strength, seq, *rest)
+        _, _, *rest = self._newest(memory)
+        self.append(memory, seq, strength, seq, *rest)
 
     def stabilized(self, memory: int, seq: int, stability: float) -> None:
-        strength, strength_seq, _, *rest = self._latest(memory)
-        self.history.append(memory, seq, strength, strength_seq, stability, *rest)
+        strength, strength_seq, _, *rest = self._newest(memory)
+        self.append(memory, seq, strength, strength_seq, stability, *rest)
 
     def placed(self, memory: int, seq: int, *, status: Status, depth: int) -> None:
-        *before, _, _, layer = self._latest(memory)
-        self.history.append(memory, seq, *before, depth, _STATUS_CODES[status], layer)
+        *before, _, _, layer = self._newest(memory)
+        self.append(memory, seq, *before, depth, _STATUS_CODES[status], layer)
 
     def promoted(self, memory: int, seq: int, *, layer: int, depth: int) -> None:
-        *before, _, status, _ = self._latest(memory)
-        self.history.append(memory, seq, *before, depth, status, layer)
+        *before, _, status, _ = self._newest(memory)
+        self.append(memory, seq, *before, depth, status, layer)
 
-    def _latest(self, memory: int) -> _Record:
+    def _newest(self, memory: int) -> _Record:
         """The newest record; a strength that nothing set has the seq 0."""
-        node = self.history.latest(memory)
+        node = self.latest(memory)
         if node < 0:
             return STRENGTH, 0, STABILITY, DEPTH, 0, NO_LAYER
-        strength, strength_seq, stability, depth, status, layer = self.history.values(node)
+        strength, strength_seq, stability, depth, status, layer = self.values(node)
         return strength, strength_seq, stability, depth, status, layer
 
-    def dump(self) -> State:
-        return self.history.dump("condition")
 
-    def load(self, state: State) -> None:
-        self.history.load("condition", state)
-
-
-class Visibility:
+class Visibility(Versions):
     """Records only changes; a memory without a record is visible."""
 
     def __init__(self) -> None:
-        self.history = Versions([("visibility", "i"), ("reason", "i"), ("superseded_by", "i")])
+        super().__init__([("visibility", "i"), ("reason", "i"), ("superseded_by", "i")])
 
     def hidden(self, memory: int, seq: int, visibility: int, *, reason: int, by: int = -1) -> None:
         if self._now(memory) != ERASED:
-            self.history.append(memory, seq, visibility, reason, by)
+            self.append(memory, seq, visibility, reason, by)
 
     def restored(self, memory: int, seq: int) -> None:
         if self._now(memory) not in (VISIBLE, ERASED):
-            self.history.append(memory, seq, VISIBLE, -1, -1)
+            self.append(memory, seq, VISIBLE, -1, -1)
 
     def ingested(self, memory: int, seq: int) -> None:
         if self._now(memory) != VISIBLE:
-            self.history.append(memory, seq, VISIBLE, -1, -1)
+            self.append(memory, seq, VISIBLE, -1, -1)
 
     def _now(self, memory: int) -> int:
-        node = self.history.latest(memory)
-        return VISIBLE if node < 0 else int(self.history.values(node)[0])
-
-    def dump(self) -> State:
-        return self.history.dump("visibility")
-
-    def load(self, state: State) -> None:
-        self.history.load("visibility", state)
+        node = self.latest(memory)
+        return VISIBLE if node < 0 else int(self.values(node)[0])

@@ -35,7 +35,6 @@ from recollect.projections.lifecycle.condition import (
 from recollect.projections.lifecycle.histories import Histories
 from recollect.projections.lifecycle.recent_access import RecentAccess, recent_access
 from recollect.projections.lifecycle.state import LifecycleState
-from recollect.projections.lifecycle.states import States, changes
 from recollect.projections.string_sets import StringSets
 
 __all__ = ["Lifecycle", "LifecycleColumns", "LifecycleState"]
@@ -45,7 +44,7 @@ Change = TypeVar("Change", facts.StrengthChange, facts.StabilityChange, facts.Pl
 
 class Lifecycle:
     name = "lifecycle"
-    version = 4
+    version = 5
     reads: ClassVar[frozenset[type]] = frozenset(
         {
             facts.Accessed,
@@ -216,19 +215,19 @@ class Lifecycle:
         *,
         trait_seqs: IntArray | None = None,
         common: int | None = None,
-    ) -> States:
-        """The lifecycle of memories[i] at seqs[i], in the same columns; see `States`."""
-        return States(self._histories, memories, seqs, trait_seqs=trait_seqs, common=common)
+    ) -> LifecycleColumns:
+        """The lifecycle of memories[i] at seqs[i], in the same columns."""
+        return LifecycleColumns(self._histories, memories, seqs, trait_seqs=trait_seqs, common=common)
 
     def last_touch(self, memory: int, seq: int) -> int:
         """The seq of the last access to a memory at or before `seq`, or else of its birth."""
-        usage = self._histories.usage.history
+        usage = self._histories.usage
         node = int(usage.at(np.array([memory]), seq)[0])
         return usage.seq(node) if node >= 0 else int(self._histories.born[memory])
 
     def changes(self, after: int, upto: int) -> tuple[IntArray, IntArray]:
         """Which memories' own records changed at which seqs with after < seq <= upto: memories and seqs, sorted."""
-        return changes(self._histories, after, upto)
+        return self._histories.changes(after, upto)
 
     def state(self, memory: int, seq: int) -> LifecycleState:
         """All values of one memory that existed at `seq`."""

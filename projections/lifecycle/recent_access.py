@@ -29,7 +29,7 @@ def recent_access(histories: Histories, seq: int, records: int) -> RecentAccess:
     What was touched before the oldest record that was read may be missing, so only touches from there on
     are given: their order is final however many records are read.
     """
-    accesses, births = histories.usage.history, histories.born
+    accesses, births = histories.usage, histories.born
     read_to = bisect_right(range(len(accesses)), seq, key=accesses.seq)
     born_to = bisect_right(range(len(births)), seq, key=lambda memory: int(births[memory]))
     read_from, born_from = max(read_to - records, 0), max(born_to - records, 0)

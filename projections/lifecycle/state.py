@@ -125,7 +125,7 @@ def _changes(
 
 
 def _traits_from(histories: Histories, memory: int, seq: int) -> dict[str, tuple[int, ...]]:
-    history = histories.traits.history
+    history = histories.traits
     found = {name: _changes(history, memory, seq, name)[-1:] for name in traits.NAMES}
     found["revision_count"] = _changes(history, memory, seq, "revision")[-EVENTS_MAX:]
     del found["revision"]
@@ -133,7 +133,7 @@ def _traits_from(histories: Histories, memory: int, seq: int) -> dict[str, tuple
 
 
 def _usage_from(histories: Histories, memory: int, seq: int) -> dict[str, tuple[int, ...]]:
-    usage, feedback = histories.usage.history, histories.feedback.history
+    usage, feedback = histories.usage, histories.feedback
     born_in_session = bool(histories.usage.born_in[memory] >= 0)
     birth = histories.born.array[memory : memory + 1] if born_in_session else ()
     spread = (*map(int, birth), *_changes(usage, memory, seq, "sessions", int(born_in_session)))
@@ -155,7 +155,7 @@ def _usage_from(histories: Histories, memory: int, seq: int) -> dict[str, tuple[
 
 
 def _condition_from(histories: Histories, memory: int, seq: int) -> dict[str, tuple[int, ...]]:
-    history = histories.condition.history
+    history = histories.condition
     set_at = _changes(history, memory, seq, "strength_seq", 0)[-1:]
     since = set_at[0] if set_at else int(histories.born[memory])
     return {
@@ -168,6 +168,6 @@ def _condition_from(histories: Histories, memory: int, seq: int) -> dict[str, tu
 
 
 def _visibility_from(histories: Histories, memory: int, seq: int) -> dict[str, tuple[int, ...]]:
-    history = histories.visibility.history
+    history = histories.visibility
     newest = tuple(s for s in map(history.seq, history.chain(memory)) if s <= seq)[-1:]
     return {"visibility": newest, "hidden_reason": newest, "superseded_by": newest}

@@ -27,7 +27,16 @@ from typing import NamedTuple
 import numpy as np
 
 from recollect.events.facts import Downscaled
-from recollect.projections.columns import BoolArray, Column, FloatArray, IntArray, State, Table, state_array
+from recollect.projections.columns import (
+    BoolArray,
+    Column,
+    FloatArray,
+    IntArray,
+    State,
+    Table,
+    distinct,
+    state_array,
+)
 
 _TABLES_MAX = 64
 
@@ -94,9 +103,21 @@ class Downscales:
         """How many downscales there were at or before `seq`."""
         return int(np.searchsorted(self._seqs.array, seq, side="right"))
 
-    def strengths(self, base: FloatArray, since: IntArray, tagged: BoolArray, seq: int) -> FloatArray:
-        """Strengths at `seq` of memories set to `base` at the seqs `since` and (un)tagged ever since."""
-        count = self.count(seq)
+    def strengths(
+        self, base: FloatArray, since: IntArray, tagged: BoolArray, seqs: int | IntArray
+    ) -> FloatArray:
+        """Strengths at a seq, the same for all or one for each, of memories set to `base` at the seqs `since` and
+        (un)tagged ever since."""
+        if not isinstance(seqs, np.ndarray):
+            return self._after(base, since, tagged, self.count(seqs))
+        counts, strengths = np.searchsorted(self._seqs.array, seqs, side="right"), base.copy()
+        for count in distinct(counts).tolist():  # within a group the seq makes no difference
+            here = counts == count
+            strengths[here] = self._after(base[here], since[here], tagged[here], count)
+        return strengths
+
+    def _after(self, base: FloatArray, since: IntArray, tagged: BoolArray, count: int) -> FloatArray:
+        """Strengths after the first `count` downscales."""
         if not count:
             return base
         table = self._table(count)

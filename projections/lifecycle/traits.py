@@ -70,11 +70,11 @@ _REVISABLE = tuple(
 )  # all but what is counted and dated
 
 
-class Traits:
+class Traits(Versions):
     def __init__(self, strings: Interner) -> None:
+        super().__init__(_FIELDS)
         self.strings = strings
         self.sets = StringSets()
-        self.history = Versions(_FIELDS)
         self.flips: dict[int, list[int]] = {}
         self.expiries = 0
         self.validities = 0
@@ -84,26 +84,26 @@ class Traits:
     def born(self, memory: int, seq: int, fact: Ingested) -> int:
         """The first version of a memory; returns the number of its session."""
         values = self._of(fact)
-        self.history.append(memory, seq, *values)
+        self.append(memory, seq, *values)
         session: int = values[_SESSION]
         return session
 
     def births(self, seqs: IntArray, facts: list[Ingested]) -> list[int]:
         """The first versions of as many new memories; returns the numbers of their sessions."""
         columns = dict(zip(NAMES, zip(*map(self._of, facts), strict=True), strict=True))
-        self.history.births(seqs, columns)
+        self.begin(seqs, columns)
         return list(columns["session"])
 
     def ingested(self, memory: int, seq: int, fact: Ingested) -> None:
         """An upsert: everything anew but the time and session of creation."""
-        old = self.history.values(self.history.latest(memory))
+        old = self.values(self.latest(memory))
         values = list(self._of(fact))
         values[_CREATED_AT], values[_SESSION] = old[_CREATED_AT], old[_SESSION]
         values[_REVISION] = old[_REVISION] + 1
-        self._append(memory, seq, old, values)
+        self._revise(memory, seq, old, values)
 
     def revised(self, memory: int, seq: int, fact: Revised) -> None:
-        old = self.history.values(self.history.latest(memory))
+        old = self.values(self.latest(memory))
         values = list(old)
         for name in _REVISABLE:
             value = getattr(fact, name)
@@ -112,21 +112,21 @@ class Traits:
         values[_UPDATED_AT], values[_REVISION] = fact.at, old[_REVISION] + 1
         self.expiries += values[_EXPIRES_AT] != NEVER
         self.validities += values[_PLACE["valid_from"]] != ALWAYS or values[_PLACE["valid_to"]] != NEVER
-        self._append(memory, seq, old, values)
+        self._revise(memory, seq, old, values)
 
     def kind(self, memory: int) -> int:
         """The number of the name of the kind that a memory has now."""
-        return int(self.history.values(self.history.latest(memory))[_PLACE["kind"]])
+        return int(self.values(self.latest(memory))[_PLACE["kind"]])
 
     def reembedded(self, memory: int, seq: int, embedder: str) -> None:
-        values = list(self.history.values(self.history.latest(memory)))
+        values = list(self.values(self.latest(memory)))
         values[_EMBEDDER] = self.strings.number(embedder)
-        self.history.append(memory, seq, *values)
+        self.append(memory, seq, *values)
 
-    def _append(self, memory: int, seq: int, old: tuple[Any, ...], values: list[Any]) -> None:
+    def _revise(self, memory: int, seq: int, old: tuple[Any, ...], values: list[Any]) -> None:
         if (old[_TAG] < 0) != (values[_TAG] < 0):
             self._flip(memory, seq)
-        self.history.append(memory, seq, *values)
+        self.append(memory, seq, *values)
 
     def _flip(self, memory: int, seq: int) -> None:
         self._flip_memories.append(memory)
@@ -171,18 +171,17 @@ class Traits:
             return MISSING.get(name, -1)
         return self.strings.number(value) if name in STRINGS else value
 
-    def dump(self) -> State:
+    def dump(self, prefix: str) -> State:
         return {
             "expiries": np.array([self.expiries], dtype=np.int64),
             "validities": np.array([self.validities], dtype=np.int64),
             "flip_memories": self._flip_memories.array,
             "flip_seqs": self._flip_seqs.array,
             **self.sets.dump("sets"),
-            **self.history.dump("traits"),
+            **super().dump(prefix),
         }
 
-    def load(self, state: State, strings: Interner) -> None:
-        self.strings = strings
+    def load(self, prefix: str, state: State) -> None:
         self.expiries = int(state_array(state, "expiries")[0])
         self.validities = int(state_array(state, "validities")[0])
         self._flip_memories.load(state_array(state, "flip_memories"))
@@ -192,4 +191,4 @@ class Traits:
         for memory, seq in pairs:
             self.flips.setdefault(memory, []).append(seq)
         self.sets.load("sets", state)
-        self.history.load("traits", state)
+        super().load(prefix, state)

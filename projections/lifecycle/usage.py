@@ -1,6 +1,6 @@
 """usage: how often a memory was read, in how many sessions, and what people said about it.
 
-`Usage` reads Accessed; `Feedback` reads Rated. An access of any kind counts once per event. The sessions of
+`Usage` reads Accessed; `Feedback` reads Rated, with the kind that the memory had when it was judged. An access of any kind counts once per event. The sessions of
 a memory are the one that it was created in and those that accessed it; a session without a name does not count.
 """
 
@@ -20,9 +20,9 @@ _SESSION_BITS = 32
 _COUNTERS = frozenset({"accesses", "used", "injected", "sessions"})
 
 
-class Usage:
+class Usage(Versions):
     def __init__(self) -> None:
-        self.history = Versions(
+        super().__init__(
             [
                 ("accesses", "i"),
                 ("used", "i"),
@@ -32,7 +32,7 @@ class Usage:
                 ("last_recall", "q"),
             ]
         )
-        self.popularity = Popularity(self.history)
+        self.popularity = Popularity(self)
         self.born_in: Column[np.int32] = Column(np.int32)
         self._seen: set[int] = set()
 
@@ -42,17 +42,16 @@ class Usage:
 
     def accessed(self, memory: int, seq: int, session: int, fact: Accessed) -> None:
         """One of the memories of an access in this session (-1: in none)."""
-        history = self.history
-        node = history.latest(memory)
+        node = self.latest(memory)
         if node >= 0:
-            accesses, used, injected, sessions, last_access_at, last_recall = history.values(node)
+            accesses, used, injected, sessions, last_access_at, last_recall = self.values(node)
         else:
             accesses = used = injected = 0
             sessions = 0 if self.born_in[memory] < 0 else 1
             last_access_at, last_recall = NEVER_ACCESSED, NO_RECALL
         if session >= 0 and self._is_new(memory, session):
             sessions += 1
-        history.append(
+        self.append(
             memory,
             seq,
             accesses + 1,
@@ -72,39 +71,36 @@ class Usage:
         self._seen.add(pair)
         return True
 
-    def dump(self) -> State:
+    def dump(self, prefix: str) -> State:
         return {
             "born_in": self.born_in.array,
             "seen": np.array(sorted(self._seen), dtype=np.int64),
-            **dump_compact(self.history, "usage", _COUNTERS),
+            **dump_compact(self, prefix, _COUNTERS),
         }
 
-    def load(self, state: State) -> None:
+    def load(self, prefix: str, state: State) -> None:
         self.born_in.load(state_array(state, "born_in"))
         self._seen = set(state_array(state, "seen").tolist())
-        load_compact(self.history, "usage", state, _COUNTERS)
-        self.popularity = Popularity(self.history)
+        load_compact(self, prefix, state, _COUNTERS)
+        self.popularity = Popularity(self)
 
 
-class Feedback:
-    """feedback = helpful - unhelpful - 2 * outdated."""
+class Feedback(Versions):
+    """How often each memory, or each kind of memories, was judged by each verdict.
+
+    feedback = helpful - unhelpful - 2 * outdated.
+    """
 
     def __init__(self) -> None:
-        self.history = Versions([("helpful", "i"), ("unhelpful", "i"), ("outdated", "i")])
+        super().__init__([("helpful", "i"), ("unhelpful", "i"), ("outdated", "i")])
 
-    def rated(self, memory: int, seq: int, verdict: Verdict) -> None:
-        node = self.history.latest(memory)
-        helpful, unhelpful, outdated = self.history.values(node) if node >= 0 else (0, 0, 0)
-        self.history.append(
-            memory,
+    def rated(self, owner: int, seq: int, verdict: Verdict) -> None:
+        node = self.latest(owner)
+        helpful, unhelpful, outdated = self.values(node) if node >= 0 else (0, 0, 0)
+        self.append(
+            owner,
             seq,
             helpful + (verdict == "helpful"),
             unhelpful + (verdict == "unhelpful"),
             outdated + (verdict == "outdated"),
         )
-
-    def dump(self) -> State:
-        return self.history.dump("feedback")
-
-    def load(self, state: State) -> None:
-        self.history.load("feedback", state)

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from recollect.projections.columns import NEVER, FloatArray, IntArray, Interner, state_array, state_bytes
+from recollect.projections.lifecycle.columns import LifecycleColumns
 from recollect.projections.lifecycle.condition import STATUSES, VISIBILITIES
 from recollect.projections.lifecycle.state import MISSING
-from recollect.projections.lifecycle.states import States
 from recollect.projections.sql.rows import Columns, json, objects
 from recollect.projections.sql.schema import STATE_COLUMNS
 from recollect.projections.view import Projections
@@ -57,7 +57,7 @@ def state_rows(projections: Projections, memories: IntArray, seqs: IntArray) -> 
     return columns | {name: _column(states, name, kind) for name, kind in STATE_COLUMNS.items()}
 
 
-def _column(states: States, name: str, kind: str) -> npt.NDArray[Any]:
+def _column(states: LifecycleColumns, name: str, kind: str) -> npt.NDArray[Any]:
     if name == "consolidation_status":
         return objects(STATUSES[code] for code in states.status.tolist())
     column = getattr(states, name)

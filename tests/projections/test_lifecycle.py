@@ -275,8 +275,7 @@ def test_asking_for_one_column_reads_no_other_history():
     assert columns.access_count.tolist() == [1]
     computed = {name for name in vars(columns) if not name.startswith("_")}
     assert computed == {"memories", "seq", "access_count"}
-    assert "_condition_nodes" not in vars(columns)
-    assert "_trait_nodes" not in vars(columns)
+    assert set(columns._nodes) == {"usage"}
 
 
 def test_a_memory_before_its_birth_has_neutral_columns():

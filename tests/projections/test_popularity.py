@@ -18,7 +18,7 @@ def counted(accesses: list[int], top: int) -> list[int]:
 
 
 def usage_of(accesses: list[int], usage: Usage | None = None, first: int = 1) -> Usage:
-    usage = usage or Usage()
+    usage = Usage() if usage is None else usage
     for seq, memory in enumerate(accesses, first):
         while len(usage.born_in) <= memory:
             usage.born(-1)
@@ -40,5 +40,5 @@ def test_asking_in_between_and_loading_change_nothing(accesses: list[int], cut: 
     usage_of(accesses[cut:], usage, first=len(accesses[:cut]) + 1)
     assert usage.popularity.most_accessed(len(accesses), 3).tolist() == counted(accesses, 3)
     loaded = Usage()
-    loaded.load(usage.dump())
+    loaded.load("usage", usage.dump("usage"))
     assert loaded.popularity.most_accessed(len(accesses), 3).tolist() == counted(accesses, 3)
