@@ -64,18 +64,27 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChatServer:
-    """One model of one chat server."""
+    """One model of one chat server; as a callable it rewrites questions."""
 
-    def __init__(self, url: str, model: str, *, named_by_user: bool = True) -> None:
+    def __init__(self, url: str, model: str | None, *, named_by_user: bool = True) -> None:
         if "model=" not in url:
+            if model is None:
+                raise InvalidInput(
+                    "the chat server has no model; name one by RECOLLECT_CHAT_MODEL, or model under [chat] in a "
+                    "config.toml"
+                )
             url = f"{url}{'&' if '?' in url else '?'}{urlencode({'model': model}, quote_via=quote)}"
         self._server = Endpoint(url, kind="chat", key=CHAT_KEY, named_by_user=named_by_user)
         self.name = self._server.name
 
-    def expand(self, question: str) -> list[str]:
+    def __call__(self, question: str) -> list[str]:
         """Rewritings of a question; asked once, without retries."""
         lines = self._ask(_expanding(question), timeout_s=_EXPANSION_S).splitlines()
         return [text for line in lines if (text := _MARK.sub("", line).strip().strip('"'))][:_REWRITINGS]
+
+    def prompt_digest(self, question: str) -> str:
+        """The digest of what is asked for rewritings of a question."""
+        return digest(_expanding(question))
 
     def summarise(self, texts: Sequence[str]) -> Summary | None:
         """One text of several; None where they are too long to be asked about."""
@@ -96,29 +105,6 @@ class ChatServer:
         except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
             raise ChatFailed(f"the chat server {self.name} gave no text ({error})") from None
         return _THINKING.sub("", choice.message.content or "").strip()
-
-
-class ChatExpander:
-    """Rewrites questions by asking the chat server."""
-
-    def __init__(self, chat: ChatServer) -> None:
-        self._chat = chat
-        self.name = chat.name
-
-    def __call__(self, question: str) -> list[str]:
-        return self._chat.expand(question)
-
-    def prompt_digest(self, question: str) -> str:
-        return digest(_expanding(question))
-
-
-def chat_server(url: str, model: str | None, *, named_by_user: bool) -> ChatServer:
-    """The chat server of these settings."""
-    if model is None and "model=" not in url:
-        raise InvalidInput(
-            "the chat server has no model; name one by RECOLLECT_CHAT_MODEL, or model under [chat] in a config.toml"
-        )
-    return ChatServer(url, model or "", named_by_user=named_by_user)
 
 
 def digest(messages: Messages) -> str:

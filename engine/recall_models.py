@@ -39,7 +39,7 @@ def models_of(
         chosen = choose_reranker(reranker)
     if url is None:
         return Models(chosen, expander)
-    from recollect.engine.chat import ChatExpander, chat_server  # noqa: PLC0415 (http takes 15 ms)
+    from recollect.engine.chat import ChatServer  # noqa: PLC0415 (http takes 15 ms)
 
-    chat = chat_server(url.value, configured["chat.model"].value, named_by_user=url.named_by_user)
-    return Models(chosen, expander or ChatExpander(chat), chat)
+    chat = ChatServer(url.value, configured["chat.model"].value, named_by_user=url.named_by_user)
+    return Models(chosen, expander or chat, chat)

@@ -10,6 +10,7 @@ import logging
 from pathlib import Path
 
 from recollect.engine.store import Store
+from recollect.events.packs.urls import is_mirror
 from recollect.events.scrub import scrub, sealed_segments
 
 PAUSE_S = 60.0
@@ -18,9 +19,7 @@ REST_S = 24 * 3600.0
 
 def scrub_next(store: Store, last: str) -> str:
     """Scrub the sealed segment after the one of this name; its name, or "" at the end of a round."""
-    if (
-        store.folder is None or (store.folder / "packs").is_file()
-    ):  # a mirror has encrypted payloads, and copies
+    if store.folder is None or is_mirror(store.folder):  # a mirror has encrypted payloads, and copies
         return ""
     path = next((path for path in sealed_segments(store.folder / "log") if path.name > last), None)
     if path is None:

@@ -7,6 +7,7 @@ in the last bits, other weights differ by far more.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -108,17 +109,21 @@ class Embedder(Protocol):
         ...
 
 
-class AlwaysReady:
-    """What an embedder says of itself that has nothing to load."""
+class AlwaysReady(ABC):
+    """An embedder that has nothing to load, and reads questions as it reads texts."""
 
     ready = True
     failure: str | None = None
 
-    @property
-    def state(self) -> str:
-        return "ready" if self.ready else "not loaded"
+    @abstractmethod
+    def embed(self, texts: Sequence[str]) -> Embeddings: ...
 
-    def warm(self) -> None:
+    def embed_queries(self, texts: Sequence[str]) -> Embeddings:
+        return self.embed(texts)
+
+    state = "ready"
+
+    def warm(self) -> None:  # noqa: B027 (nothing to do is what most of these do)
         """Do nothing: there is nothing to load."""
 
     def cut_note(self, texts: Sequence[str]) -> str | None:  # noqa: ARG002 (the protocol's name)
@@ -148,9 +153,6 @@ class FunctionEmbedder(AlwaysReady):
             raise EmbedderFailed(self.name, f"failed ({type(error).__name__}: {error})") from error
         return checked_rows(self.name, given, texts).astype(np.float32)
 
-    def embed_queries(self, texts: Sequence[str]) -> Embeddings:
-        return self.embed(texts)
-
 
 @runtime_checkable
 class EmbeddingObject(Protocol):
@@ -172,6 +174,8 @@ class ObjectEmbedder:
         self._given = given
         self.embed = given.embed
         self.embed_queries: EmbedTexts = getattr(given, "embed_queries", given.embed)
+        self.warm: Callable[[], None] = getattr(given, "warm", lambda: None)
+        self.cut_note: Callable[[Sequence[str]], str | None] = getattr(given, "cut_note", lambda _: None)
 
     @property
     def name(self) -> str:
@@ -193,13 +197,6 @@ class ObjectEmbedder:
     @property
     def state(self) -> str:
         return str(getattr(self._given, "state", "ready" if self.ready else "not loaded"))
-
-    def warm(self) -> None:
-        getattr(self._given, "warm", AlwaysReady().warm)()
-
-    def cut_note(self, texts: Sequence[str]) -> str | None:
-        note: str | None = getattr(self._given, "cut_note", AlwaysReady().cut_note)(texts)
-        return note
 
 
 def checked_rows(name: str, given: object, texts: Sequence[str]) -> npt.NDArray[np.floating | np.integer]:
@@ -225,7 +222,7 @@ def checked_rows(name: str, given: object, texts: Sequence[str]) -> npt.NDArray[
     return rows
 
 
-class Elsewhere:
+class Elsewhere(AlwaysReady):
     """A store's embedder that this program does not have: refuse what needs one of its vectors."""
 
     dimensions = 0
@@ -237,17 +234,8 @@ class Elsewhere:
         self.failure = str(mismatch)
         self._mismatch = mismatch
 
-    def warm(self) -> None:
-        """Do nothing: it cannot be loaded."""
-
     def embed(self, texts: Sequence[str]) -> Embeddings:  # noqa: ARG002 (the protocol's name)
         raise self._mismatch
-
-    def embed_queries(self, texts: Sequence[str]) -> Embeddings:
-        return self.embed(texts)
-
-    def cut_note(self, texts: Sequence[str]) -> str | None:  # noqa: ARG002 (the protocol's name)
-        return None
 
 
 class HashEmbedder(AlwaysReady):
@@ -270,9 +258,6 @@ class HashEmbedder(AlwaysReady):
             if not vector.any():
                 vector[_slot(text)[0]] = 1.0
         return vectors.astype(np.float32)
-
-    def embed_queries(self, texts: Sequence[str]) -> Embeddings:
-        return self.embed(texts)
 
 
 @lru_cache(maxsize=65536)

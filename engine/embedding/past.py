@@ -12,19 +12,6 @@ from recollect.events.facts import GridVector
 from recollect.projections.adoptions import Adoption
 
 
-class Missing(Embedding):
-    """No embedder, since the one of that moment is not at hand."""
-
-    def __init__(self, label: str, reason: str) -> None:
-        super().__init__(None, None)
-        self._label = label
-        self._reason = reason
-
-    @property
-    def problem(self) -> str | None:
-        return f"vector: the embedder then was {self._label!r}, {self._reason}; ranked by words only"
-
-
 def embedding_at(store: Store, embedding: Embedding, seq: int) -> Embedding:
     """What embeds a question that is asked at `seq`."""
     adopted = store.projections.adoptions.embedder(seq)
@@ -37,9 +24,12 @@ def _of(adopted: Adoption) -> Embedding:
     try:
         return Embedding(choose(adopted.label, from_log=True), adopted)
     except EmbedderMismatch:
-        return Missing(adopted.label, "another version of which is installed")
+        reason = "another version of which is installed"
     except RecollectError:
-        return Missing(adopted.label, "which is not installed")
+        reason = "which is not installed"
+    return Embedding(
+        None, None, words_only=f"the embedder then was {adopted.label!r}, {reason}; ranked by words only"
+    )
 
 
 def vector_of(store: Store, embedding: Embedding, text: str, label: str) -> GridVector | None:

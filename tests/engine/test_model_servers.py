@@ -159,7 +159,7 @@ def test_a_chat_server_that_fails_degrades_the_answer_and_prevents_none(chatty, 
         assert "the chat server" in note
     chatty.replies = [reply]
     with pytest.raises((ServerAway, ChatFailed), match="the chat server"):
-        ChatServer(chatty.root, "small").expand("x")
+        ChatServer(chatty.root, "small")("x")
 
 
 def test_a_chat_server_without_a_model_is_refused(server, monkeypatch, tmp_path):
