@@ -12,7 +12,7 @@ import msgspec
 from recollect.engine import compare_inputs as inputs
 from recollect.engine import validate
 from recollect.engine.compare_inputs import AnyEmbedder, Queries, Recipe
-from recollect.engine.copies import note_copy, note_moved, note_unfinished, without_erased
+from recollect.engine.copies import copied
 from recollect.engine.fork import make_fork
 from recollect.engine.moments import When
 from recollect.engine.recall import Standpoint
@@ -162,22 +162,18 @@ def _compare_to_page(
     store: Store, compared: Callable[[], Comparison], target: Path, page: Page, *, overwrite: bool
 ) -> Comparison:
     """Compare and write a page; it holds texts, so it is noted as a copy, as an export is."""
-    notes: list[str] = []
     with unfinished_file(target) as file:
-        note_unfinished(store, file.path, "comparison")
 
-        def make() -> Comparison:
+        def make() -> tuple[Comparison, int]:
             result = compared()
             file.write(iter([render(store, result, page).encode()]))
-            return result
+            return result, store.log.head
 
-        def finish(_: Comparison) -> None:
-            notes.extend(filter(None, [note_copy(store, target, "comparison", upto=store.log.head)]))
+        def put(_: Comparison) -> None:
             file.put(target, overwrite=overwrite)
-            note_moved(store, file.path)
 
-        result = without_erased(store, "compare --html", make, finish)
-    return msgspec.structs.replace(result, degraded=tuple(notes))
+        result, notes = copied(store, "compare --html", "comparison", file.path, target, make, put)
+    return msgspec.structs.replace(result, degraded=notes)
 
 
 @locked

@@ -116,32 +116,54 @@ def note_unfinished(store: Store, path: Path, kind: Kind) -> None:
         note_copy(store, path, kind, upto=store.log.head, finished=False)
 
 
-def note_moved(store: Store, unfinished: Path) -> None:
-    """A copy that was noted where it was made stands in its place now, noted there; the caller is `exclusive`."""
-    if store.folder is not None and not store.read_only:
-        forget(store.folder, unfinished)
-
-
-def note_copy(store: Store, path: Path, kind: Kind, *, upto: int, finished: bool = True) -> str | None:
+def note_copy(store: Store, path: Path, kind: Kind, *, upto: int, finished: bool = True) -> tuple[str, ...]:
     """Record a copy of this store as of now; why not, if that cannot be done. The caller is `exclusive`."""
     if store.folder is None:
-        return None
-    reason = "it is read-only"
-    if not store.read_only:
-        at, head = iso(store.clock()), store.log.head
-        copy = Copy(
-            path=str(path.absolute()), kind=kind, at=at, upto=upto, checked=head, finished=finished
-        )  # fmt: skip
-        try:
-            record(store.folder, copy)
-        except OSError as error:
-            reason = error.strerror or str(error)
-        else:
-            return None
+        return ()
+    if store.read_only:
+        return (_not_noted("it is read-only"),)
+    at, head = iso(store.clock()), store.log.head
+    return note_in(store.folder, path, kind, at=at, upto=upto, checked=head, finished=finished)
+
+
+def note_in(
+    folder: Path, path: Path, kind: Kind, *, at: str, upto: int, checked: int, finished: bool
+) -> tuple[str, ...]:
+    """Record a copy of the store in this folder; why not, if that cannot be done."""
+    copy = Copy(path=str(path.absolute()), kind=kind, at=at, upto=upto, checked=checked, finished=finished)
+    try:
+        record(folder, copy)
+    except OSError as error:
+        return (_not_noted(error.strerror or str(error)),)
+    return ()
+
+
+def _not_noted(reason: str) -> str:
     return f"the store could not note this copy ({reason}): `erase` will not list it; it has to be deleted by hand"
 
 
 # --- copying ----------------------------------------------------------------------------------------
+
+
+def copied(
+    store: Store, what: str, kind: Kind, unfinished: Path, place: Path, make: Callable[[], tuple[T, int]],
+    put: Callable[[T], object],
+) -> tuple[T, tuple[str, ...]]:  # fmt: skip
+    """Copy with `make`, which also says up to which event, and `put` the copy in its place; what could not be noted.
+
+    It is noted as unfinished where it is made, and as finished where it is put.
+    """
+    notes: list[str] = []
+
+    def finish(made: tuple[T, int]) -> None:
+        notes.extend(note_copy(store, place, kind, upto=made[1]))
+        put(made[0])
+        if place != unfinished and store.folder is not None and not store.read_only:
+            forget(store.folder, unfinished)
+
+    note_unfinished(store, unfinished, kind)
+    made, _ = without_erased(store, what, make, finish)
+    return made, tuple(notes)
 
 
 def without_erased(store: Store, what: str, make: Callable[[], T], finish: Callable[[T], None]) -> T:

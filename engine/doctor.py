@@ -19,7 +19,7 @@ from typing import TypedDict
 
 import msgspec
 
-from recollect.engine.copies import Copy, forget, record
+from recollect.engine.copies import forget, note_in
 from recollect.engine.doctor_caches import Caches, Problem, folded
 from recollect.engine.doctor_vectors import VectorCheck, check_vectors, mend_vectors
 from recollect.engine.embedding.embedder import Embedder
@@ -473,12 +473,5 @@ def _writers_kept_out(folder: Path) -> Iterator[None]:
 def _note_salvage(
     folder: Path, target: Path, *, upto: int, head: int, finished: bool = True
 ) -> tuple[str, ...]:
-    at = iso(time.time_ns() // 1_000)
-    copy = Copy(
-        path=str(target.absolute()), kind="salvage", at=at, upto=upto, checked=head, finished=finished
-    )  # fmt: skip
-    try:
-        record(folder, copy)
-    except OSError as error:
-        return (f"{folder} could not note this copy ({error.strerror}): `erase` will not list it",)
-    return ()
+    at = iso(wall_clock())
+    return note_in(folder, target, "salvage", at=at, upto=upto, checked=head, finished=finished)

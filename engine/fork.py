@@ -72,7 +72,7 @@ def make_fork(store: Store, target: Path, *, passing: Path | None = None, **rule
 
     def finish(made: ForkReport) -> None:
         if passing is None:
-            notes.extend(filter(None, [note_copy(store, target, "fork", upto=made.source_head)]))
+            notes.extend(note_copy(store, target, "fork", upto=made.source_head))
         finish_fork(target, upto=made.source_head)
 
     made = without_erased(store, "fork", make, finish)

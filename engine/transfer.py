@@ -6,11 +6,11 @@ Other programs' files come in through `files`.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import msgspec
 
-from recollect.engine.copies import note_copy, note_moved, note_unfinished, require_erased, without_erased
+from recollect.engine.copies import copied, require_erased
 from recollect.engine.lazy import LazyModule
 from recollect.engine.shard_copies import (
     CarriedShards,
@@ -65,12 +65,8 @@ def format_of(path: Path, given: str | None) -> Format:
     wanted = given or {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", "": "parquet"}.get(
         path.suffix
     )
-    if wanted == "jsonl":
-        return "jsonl"
-    if wanted == "parquet":
-        return "parquet"
-    if wanted == "markdown":
-        return "markdown"
+    if wanted in get_args(Format):
+        return cast("Format", wanted)
     raise InvalidInput(
         f"cannot tell the format of {path}; name it *.jsonl (the log) or a directory (Parquet tables), or say "
         f"format jsonl, parquet or markdown"
@@ -109,22 +105,18 @@ def export(
         return _export_with_shards(store, path, overwrite=overwrite, progress=progress)
     store.require_whole("export")
     require_erased(store, "export")
-    notes: list[str] = []
     with unfinished_file(path) as file:
-        note_unfinished(store, file.path, "jsonl")
 
-        def make() -> Transfer:
+        def make() -> tuple[Transfer, int]:
             head = store.catch_up()
             file.write(export_lines(_transferable(store), upto=head, progress=progress))
-            return _transfer(store, path, "jsonl", head)
+            return _transfer(store, path, "jsonl", head), head
 
-        def finish(made: Transfer) -> None:
-            notes.extend(filter(None, [note_copy(store, path, "jsonl", upto=made.head)]))
+        def put(_: Transfer) -> None:
             file.put(path, overwrite=overwrite)
-            note_moved(store, file.path)
 
-        made = without_erased(store, "export", make, finish)
-    return msgspec.structs.replace(made, degraded=tuple(notes))
+        made, notes = copied(store, "export", "jsonl", file.path, path, make, put)
+    return msgspec.structs.replace(made, degraded=notes)
 
 
 def _export_with_shards(store: Store, path: Path, *, overwrite: bool, progress: Progress | None) -> Transfer:
@@ -132,21 +124,17 @@ def _export_with_shards(store: Store, path: Path, *, overwrite: bool, progress: 
     shards = folder_beside(path)
     refuse_folder(shards, overwrite=overwrite)
     store.require_whole("export")
-    notes: list[str] = []
     with unfinished_folder(shards) as folder:
-        note_unfinished(store, folder, "shards")
 
-        def make() -> CarriedShards:
+        def make() -> tuple[CarriedShards, int]:
             store.catch_up()
-            return copy_out(store, folder, progress=progress)
+            return copy_out(store, folder, progress=progress), store.log.head
 
-        def finish(_: CarriedShards) -> None:
-            notes.extend(filter(None, [note_copy(store, shards, "shards", upto=store.log.head)]))
+        def put(_: CarriedShards) -> None:
             put_out(folder, shards)
             sync_directory(shards.parent)
-            note_moved(store, folder)
 
-        carried = without_erased(store, "export", make, finish)
+        carried, notes = copied(store, "export", "shards", folder, shards, make, put)
     made = export(store, path, format_="jsonl", overwrite=overwrite, progress=progress)
     said = (*made.degraded, *carried.notes, *notes)
     return msgspec.structs.replace(made, shards=len(carried.digests), degraded=said)
@@ -165,29 +153,25 @@ def _export_tables(store: Store, path: Path, *, overwrite: bool, progress: Progr
         refuse_existing(path / name, overwrite=overwrite)
     store.require_whole("export")
     require_erased(store, "export")
-    notes: list[str] = []
     make_private(path.parent)
     remove_debris(path)
     with unfinished_folder(path / "tables" if path.is_dir() else path) as folder:
-        note_unfinished(store, folder, "parquet")
 
-        def make() -> Transfer:
+        def make() -> tuple[Transfer, int]:
             head = store.catch_up()
             _write_tables(store, folder, progress)
             sync_directory(folder)
-            return _transfer(store, path, "parquet", head)
+            return _transfer(store, path, "parquet", head), head
 
-        def finish(made: Transfer) -> None:
-            notes.extend(filter(None, [note_copy(store, path, "parquet", upto=made.head)]))
+        def put(_: Transfer) -> None:
             make_private(path)
             for name in names:
                 put_in_place(folder / name, path / name, overwrite=overwrite)
             sync_directory(path)
             sync_directory(path.parent)
-            note_moved(store, folder)
 
-        made = without_erased(store, "export", make, finish)
-    return msgspec.structs.replace(made, degraded=tuple(notes))
+        made, notes = copied(store, "export", "parquet", folder, path, make, put)
+    return msgspec.structs.replace(made, degraded=notes)
 
 
 @locked

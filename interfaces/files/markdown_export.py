@@ -28,7 +28,7 @@ import numpy as np
 
 from recollect.engine import memories as reading
 from recollect.engine.answers import Memo
-from recollect.engine.copies import note_copy, note_unfinished, require_erased, without_erased
+from recollect.engine.copies import copied, require_erased
 from recollect.engine.moments import iso
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
@@ -149,11 +149,9 @@ def export(
     _refuse_followed(store, root)
     require_erased(store, "export")
     make_private(root)
-    notes: list[str] = []
     with _journal(root) as journal:
-        note_unfinished(store, root, "markdown")
 
-        def make() -> _Folder:
+        def make() -> tuple[_Folder, int]:
             view = store.view(at)
             folder = _Folder(root, journal, _ours(root), overwrite, at=view.seq)
             ids = _ids(store, view, now)
@@ -162,21 +160,20 @@ def export(
                 if progress:
                     progress(done, len(ids))
             folder.sweep()
-            return folder
+            return folder, view.seq
 
-        def finish(folder: _Folder) -> None:
-            notes[:] = filter(None, [note_copy(store, root, "markdown", upto=folder.at)])
+        def put(folder: _Folder) -> None:
             folder.sync()
             _replace(root / MANIFEST, folder.manifest())
             (root / UNFINISHED).unlink()
             sync_directory(root)
 
-        folder = without_erased(store, "export", make, finish)
+        folder, notes = copied(store, "export", "markdown", root, root, make, put)
     head = store.log.head
     return MarkdownExport(
         path=str(root), format="markdown", memories=folder.memories, written=folder.written,
         unchanged=folder.unchanged, removed=folder.removed, kept=tuple(folder.kept[:KEPT_SHOWN]), at=folder.at,
-        head=head, chain=store.log.chain_at(head).hex(), degraded=tuple(notes),
+        head=head, chain=store.log.chain_at(head).hex(), degraded=notes,
     )  # fmt: skip
 
 
