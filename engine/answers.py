@@ -18,18 +18,16 @@ class Degraded(NamedTuple):
     text: str
 
 
-class Hit(msgspec.Struct, frozen=True, kw_only=True):
-    """One memory of an answer, with the numbers that its score was made of.
+class RecordedHit(msgspec.Struct, frozen=True, kw_only=True):
+    """One memory of an answer, as of the answer's basis.
 
-    The rest is as of the answer's basis: `at` is when the memory was made, in ISO 8601, and `revision` counts its
-    versions.
+    `at` is when the memory was made, in ISO 8601, and `revision` counts its versions.
     """
 
     id: str
     score: float
     rank: int
     content: str
-    factors: dict[str, float]
     kind: str = "note"
     at: str = ""
     project: str | None = None
@@ -37,6 +35,12 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     source: str | None = None
     tags: tuple[str, ...] = ()
     revision: int = 1
+
+
+class Hit(RecordedHit, frozen=True, kw_only=True):
+    """One memory of an answer, with the numbers that its score was made of."""
+
+    factors: dict[str, float]
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

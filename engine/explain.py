@@ -15,18 +15,10 @@ from recollect.replay import why as replayed
 
 @locked
 def why(store: Store, recall: str, memory_id: str) -> Explanation:
-    """Replay a recorded answer and explain one memory in it."""
+    """Replay a recorded answer and explain one memory in it, or where it was lost (`dropped_at`)."""
     store.catch_up()
     seq = recall_seq(recall)
     return replayed.why(store.log, store.projections, seq, _named(store, seq, memory_id))
-
-
-@locked
-def why_not(store: Store, recall: str, memory_id: str) -> Explanation:
-    """Replay a recorded answer and explain a memory that is not in it; `dropped_at` says where it was lost."""
-    store.catch_up()
-    seq = recall_seq(recall)
-    return replayed.why_not(store.log, store.projections, seq, _named(store, seq, memory_id))
 
 
 def _named(store: Store, seq: int, memory_id: str) -> str:

@@ -8,7 +8,7 @@ memory alone. Nothing is written.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -18,6 +18,7 @@ from recollect.engine.erase import with_derived
 from recollect.engine.memories import memo
 from recollect.engine.moments import iso
 from recollect.engine.names import memory_named
+from recollect.engine.recalls import those_that_held
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
 from recollect.events.envelope import Recorded
@@ -92,7 +93,7 @@ def impact(store: Store, name: str, progress: Progress | None = None) -> Impact:
     """Every recorded answer that held a memory, each with what it would have been without it."""
     view = store.view()
     known = memo(store, view, memory_named(store, name))
-    held = _held(store, view, known.id)
+    held = _held(store, known.id)
     used = _used(store, known.id, [one.recorded.seq for one in held])
     analyzers = {name for one in held if one.formula for name in one.formula.analyzers}
     upto = max((one.recalled.basis for one in held), default=0)
@@ -140,17 +141,17 @@ def as_if_untold(
 
 
 @locked
-def _held(store: Store, view: View, memory_id: MemoryId) -> list[_Held]:
-    return list(_recalls_that_held(store, view, memory_id))
-
-
-def _recalls_that_held(store: Store, view: View, memory_id: MemoryId) -> Iterator[_Held]:
-    for seq in view.adoptions.recalls.tolist():
-        recorded = store.event(seq)
-        fact = recorded.fact
-        if isinstance(fact, Recalled) and memory_id in fact.ids:
-            there = fact.formula in view.adoptions.formulas
-            yield _Held(recorded, fact, formula_of(store.log, store.projections, fact) if there else None)
+def _held(store: Store, memory_id: MemoryId) -> list[_Held]:
+    """The recalls that held the memory, oldest first."""
+    formulas = store.projections.adoptions.formulas
+    return [
+        _Held(
+            recorded,
+            fact,
+            formula_of(store.log, store.projections, fact) if fact.formula in formulas else None,
+        )
+        for recorded, fact in those_that_held(store, memory_id)
+    ][::-1]
 
 
 def _used(store: Store, memory_id: MemoryId, recalls: list[int]) -> set[int]:

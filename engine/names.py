@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from recollect.engine import validate
-from recollect.events.envelope import type_name
+from recollect.events.envelope import Recorded, type_name
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import Recalled
 
@@ -32,7 +32,7 @@ def memory_named(store: Store, name: str) -> str:
         return found[0]
     if found:
         raise ambiguous("memory", name, found)
-    if is_recall(store, name):
+    if find_recall(store, name):
         raise UnknownMemory(name, hint=f"it is a recall: `recollect show {name}` shows it")
     raise UnknownMemory(
         name, at=store.projections.position, damage=store.damage, hint=did_you_mean(name, ids.values)
@@ -54,10 +54,11 @@ def whole_id(store: Store, name: str) -> str:
     raise UnknownMemory(name, at=store.projections.position, damage=store.damage, hint=hint)
 
 
-def is_recall(store: Store, name: str) -> bool:
-    """Whether this is the id of a recorded recall."""
+def find_recall(store: Store, name: str) -> Recorded | None:
+    """The event of the recall with this id, which may have been erased; None if there is none."""
     seq = int(name[1:]) if validate.is_recall_id(name) else 0
-    return 0 < seq <= store.catch_up() and store.event(seq).type == type_name(Recalled)
+    recorded = store.event(seq) if 0 < seq <= store.catch_up() else None
+    return None if recorded is None or recorded.type != type_name(Recalled) else recorded
 
 
 def ambiguous(what: str, name: str, found: Sequence[str]) -> InvalidInput:

@@ -19,7 +19,7 @@ from recollect.engine.store import REDACTED, Store
 from recollect.engine.torn_state import locked
 from recollect.events.envelope import Recorded, type_name
 from recollect.events.errors import InvalidInput
-from recollect.events.facts import Filters, Question, Rated, Recalled
+from recollect.events.facts import Filters, MemoryId, Question, Rated, Recalled
 from recollect.query.formula import from_log
 
 LIMIT_DEFAULT = 50
@@ -209,10 +209,7 @@ def backwards(store: Store, seqs: list[int], *, first_run: int) -> Iterator[Reco
 
 
 def _row(store: Store, recorded: Recorded) -> RecordedRecall:
-    fact = recorded.fact
-    if not isinstance(fact, Recalled):
-        question = Question(text=REDACTED, now=recorded.at)
-        fact = Recalled(question=question, basis=0, formula="", ids=(), scores=())
+    fact = recalled_of(recorded)
     return RecordedRecall(
         id=f"r{recorded.seq}",
         at=iso(recorded.at),
@@ -227,6 +224,21 @@ def _row(store: Store, recorded: Recorded) -> RecordedRecall:
         k=fact.question.k,
         degraded=fact.degraded,
     )
+
+
+def recalled_of(recorded: Recorded) -> Recalled:
+    """What a recall recorded; of one that was erased the time is left."""
+    if isinstance(recorded.fact, Recalled):
+        return recorded.fact
+    question = Question(text=REDACTED, now=recorded.at)
+    return Recalled(question=question, basis=0, formula="", ids=(), scores=())
+
+
+def those_that_held(store: Store, memory_id: MemoryId) -> Iterator[tuple[Recorded, Recalled]]:
+    """The recalls with this memory among the hits, newest first."""
+    for recorded in backwards(store, store.projections.adoptions.recalls.tolist(), first_run=_RUN):
+        if isinstance(fact := recorded.fact, Recalled) and memory_id in fact.ids:
+            yield recorded, fact
 
 
 def label_of(store: Store, digest: str) -> str:

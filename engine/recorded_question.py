@@ -8,10 +8,10 @@ from typing import NamedTuple, cast
 import msgspec
 
 from recollect.engine.moments import to_datetime
+from recollect.engine.names import find_recall
 from recollect.engine.recall_options import ANY_TIME, RecallOptions
 from recollect.engine.store import REDACTED, Store
 from recollect.engine.validate import is_recall_id
-from recollect.events.envelope import type_name
 from recollect.events.errors import InvalidInput, UnknownRecall
 from recollect.events.facts import Context, Filters, GridVector, Question, Recalled
 from recollect.query.formula import from_log
@@ -45,12 +45,9 @@ def posed(store: Store, query: str, options: RecallOptions, *, required: bool = 
 
     A text that only looks like an id is asked as it is, unless a recall is `required`.
     """
-    if not is_recall_id(query):
-        return Posed(query, options)
-    seq = int(query[1:])
-    recorded = store.event(seq) if 0 < seq <= store.catch_up() else None
-    if recorded is None or recorded.type != type_name(Recalled):
-        if required:
+    recorded = find_recall(store, query)
+    if recorded is None:
+        if required and is_recall_id(query):
             raise UnknownRecall(query)
         return Posed(query, options)
     if not isinstance(recorded.fact, Recalled) or recorded.fact.question.text == REDACTED:

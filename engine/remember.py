@@ -9,9 +9,10 @@ import numpy as np
 from recollect.engine import validate
 from recollect.engine.memories import memo
 from recollect.engine.memory_arguments import changes, ingested, tell_kept
-from recollect.engine.names import memory_named, whole_id
+from recollect.engine.names import find_recall, memory_named, whole_id
 from recollect.engine.store import Progress, Store
 from recollect.engine.writer import Writer, require_visible
+from recollect.events.envelope import Recorded
 from recollect.events.errors import InvalidInput, UnknownRecall
 from recollect.events.facts import (
     Accessed,
@@ -218,10 +219,17 @@ def recall_seq(recall: object) -> int:
     return int(recall[1:])
 
 
+def recall_event(store: Store, recall: str) -> Recorded:
+    """The event of a recorded recall, which may have been erased."""
+    recorded = find_recall(store, recall)
+    if recorded is None:
+        raise UnknownRecall(recall)
+    return recorded
+
+
 def recorded_recall(store: Store, recall: str) -> int:
     """The seq of a recall that the log holds."""
-    seq = recall_seq(recall)
-    fact = store.event(seq).fact if 0 < seq <= store.catch_up() else None
-    if not isinstance(fact, Recalled):
+    recorded = recall_event(store, recall)
+    if not isinstance(recorded.fact, Recalled):
         raise UnknownRecall(recall)
-    return seq
+    return recorded.seq

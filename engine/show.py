@@ -10,7 +10,7 @@ from recollect.engine import validate
 from recollect.engine.event_summaries import summarize
 from recollect.engine.formula_lookup import formula_in_force, formula_named
 from recollect.engine.moments import iso, parse_seq
-from recollect.engine.names import ambiguous, did_you_mean, is_recall, memory_named
+from recollect.engine.names import ambiguous, did_you_mean, find_recall, memory_named
 from recollect.engine.show_dream import ShownDream, show_dream
 from recollect.engine.show_memory import ShownMemory, show_memory
 from recollect.engine.show_recall import ShownRecall, show_recall
@@ -64,7 +64,7 @@ def show(store: Store, name: str) -> Shown:
     head = store.catch_up()
     if validate.text(name, "name").startswith("@"):
         return _event(store, name, head)
-    if is_recall(store, name):
+    if find_recall(store, name):
         return show_recall(store, name)
     if store.projections.documents.ids.find(name) >= 0:
         return show_memory(store, name)

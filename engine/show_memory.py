@@ -10,19 +10,18 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET
 
+from recollect.engine.answers import Memo
 from recollect.engine.event_summaries import changed_fields
 from recollect.engine.memories import memo
 from recollect.engine.moments import iso
-from recollect.engine.recalls import backwards
+from recollect.engine.recalls import those_that_held
 from recollect.engine.store import REDACTED, Store
 from recollect.engine.torn_state import locked
 from recollect.events.envelope import Recorded
-from recollect.events.facts import Ingested, Recalled, Redacted, Revised
-from recollect.projections.lifecycle.lifecycle import LifecycleState
+from recollect.events.facts import Ingested, Redacted, Revised
 from recollect.projections.view import View
 
 _WORDS_MAX = 5_000
-_RUN = 512
 _WORDS = re.compile(r"\s*\S+")
 
 
@@ -65,15 +64,9 @@ class HeldBy(msgspec.Struct, frozen=True, kw_only=True):
     score: float
 
 
-class ShownMemory(msgspec.Struct, frozen=True, kw_only=True, tag_field="thing", tag="memory"):
+class ShownMemory(Memo, frozen=True, kw_only=True, tag_field="thing", tag="memory"):
     """All that is known of a memory; recalls newest first, versions oldest first."""
 
-    id: str
-    at: int
-    content: str
-    visible: bool
-    hidden_because: str | None
-    state: LifecycleState
     versions: tuple[Version, ...]
     links: tuple[MemoryLink, ...]
     recalls: tuple[HeldBy, ...]
@@ -83,14 +76,8 @@ class ShownMemory(msgspec.Struct, frozen=True, kw_only=True, tag_field="thing", 
 def show_memory(store: Store, memory_id: str) -> ShownMemory:
     """A memory by its whole id, as it is now."""
     view = store.view()
-    found = memo(store, view, memory_id)
     return ShownMemory(
-        id=found.id,
-        at=found.at,
-        content=found.content,
-        visible=found.visible,
-        hidden_because=found.hidden_because,
-        state=found.state,
+        **msgspec.structs.asdict(memo(store, view, memory_id)),
         versions=tuple(_versions(store, view, memory_id)),
         links=_links(view, memory_id),
         recalls=tuple(_held(store, memory_id)),
@@ -166,11 +153,7 @@ def _links(view: View, memory_id: str) -> tuple[MemoryLink, ...]:
 
 def _held(store: Store, memory_id: str) -> Iterator[HeldBy]:
     """The recalls with this memory among the hits, newest first."""
-    seqs: list[int] = store.projections.adoptions.recalls.tolist()
-    for recorded in backwards(store, seqs, first_run=_RUN):
-        fact = recorded.fact
-        if not isinstance(fact, Recalled) or memory_id not in fact.ids:
-            continue
+    for recorded, fact in those_that_held(store, memory_id):
         place = fact.ids.index(memory_id)
         yield HeldBy(
             recall=f"r{recorded.seq}",

@@ -4,32 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
+from recollect.engine.answers import RecordedHit
 from recollect.engine.moments import iso
-from recollect.engine.recalls import label_of
-from recollect.engine.remember import recall_seq
-from recollect.engine.store import REDACTED, Store
+from recollect.engine.recalls import label_of, recalled_of
+from recollect.engine.remember import recall_event
+from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
 from recollect.events.envelope import Recorded
-from recollect.events.errors import UnknownRecall
-from recollect.events.facts import Accessed, Context, Filters, Question, Rated, Recalled
+from recollect.events.facts import Accessed, Context, Filters, Rated, Recalled
 from recollect.projections.view import View
 from recollect.replay.verify import Outcome, check_one
-
-
-class RecordedHit(msgspec.Struct, frozen=True, kw_only=True):
-    """A hit as recorded, with the memory as it was then; `at` is when that memory was made."""
-
-    id: str
-    score: float
-    rank: int
-    content: str
-    kind: str
-    at: str
-    project: str | None
-    session: str | None
-    source: str | None
-    tags: tuple[str, ...]
-    revision: int
 
 
 class Afterwards(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,10 +68,8 @@ class ShownRecall(msgspec.Struct, frozen=True, kw_only=True, tag_field="thing", 
 @locked
 def show_recall(store: Store, recall: str) -> ShownRecall:
     """A recall by its id. Of one that was erased its place, its time and its actor are left."""
-    recorded = recorded_recall(store, recall)
-    fact, question = recorded.fact, Question(text=REDACTED, now=recorded.at)
-    if not isinstance(fact, Recalled):
-        fact = Recalled(question=question, basis=0, formula="", ids=(), scores=())
+    recorded = recall_event(store, recall)
+    fact = recalled_of(recorded)
     question = fact.question
     return ShownRecall(
         id=f"r{recorded.seq}",
@@ -107,14 +89,6 @@ def show_recall(store: Store, recall: str) -> ShownRecall:
         afterwards=_afterwards(store, recorded.seq, fact.ids),
         degraded=fact.degraded,
     )
-
-
-def recorded_recall(store: Store, recall: str) -> Recorded:
-    """The event of a recall, which may have been erased."""
-    seq = recall_seq(recall)
-    if store.catch_up() < seq or seq not in store.projections.adoptions.recalls:
-        raise UnknownRecall(recall)
-    return store.event(seq)
 
 
 def _hits(store: Store, fact: Recalled) -> tuple[RecordedHit, ...]:
@@ -167,8 +141,8 @@ def _named(recorded: Recorded, recall: int) -> Afterwards | None:
 @locked
 def check(store: Store, recall: str) -> RecallCheck:
     """Rank one recorded recall again at its own basis, formula and clock, and compare bit for bit."""
-    recorded = recorded_recall(store, recall)
-    hits = len(recorded.fact.ids) if isinstance(recorded.fact, Recalled) else 0
+    recorded = recall_event(store, recall)
+    hits = len(recalled_of(recorded).ids)
     one = check_one(store.log, store.projections, recorded.seq)
     difference = one.difference
     return RecallCheck(

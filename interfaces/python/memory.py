@@ -325,7 +325,7 @@ class Memory:
 
     def why_not(self, recall: str, id: str) -> Explanation:  # noqa: A002
         """Why a memory was not in a recorded answer: the same object, whose `dropped_at` says where it was lost."""
-        return engine.explain.why_not(self._store, recall, id)
+        return engine.explain.why(self._store, recall, id)
 
     def explain(self, query: str, id: str, **options: Unpack[RecallOptions]) -> Explanation:  # noqa: A002
         """Why a memory would rank where it does if this were asked now; takes `recall`'s arguments."""
