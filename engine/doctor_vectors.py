@@ -17,7 +17,7 @@ from recollect.engine.embedding.choice import choose
 from recollect.engine.embedding.embedder import PROBE_COSINE_MIN, Embedder
 from recollect.engine.embedding.names import is_known
 from recollect.engine.embedding.store_embedder import Embedding
-from recollect.engine.reembed import TextSource, still_newest
+from recollect.engine.reembed import TextSource, reembedded, still_newest
 from recollect.engine.store import Store
 from recollect.events.errors import RecollectError
 from recollect.events.facts import Ingested, Reembedded, Revised
@@ -75,14 +75,9 @@ def mend_vectors(store: Store, wrong: Sequence[TextSource], given: Embedder | No
         texts = wrong[start : start + _BATCH]
         made = Embedding(embedder, adopted).vectors([one.text for one in texts])
         with store.deciding() as view:
-            newest = still_newest(store, texts)
-            pairs = [
-                (one, vector) for one, vector in zip(texts, made, strict=True) if vector and one in newest
-            ]
-            if pairs and view.adoptions.embedder(view.seq) == adopted:
-                vectors = tuple((one.id, vector) for one, vector in pairs)
-                sources = tuple(one.source for one, _ in pairs)
-                store.append([Reembedded(embedder=adopted.label, vectors=vectors, sources=sources)])
+            fact = reembedded(adopted, texts, made, still_newest(store, texts))
+            if fact is not None and view.adoptions.embedder(view.seq) == adopted:
+                store.append([fact])
 
 
 def _at_hand(adopted: Adoption) -> Embedder | None:

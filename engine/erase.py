@@ -9,7 +9,7 @@ the caches is done by the first process that catches up with it, usually this on
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
 import msgspec
@@ -85,7 +85,7 @@ def erase(
         nonlocal draft
         draft = _drafted(store, given, draft, attesting=not (dry_run or unattested), progress=progress)
         plan = draft.plan
-        report = _attesting(_report(plan, frozenset(draft.named), dry_run), draft, unattested)
+        report = _report(draft, dry_run=dry_run, unattested=unattested)
         if dry_run or not plan.remains:
             return msgspec.structs.replace(report, copies=copies_holding(store.folder, report.seqs))
         facts: list[AnyFact] = [] if draft.attested is None else [draft.attested]
@@ -164,8 +164,7 @@ def _wanted(
 
 
 def _erasable(store: Store, view: View, id_: str) -> MemoryId:
-    memory = view.documents.ids.find(validate.identifier(id_))
-    row = -1 if memory < 0 else view.documents.newest_row(memory, view.seq)
+    row = _newest_row(view, validate.identifier(id_))
     if row < 0:
         raise UnknownMemory(id_, at=view.seq, hint=did_you_mean(id_, view.documents.ids.values))
     erased_at = erasure_of(store, view, row)
@@ -209,14 +208,21 @@ def with_derived(store: Store, view: View, named: Sequence[MemoryId]) -> list[Me
     return list(found)
 
 
+def _newest_row(view: View, id_: MemoryId) -> int:
+    """The newest row of a memory; negative if there is none."""
+    memory = view.documents.ids.find(id_)
+    return -1 if memory < 0 else view.documents.newest_row(memory, view.seq)
+
+
 def _has_text(store: Store, view: View, id_: MemoryId) -> bool:
     """Whether there is a memory with this id whose text was not erased."""
-    memory = view.documents.ids.find(id_)
-    row = -1 if memory < 0 else view.documents.newest_row(memory, view.seq)
+    row = _newest_row(view, id_)
     return row >= 0 and erasure_of(store, view, row) is None
 
 
-def _report(plan: Plan, named: Collection[MemoryId], dry_run: bool) -> ErasureReport:
+def _report(draft: Draft, *, dry_run: bool, unattested: bool) -> ErasureReport:
+    plan, attested, named, open_ = draft.plan, draft.attested, frozenset(draft.named), len(draft.pending.seqs)
+    would_attest = open_ if dry_run and not unattested else 0
     return ErasureReport(
         ids=tuple(plan.ids),
         derived=tuple(id_ for id_ in plan.ids if id_ not in named),
@@ -224,16 +230,10 @@ def _report(plan: Plan, named: Collection[MemoryId], dry_run: bool) -> ErasureRe
         bytes=plan.bytes,
         recalls=tuple(plan.recalls),
         dry_run=dry_run,
+        attested=would_attest if attested is None else attested.recalls,
+        different=() if attested is None else tuple(f"r{seq}" for seq in attested.different),
+        unattested=open_ if unattested else 0,
     )
-
-
-def _attesting(report: ErasureReport, draft: Draft, unattested: bool) -> ErasureReport:
-    if unattested:
-        return msgspec.structs.replace(report, unattested=len(draft.pending.seqs))
-    if draft.attested is None:
-        return msgspec.structs.replace(report, attested=len(draft.pending.seqs) if report.dry_run else 0)
-    different = tuple(f"r{seq}" for seq in draft.attested.different)
-    return msgspec.structs.replace(report, attested=draft.attested.recalls, different=different)
 
 
 def _cached(store: Store) -> set[str]:

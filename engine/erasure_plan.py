@@ -7,7 +7,7 @@ too, because those remains may hold a vector of a memory that goes now.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from recollect.engine.batches import batches
 from recollect.engine.store import Progress, Store
@@ -90,12 +90,18 @@ class Plan:
     def facts(self, reason: str) -> list[Erased]:
         """One `Erased` per memory that something is left of, or more where its remains are very large."""
         return [
-            Erased(id=id_, seqs=tuple(one.seq for one in group), reason=reason, remains=tuple(group))
+            fact
             for id_, seqs in self._owned.items()
-            for group in batches(
-                (self.remains[seq] for seq in seqs), lambda one: len(one.payload), full=_REMAINS_BYTES_MAX + 1
-            )
+            for fact in erased_facts(id_, (self.remains[seq] for seq in seqs), reason)
         ]
+
+
+def erased_facts(id_: MemoryId, remains: Iterable[RedactedPayload], reason: str) -> list[Erased]:
+    """One `Erased` of what remains of these events, or more where that is very large."""
+    return [
+        Erased(id=id_, seqs=tuple(one.seq for one in group), reason=reason, remains=tuple(group))
+        for group in batches(remains, lambda one: len(one.payload), full=_REMAINS_BYTES_MAX)
+    ]
 
 
 def _left_of(

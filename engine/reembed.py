@@ -12,7 +12,7 @@ end. `Reembedded.sources` says which text each vector was made from, so that `do
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -25,7 +25,15 @@ from recollect.engine.torn_state import locked
 from recollect.engine.writer import Writer
 from recollect.events.envelope import EventId
 from recollect.events.errors import InvalidInput
-from recollect.events.facts import Clustered, EmbedderAdopted, Ingested, Redacted, Reembedded, Revised
+from recollect.events.facts import (
+    Clustered,
+    EmbedderAdopted,
+    GridVector,
+    Ingested,
+    Redacted,
+    Reembedded,
+    Revised,
+)
 from recollect.events.grid import cosine_of, from_bytes
 from recollect.projections.adoptions import Adoption
 from recollect.replay.fork.reembedding import recentred
@@ -93,19 +101,10 @@ class _Run:
         made = self._writer.embedding.vectors([one.text for one in texts]) if texts else []
         with self._store.deciding():
             self._require_in_force()
-            wanted = still_missing(self._store, texts)
-            pairs = [
-                (one, vector) for one, vector in zip(texts, made, strict=True) if vector and one in wanted
-            ]
-            if not pairs:
-                return
-            fact = Reembedded(
-                embedder=self._adopted.label,
-                vectors=tuple((one.id, vector) for one, vector in pairs),
-                sources=tuple(one.source for one, _ in pairs),
-            )
-            self._writer.append([fact])
-        self.embedded += len(pairs)
+            fact = reembedded(self._adopted, texts, made, still_missing(self._store, texts))
+            if fact is not None:
+                self._writer.append([fact])
+                self.embedded += len(fact.vectors)
 
     def _require_in_force(self) -> None:
         current = self._store.projections.adoptions.embedder(self._store.projections.position)
@@ -114,6 +113,20 @@ class _Run:
                 f"another process gave the store another embedder while it was embedded with "
                 f"{self._adopted.label!r}; what was embedded stays. Run reembed again for the one that is wanted"
             )
+
+
+def reembedded(
+    adopted: Adoption, texts: Sequence[TextSource], made: Sequence[GridVector | None], wanted: Container[TextSource]
+) -> Reembedded | None:  # fmt: skip
+    """The fact that gives these of the texts the vectors that were made of them; None if there are none."""
+    pairs = [(one, vector) for one, vector in zip(texts, made, strict=True) if vector and one in wanted]
+    if not pairs:
+        return None
+    return Reembedded(
+        embedder=adopted.label,
+        vectors=tuple((one.id, vector) for one, vector in pairs),
+        sources=tuple(one.source for one, _ in pairs),
+    )
 
 
 def _adopt(writer: Writer, embedder: Embedder) -> Adoption:

@@ -15,8 +15,8 @@ from datetime import timedelta
 import msgspec
 
 from recollect.dream.schedule import parse_interval
-from recollect.engine.batches import batches
 from recollect.engine.copies import Copy, copies_holding
+from recollect.engine.erasure_plan import erased_facts
 from recollect.engine.moments import iso
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
@@ -27,7 +27,6 @@ from recollect.events.facts import AnyFact, Erased, Question, Recalled, Redacted
 from recollect.events.upcasts import VERSIONS
 
 SETTING = "RECOLLECT_RETAIN_RECALLS"
-_REMAINS_BYTES_MAX = 32 * 1024 * 1024
 _VERSION = VERSIONS[type_name(Recalled)]
 
 
@@ -121,15 +120,11 @@ def _bytes(store: Store, seqs: list[int]) -> int:
 
 
 def _erased(store: Store, seqs: list[int]) -> list[Erased]:
-    """One `Erased` event, or more where what remains is very large."""
     last = seqs[-1] if seqs else 0
     remains = (
         RedactedPayload(seq=seq, payload=encode(_bare(store, seq, last)), version=_VERSION) for seq in seqs
     )
-    return [
-        Erased(id="", seqs=tuple(one.seq for one in group), reason="retention", remains=tuple(group))
-        for group in batches(remains, lambda one: len(one.payload), full=_REMAINS_BYTES_MAX)
-    ]
+    return erased_facts("", remains, "retention")
 
 
 def _bare(store: Store, seq: int, last: int) -> Recalled:

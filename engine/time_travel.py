@@ -35,13 +35,12 @@ def why_changed(
     here: Standpoint, query: str, name: str, since: When, until: When | None, options: RecallOptions
 ) -> Change:  # fmt: skip
     """Why a memory's rank and score differ between two moments, cause by cause."""
-    store, memory_id = here.store, memory_named(here.store, name)
-    begin, end = _range(store, memory_id, since, until)
-    asked = posed(store, query, options, required=True)
+    memory_id, begin, end = _range(here.store, name, since, until)
+    asked = posed(here.store, query, options, required=True)
     inquiry = inquiry_of(here, asked, now=end.now)
     if asked.options.get("now") is not None:
         begin, end = (moment._replace(now=inquiry.question.now) for moment in (begin, end))
-    return changing.why_changed(store.log, inquiry, memory_id, begin, end)
+    return changing.why_changed(here.store.log, inquiry, memory_id, begin, end)
 
 
 @locked
@@ -51,8 +50,8 @@ def bisect(
 ) -> Bisection:  # fmt: skip
     """The first event after which a memory left, or entered, the first `until_rank` places."""
     validate.whole(until_rank, "until_rank", low=1, high=validate.K_MAX)
-    store, memory_id = here.store, memory_named(here.store, name)
-    begin, end = _range(store, memory_id, since, until)
+    store = here.store
+    memory_id, begin, end = _range(store, name, since, until)
     asked = posed(store, query, options, required=True)
     asked.options.setdefault("k", max(10, until_rank))
     inquiry = inquiry_of(here, asked, now=end.now)
@@ -72,8 +71,8 @@ def ranks(
 ) -> RankHistory:  # fmt: skip
     """A memory's rank over time, each point with the corpus, formula and clock of its moment."""
     validate.whole(points, "points", low=2, high=_POINTS_MAX)
-    store, memory_id = here.store, memory_named(here.store, name)
-    begin, end = _range(store, memory_id, since, until)
+    store = here.store
+    memory_id, begin, end = _range(store, name, since, until)
     asked = posed(store, query, options, required=True)
     inquiry = inquiry_of(here, asked, now=end.now)
     clock = store.log.effective_time if asked.options.get("now") is None else lambda _: inquiry.question.now
@@ -110,15 +109,15 @@ def moment_at(store: Store, when: When | None, *, edge: Edge = "ends") -> Moment
     return Moment(store.projections.adoptions.whole(seq), now)
 
 
-def _range(store: Store, memory_id: str, since: When | None, until: When | None) -> tuple[Moment, Moment]:
-    """Where to ask for a memory: from its birth to now unless told otherwise."""
-    end = moment_at(store, until)
-    memory, _ = born(store, store.view(end.seq), validate.identifier(memory_id))
+def _range(store: Store, name: str, since: When | None, until: When | None) -> tuple[str, Moment, Moment]:
+    """The memory that this names, and where to ask for it: from its birth to now unless told otherwise."""
+    memory_id, end = memory_named(store, name), moment_at(store, until)
+    memory, _ = born(store, store.view(end.seq), memory_id)
     begin = moment_at(store, _birth(store, memory, end.seq) if since is None else since, edge="begins")
     if begin > end:
         raise InvalidInput(f"since (@{begin.seq}) lies after until (@{end.seq}); swap them")
     _refuse_erased(store, memory_id, begin.seq, end.seq)
-    return begin, end
+    return memory_id, begin, end
 
 
 def _birth(store: Store, memory: int, seq: int) -> int:

@@ -32,8 +32,8 @@ _CUT = "events were cut from its end, or an older copy of it was put in its plac
 _REWRITTEN = "events were rewritten, or it is a fork that went another way"
 
 
-def _checkpoint(store: Store) -> LogCheckpoint:
-    """The log as it is now; signed if RECOLLECT_SIGNING_KEY names a key."""
+def checkpoint(store: Store, out: str | Path | None) -> LogCheckpoint:
+    """The log as it is now, perhaps into a file; an earlier one there is replaced only if the log agrees with it."""
     head = store.catch_up()
     if store.damage is not None:
         raise store.damage
@@ -41,12 +41,7 @@ def _checkpoint(store: Store) -> LogCheckpoint:
         head = min(head, store.log.status().durable)
     else:
         store.log.sync()
-    return signed_if_asked(checkpoint_of(store.log, head))
-
-
-def checkpoint(store: Store, out: str | Path | None) -> LogCheckpoint:
-    """The checkpoint, perhaps into a file; an earlier one there is replaced only if the log agrees with it."""
-    made = _checkpoint(store)
+    made = signed_if_asked(checkpoint_of(store.log, head))
     if out is None:
         return made
     path = Path(out).expanduser()
@@ -73,7 +68,9 @@ def read_checkpoint(path: Path) -> LogCheckpoint:
 def against(store: Store, kept: LogCheckpoint, name: str) -> tuple[list[Contradiction], list[str]]:
     """What contradicts a kept checkpoint, and notes."""
     found = [*_compared(store.log, name, kept.size, kept.root), *_origin(store, name, kept)]
-    found += () if found else _erased(store, name, kept)
+    if not found:
+        gone = still_there(store.log, kept)
+        found += (Contradiction(witness=name, seq=seq, problem=problem) for seq, problem in gone)
     notes: list[str] = []
     problem = signature_problem(kept, notes)
     if problem:
@@ -136,9 +133,3 @@ def _origin(store: Store, witness: str, kept: LogCheckpoint) -> Iterator[Contrad
         yield Contradiction(
             witness=witness, seq=1, problem=f"it is of the log {kept.origin}, and this is {own}"
         )
-
-
-def _erased(store: Store, witness: str, kept: LogCheckpoint) -> Iterator[Contradiction]:
-    """What the receipt of an erasure names and the log still holds, or holds otherwise."""
-    for seq, problem in still_there(store.log, kept):
-        yield Contradiction(witness=witness, seq=seq, problem=problem)
