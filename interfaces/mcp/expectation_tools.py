@@ -10,11 +10,14 @@ from msgspec import Meta
 from recollect.engine.safe_text import telling
 from recollect.interfaces.mcp.audit_arguments import RecallId
 from recollect.interfaces.mcp.results import short_form
-from recollect.interfaces.mcp.tool import AnyTool, Call, Tool
+from recollect.interfaces.mcp.tool import Call, Tools
 from recollect.interfaces.mcp.tool_arguments import Formula, Id, Moment
 
 if TYPE_CHECKING:
     from recollect.interfaces.python.memory import Memory
+
+
+TOOLS = Tools()
 
 
 class Expect(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,32 +76,6 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     basis: int
 
 
-def expect(memory: Memory, given: Expect, _: Call) -> ExpectResult:
-    name = memory.expect(
-        given.recall, given.id, top=given.top, first=given.first, absent=given.absent,
-        above=given.above or None, note=given.note,
-    )  # fmt: skip
-    return ExpectResult(name=name)
-
-
-def expectations(memory: Memory, given: Expectations, _: Call) -> ExpectationsResult:
-    if given.withdraw:
-        memory.withdraw(given.withdraw, given.reason)
-    stands = tuple(short_form(ExpectationResult, one) for one in memory.expectations())
-    return ExpectationsResult(expectations=stands)
-
-
-def check(memory: Memory, given: Check, call: Call) -> CheckResult:
-    found = memory.check(
-        formula=call.scope.formula(memory, given.formula), at=given.at, progress=call.progress
-    )
-    failed = [
-        short_form(FailedResult, one.expectation, sentence=one.sentence, broken_by=one.broken_by)
-        for one in found.failed
-    ]
-    return short_form(CheckResult, found, passed=len(found.passed), failed=failed)
-
-
 @telling
 def _expected(result: ExpectResult) -> str:
     return f"expected: {result.name}"
@@ -116,23 +93,33 @@ def _checked(result: CheckResult) -> str:
     return "\n".join([result.sentence, *failures])
 
 
-TOOLS: tuple[AnyTool, ...] = (
-    Tool(
-        name="expect",
-        title="Expect of an answer",
-        description="State what a recorded question ought to be answered with: a memory in the top places, first, absent, or above another.",
-        arguments=Expect, result=ExpectResult, run=expect, show=_expected, lane="writes",
-    ),
-    Tool(
-        name="expectations",
-        title="Expectations",
-        description="The expectations that stand; `withdraw` takes one back.",
-        arguments=Expectations, result=ExpectationsResult, run=expectations, show=_listing, lane="writes",
-    ),
-    Tool(
-        name="check",
-        title="Check expectations",
-        description="Ask the questions of all expectations again and name those that fail, with the event that broke each.",
-        arguments=Check, result=CheckResult, run=check, show=_checked, lane="long", reads=True, needs_model=lambda _: True,
-    ),
-)  # fmt: skip
+@TOOLS.add("Expect of an answer", _expected, lane="writes")
+def expect(memory: Memory, given: Expect, _: Call) -> ExpectResult:
+    """State what a recorded question ought to be answered with: a memory in the top places, first, absent, or above another."""
+    name = memory.expect(
+        given.recall, given.id, top=given.top, first=given.first, absent=given.absent,
+        above=given.above or None, note=given.note,
+    )  # fmt: skip
+    return ExpectResult(name=name)
+
+
+@TOOLS.add("Expectations", _listing, lane="writes")
+def expectations(memory: Memory, given: Expectations, _: Call) -> ExpectationsResult:
+    """The expectations that stand; `withdraw` takes one back."""
+    if given.withdraw:
+        memory.withdraw(given.withdraw, given.reason)
+    stands = tuple(short_form(ExpectationResult, one) for one in memory.expectations())
+    return ExpectationsResult(expectations=stands)
+
+
+@TOOLS.add("Check expectations", _checked, lane="long", reads=True, needs_model=lambda _: True)
+def check(memory: Memory, given: Check, call: Call) -> CheckResult:
+    """Ask the questions of all expectations again and name those that fail, with the event that broke each."""
+    found = memory.check(
+        formula=call.scope.formula(memory, given.formula), at=given.at, progress=call.progress
+    )
+    failed = [
+        short_form(FailedResult, one.expectation, sentence=one.sentence, broken_by=one.broken_by)
+        for one in found.failed
+    ]
+    return short_form(CheckResult, found, passed=len(found.passed), failed=failed)

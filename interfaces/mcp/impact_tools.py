@@ -9,12 +9,14 @@ from msgspec import Meta
 
 from recollect.engine.safe_text import telling
 from recollect.interfaces.mcp.results import short_form
-from recollect.interfaces.mcp.tool import AnyTool, Call, Tool
+from recollect.interfaces.mcp.tool import Call, Tools
 from recollect.interfaces.mcp.tool_arguments import Id
 
 if TYPE_CHECKING:
     from recollect.engine.stale import StaleCause
     from recollect.interfaces.python.memory import Memory
+
+TOOLS = Tools()
 
 Last = Annotated[int, Meta(description="Only the newest so many answers.", ge=1, le=1_000)]
 
@@ -77,27 +79,6 @@ class StaleResult(msgspec.Struct, frozen=True, kw_only=True):
     answers: tuple[StaleAnswerResult, ...]
 
 
-def impact(memory: Memory, given: Impact, call: Call) -> ImpactResult:
-    found = memory.impact(given.id, progress=call.progress)
-    derived = [one.id for one in found.derived]
-    return short_form(
-        ImpactResult, found, total=len(found.answers), derived=derived, answers=found.answers[: given.last]
-    )
-
-
-def stale(memory: Memory, given: Stale, call: Call) -> StaleResult:
-    found = memory.stale(progress=call.progress)
-    answers = [
-        short_form(StaleAnswerResult, one, causes=[_cause(cause) for cause in one.causes])
-        for one in found.answers[: given.last]
-    ]
-    return short_form(StaleResult, found, total=len(found.answers), answers=answers)
-
-
-def _cause(cause: StaleCause) -> str:
-    return f"{cause.kind}{f' by {cause.by}' if cause.by else ''} since {cause.since}"
-
-
 @telling
 def impact_text(result: ImpactResult) -> str:
     head = (
@@ -124,17 +105,26 @@ def stale_text(result: StaleResult) -> str:
     return "\n".join([head, *lines])
 
 
-TOOLS: tuple[AnyTool, ...] = (
-    Tool(
-        name="impact",
-        title="Impact of a memory",
-        description="Which recorded answers held a memory, and what each would have been had it never been told.",
-        arguments=Impact, result=ImpactResult, run=impact, show=impact_text, lane="long", reads=True,
-    ),
-    Tool(
-        name="stale",
-        title="Stale answers",
-        description="Recorded answers from memories that were superseded, contradicted or no longer valid, and who was told.",
-        arguments=Stale, result=StaleResult, run=stale, show=stale_text, lane="long", reads=True,
-    ),
-)  # fmt: skip
+@TOOLS.add("Impact of a memory", impact_text, lane="long", reads=True)
+def impact(memory: Memory, given: Impact, call: Call) -> ImpactResult:
+    """Which recorded answers held a memory, and what each would have been had it never been told."""
+    found = memory.impact(given.id, progress=call.progress)
+    derived = [one.id for one in found.derived]
+    return short_form(
+        ImpactResult, found, total=len(found.answers), derived=derived, answers=found.answers[: given.last]
+    )
+
+
+@TOOLS.add("Stale answers", stale_text, lane="long", reads=True)
+def stale(memory: Memory, given: Stale, call: Call) -> StaleResult:
+    """Recorded answers from memories that were superseded, contradicted or no longer valid, and who was told."""
+    found = memory.stale(progress=call.progress)
+    answers = [
+        short_form(StaleAnswerResult, one, causes=[_cause(cause) for cause in one.causes])
+        for one in found.answers[: given.last]
+    ]
+    return short_form(StaleResult, found, total=len(found.answers), answers=answers)
+
+
+def _cause(cause: StaleCause) -> str:
+    return f"{cause.kind}{f' by {cause.by}' if cause.by else ''} since {cause.since}"

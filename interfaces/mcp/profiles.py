@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.mcp import tools
-from recollect.interfaces.mcp.tool import AnyTool
+from recollect.interfaces.mcp.tool import Tool
 
 PROFILES = ("default", "audit")
 
 
-def tools_of(profile: str) -> dict[str, AnyTool]:
+def tools_of(profile: str) -> dict[str, Tool]:
     """The tools of a profile by their names. Those of `audit` load the engine; the others are listed before it is loaded."""
     if profile not in PROFILES:
         raise InvalidInput(f"there is no profile {profile!r}; there are {', '.join(PROFILES)}")
-    found = tools.TOOLS
+    found = [*tools.TOOLS]
     if profile == "audit":
         from recollect.interfaces.mcp import audit_tools, expectation_tools, impact_tools  # noqa: PLC0415 (see above)
 
-        found += audit_tools.TOOLS + impact_tools.TOOLS + expectation_tools.TOOLS
+        found += [*audit_tools.TOOLS, *impact_tools.TOOLS, *expectation_tools.TOOLS]
     return {tool.name: tool for tool in found}
 
 

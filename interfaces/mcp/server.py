@@ -29,7 +29,7 @@ from recollect.interfaces.mcp.background import keep_dreaming, keep_filling
 from recollect.interfaces.mcp.lazy_store import CLOSE_S, LazyStore
 from recollect.interfaces.mcp.profiles import tools_of, unknown
 from recollect.interfaces.mcp.progress import Meter, reporting
-from recollect.interfaces.mcp.tool import AnyTool, Call, Lane, Scope
+from recollect.interfaces.mcp.tool import Call, Lane, Scope, Tool
 
 if TYPE_CHECKING:
     from recollect.interfaces.python.memory import Memory
@@ -127,7 +127,7 @@ class McpHandlers:
             )
 
     async def _call(
-        self, tool: AnyTool, context: Context, given: Mapping[str, object] | None
+        self, tool: Tool, context: Context, given: Mapping[str, object] | None
     ) -> types.CallToolResult:
         parsed = arguments.parse(tool.arguments, given, tool=tool.name)
         meter = Meter()
@@ -219,7 +219,7 @@ class McpHandlers:
         return types.GetPromptResult(description=kind.description, messages=[message])
 
 
-def described(tool: AnyTool) -> types.Tool:
+def described(tool: Tool) -> types.Tool:
     """A tool as the protocol lists it."""
     return types.Tool(
         name=tool.name,

@@ -1,6 +1,6 @@
-"""A tool: its name, what it is for, the types of its arguments and its result, and the function behind it.
+"""A tool: a function with its name, what it is for (the docstring), and the types of its arguments and its result.
 
-A function gets an open `Memory`, the parsed arguments and a `Call`, and runs in a worker thread, on the lane of
+The function gets an open `Memory`, the parsed arguments and a `Call`, and runs in a worker thread, on the lane of
 `AsyncMemory` that it names. Annotations are what the protocol calls hints:
 
     reads        nothing is written (readOnlyHint)
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -80,21 +80,21 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     progress: Callable[[int, int], None] = lambda done, total: None  # noqa: ARG005 (no listener)
 
 
-class Tool(msgspec.Struct, Generic[A, R], frozen=True, kw_only=True):
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """`needs_model`: the call waits until the embedder is ready, since it stores a vector."""
 
     name: str
     title: str
     description: str
-    arguments: type[A]
-    result: type[R] | UnionType
-    run: Callable[[Memory, A, Call], R]
-    show: Callable[[R], str]
-    lane: Lane = "reads"
-    reads: bool = False
-    replaces: bool = False
-    repeatable: bool = False
-    needs_model: Callable[[A], bool] = lambda _: False
+    arguments: type[msgspec.Struct]
+    result: type[msgspec.Struct] | UnionType
+    run: Callable[[Memory, Any, Call], Any]
+    show: Callable[[Any], str]
+    lane: Lane
+    reads: bool
+    replaces: bool
+    repeatable: bool
+    needs_model: Callable[[Any], bool]
 
     @property
     def input_schema(self) -> Schema:
@@ -105,7 +105,29 @@ class Tool(msgspec.Struct, Generic[A, R], frozen=True, kw_only=True):
         return _schema(self.result)
 
 
-AnyTool = Tool[Any, Any]
+class Tools(list[Tool]):
+    """The tools of a module, in the order in which they are listed."""
+
+    def add(
+        self, title: str, show: Callable[[R], str], *, lane: Lane = "reads", reads: bool = False, replaces: bool = False,
+        repeatable: bool = False, needs_model: Callable[[Any], bool] = lambda _: False,
+    ) -> Callable[[Callable[[Memory, A, Call], R]], Callable[[Memory, A, Call], R]]:  # fmt: skip
+        """Offer the decorated function as a tool; its docstring is what a model reads about it."""
+
+        def decorate(run: Callable[[Memory, A, Call], R]) -> Callable[[Memory, A, Call], R]:
+            # Memory is not imported here: tools are listed before the engine is loaded.
+            hints = get_type_hints(run, localns={"Memory": object})
+            arguments, result = list(hints.values())[1], hints["return"]
+            description = " ".join((run.__doc__ or "").split())
+            self.append(
+                Tool(
+                    name=run.__name__, title=title, description=description, arguments=arguments, result=result, run=run,
+                    show=show, lane=lane, reads=reads, replaces=replaces, repeatable=repeatable, needs_model=needs_model,
+                )
+            )  # fmt: skip
+            return run
+
+        return decorate
 
 
 def _schema(kind: type[msgspec.Struct] | UnionType) -> Schema:

@@ -17,7 +17,8 @@ from recollect.engine.lazy import LazyModule
 from recollect.engine.names import whole_id
 from recollect.engine.validate import is_recall_id
 from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
-from recollect.interfaces.mcp import text, tool_arguments
+from recollect.interfaces.mcp import audit_arguments, text, tool_arguments, why_text
+from recollect.interfaces.mcp.audit_arguments import WhyResult
 from recollect.interfaces.mcp.budget import fit, tokens_of
 from recollect.interfaces.mcp.idempotency import existing_memory, require_same_memory
 from recollect.interfaces.mcp.results import (
@@ -34,8 +35,7 @@ from recollect.interfaces.mcp.results import (
     WriteResult,
     short_form,
 )
-from recollect.interfaces.mcp.tool import ALL_PROJECTS, AnyTool, Call, Scope, Tool
-from recollect.interfaces.mcp.why_tools import WHY
+from recollect.interfaces.mcp.tool import ALL_PROJECTS, Call, Scope, Tools
 
 if TYPE_CHECKING:
     from recollect.engine import similar as similarity
@@ -45,12 +45,18 @@ if TYPE_CHECKING:
 if not TYPE_CHECKING:  # tools are listed before the engine is loaded
     similarity = LazyModule("recollect.engine.similar")
 
+TOOLS = Tools()
+
 _DIGITS = 4
 _LEFT_OUT_MAX = 20
 _ATTEMPTS = 50
 
 
+@TOOLS.add("Remember", text.remembered, lane="writes", needs_model=lambda _: True)
 def remember(memory: Memory, given: tool_arguments.Remember, call: Call) -> RememberResult:
+    """Keep one fact, decision or preference for later conversations. Recall first: if it is known already, revise that
+    memory instead. Write it so that it is understood without this conversation.
+    """
     fields = msgspec.structs.asdict(given)
     supersedes = fields.pop("supersedes")
     similarity.nearness_min()  # a setting that is wrong is refused before anything is written
@@ -82,8 +88,12 @@ def one_project(name: str | None) -> str | None:
     return name
 
 
+@TOOLS.add("Recall", text.recalled)
 def recall(memory: Memory, given: tool_arguments.Recall, call: Call) -> RecallResult:
-    """While the model loads, rank by words only and say so. Only what the budget shows counts as accessed."""
+    """Find the memories that answer a question, best first. The answer has an id (such as r12) under which its ranking can
+    be explained later. It may be empty. `degraded` says if something was off.
+    """
+    # While the model loads, rank by words only and say so. Only what the budget shows counts as accessed.
     session = call.scope.session_of(given.session)
     options = given.options() | {
         "formula": call.scope.formula(memory, given.formula), "session": session, "filters": filters_of(given, call.scope),
@@ -163,11 +173,19 @@ def compact(factors: dict[str, float]) -> dict[str, float]:
     return {name: float(f"{value:.{_DIGITS}g}") for name, value in factors.items()}
 
 
+@TOOLS.add("Get one memory", text.one_memory, reads=True)
 def get(memory: Memory, given: tool_arguments.Get, _: Call) -> MemoryResult:
+    """One memory in full with its state, now or as of a past moment."""
     return text.memory_result(memory.get(given.id, at=given.at))
 
 
+@TOOLS.add(
+    "Revise a memory", text.revised, lane="writes", replaces=True, needs_model=lambda given: given.content is not None
+)  # fmt: skip
 def revise(memory: Memory, given: tool_arguments.Revise, _: Call) -> ReviseResult:
+    """Give a memory a new version when what it says has changed. The old version stays in the history and no longer
+    answers.
+    """
     named = msgspec.structs.asdict(given).items()
     changes = {name: value for name, value in named if value is not None and name not in {"id", "clear"}}
     both = sorted(changes.keys() & set(given.clear))
@@ -179,15 +197,28 @@ def revise(memory: Memory, given: tool_arguments.Revise, _: Call) -> ReviseResul
     return ReviseResult(id=given.id, revision=revision, degraded=tuple(memory.missing_vector(given.id)))
 
 
+@TOOLS.add("Forget a memory", text.forgotten, lane="writes", replaces=True, repeatable=True)
 def forget(memory: Memory, given: tool_arguments.Forget, _: Call) -> ForgetResult:
-    """Forgetting a forgotten memory is not an error; nothing is written."""
+    """A memory that is wrong or unwanted no longer answers. A person can restore it."""
+    # Forgetting a forgotten memory is not an error; nothing is written.
     if memory.get(whole_id(memory.store, given.id)).state.visibility == "forgotten":
         return ForgetResult(id=given.id, seq=None)
     return ForgetResult(id=given.id, seq=memory.forget(given.id, given.reason))
 
 
+@TOOLS.add("Status", text.status, reads=True)
+def status(memory: Memory, _: tool_arguments.Status, call: Call) -> StatusResult:
+    """The store behind this server: how much it holds, and whether anything is degraded."""
+    now, scope = memory.status(), call.scope
+    return short_form(
+        StatusResult, now, embedder=now.embedder.name, model=now.embedder.state, last_dream=now.last_dream or None,
+        profile=scope.profile, project=scope.project, session=scope.session,
+    )  # fmt: skip
+
+
+@TOOLS.add("Recent memories", text.recent, reads=True)
 def recent(memory: Memory, given: tool_arguments.Recent, call: Call) -> RecentResult:
-    """The memories made last, newest first, as many as the budget holds."""
+    """The memories made last, newest first: what was going on, without a question to ask."""
     project = call.scope.project_of(given.project)
     wanted = {
         "project": None if project == ALL_PROJECTS else project, "kinds": given.kinds or None, "since": given.since,
@@ -206,82 +237,16 @@ def recent(memory: Memory, given: tool_arguments.Recent, call: Call) -> RecentRe
     return msgspec.structs.replace(result(kept), tokens=tokens(kept))
 
 
+@TOOLS.add("Say what was used", text.noted, lane="writes")
 def used(memory: Memory, given: tool_arguments.Used, call: Call) -> WriteResult:
+    """Say which recalled memories your answer rests on. Later rankings and reports tell what was used from what was only
+    shown.
+    """
     session = call.scope.session_of(given.session)
     return WriteResult(id=given.ids[0], seq=memory.access(given.ids, session, "used", recall=given.recall))
 
 
-def status(memory: Memory, _: tool_arguments.Status, call: Call) -> StatusResult:
-    now, scope = memory.status(), call.scope
-    return short_form(
-        StatusResult, now, embedder=now.embedder.name, model=now.embedder.state, last_dream=now.last_dream or None,
-        profile=scope.profile, project=scope.project, session=scope.session,
-    )  # fmt: skip
-
-
-TOOLS: tuple[AnyTool, ...] = (
-    Tool(
-        name="remember",
-        title="Remember",
-        description=(
-            "Keep one fact, decision or preference for later conversations. Recall first: if it is known "
-            "already, revise that memory instead. Write it so that it is understood without this conversation."
-        ),
-        arguments=tool_arguments.Remember, result=RememberResult, run=remember, show=text.remembered,
-        lane="writes", needs_model=lambda _: True,
-    ),
-    Tool(
-        name="recall",
-        title="Recall",
-        description=(
-            "Find the memories that answer a question, best first. The answer has an id (such as r12) under "
-            "which its ranking can be explained later. It may be empty. `degraded` says if something was off."
-        ),
-        arguments=tool_arguments.Recall, result=RecallResult, run=recall, show=text.recalled, lane="reads",
-    ),
-    Tool(
-        name="get",
-        title="Get one memory",
-        description="One memory in full with its state, now or as of a past moment.",
-        arguments=tool_arguments.Get, result=MemoryResult, run=get, show=text.one_memory, lane="reads", reads=True,
-    ),
-    Tool(
-        name="revise",
-        title="Revise a memory",
-        description=(
-            "Give a memory a new version when what it says has changed. The old version stays in the history "
-            "and no longer answers."
-        ),
-        arguments=tool_arguments.Revise, result=ReviseResult, run=revise, show=text.revised, lane="writes",
-        replaces=True, needs_model=lambda given: given.content is not None,
-    ),
-    Tool(
-        name="forget",
-        title="Forget a memory",
-        description="A memory that is wrong or unwanted no longer answers. A person can restore it.",
-        arguments=tool_arguments.Forget, result=ForgetResult, run=forget, show=text.forgotten, lane="writes",
-        replaces=True, repeatable=True,
-    ),
-    Tool(
-        name="status",
-        title="Status",
-        description="The store behind this server: how much it holds, and whether anything is degraded.",
-        arguments=tool_arguments.Status, result=StatusResult, run=status, show=text.status, lane="reads", reads=True,
-    ),
-    Tool(
-        name="recent",
-        title="Recent memories",
-        description="The memories made last, newest first: what was going on, without a question to ask.",
-        arguments=tool_arguments.Recent, result=RecentResult, run=recent, show=text.recent, lane="reads", reads=True,
-    ),
-    Tool(
-        name="used",
-        title="Say what was used",
-        description=(
-            "Say which recalled memories your answer rests on. Later rankings and reports tell what was used from "
-            "what was only shown."
-        ),
-        arguments=tool_arguments.Used, result=WriteResult, run=used, show=text.noted, lane="writes",
-    ),
-    WHY,
-)  # fmt: skip
+@TOOLS.add("Why did it rank there, or not", why_text.in_words, reads=True)
+def why(memory: Memory, given: audit_arguments.Why, _: Call) -> WhyResult:
+    """Why a memory ranked where it did in a recorded recall, or was not in it: replayed at that moment, not guessed."""
+    return why_text.explained(memory.why(given.recall, given.id))

@@ -1,26 +1,15 @@
-"""The tools `why` and `why_not`: a memory's place in a recorded answer, replayed. They load before the engine does."""
+"""What `why` and `why_not` answer: a memory's place in a recorded answer, in short and in words."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from recollect.engine.safe_text import telling
-from recollect.interfaces.mcp import audit_arguments
 from recollect.interfaces.mcp.audit_arguments import ChannelResult, DropResult, WhyResult
 from recollect.interfaces.mcp.results import short_form
-from recollect.interfaces.mcp.tool import AnyTool, Call, Tool
 
 if TYPE_CHECKING:
-    from recollect.interfaces.python.memory import Memory
     from recollect.query.explanation import ChannelPart, Explanation
-
-
-def why(memory: Memory, given: audit_arguments.Why, _: Call) -> WhyResult:
-    return explained(memory.why(given.recall, given.id))
-
-
-def why_not(memory: Memory, given: audit_arguments.Why, _: Call) -> WhyResult:
-    return explained(memory.why_not(given.recall, given.id))
 
 
 def explained(found: Explanation) -> WhyResult:
@@ -61,21 +50,3 @@ def in_words(result: WhyResult) -> str:
 
 def _number(value: float | None) -> str:
     return "none" if value is None else f"{value:.6g}"
-
-
-WHY: AnyTool = Tool(
-    name="why",
-    title="Why did it rank there, or not",
-    description=(
-        "Why a memory ranked where it did in a recorded recall, or was not in it: replayed at that moment, not guessed."
-    ),
-    arguments=audit_arguments.Why, result=WhyResult, run=why, show=in_words, reads=True,
-)  # fmt: skip
-"""In every profile."""
-
-WHY_NOT: AnyTool = Tool(
-    name="why_not",
-    title="Why was it not there",
-    description="Why a memory was not in a recorded answer: where it was lost, and what it lacked.",
-    arguments=audit_arguments.Why, result=WhyResult, run=why_not, show=in_words, reads=True,
-)  # fmt: skip
