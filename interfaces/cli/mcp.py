@@ -80,11 +80,13 @@ def mcp(
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="recollect mcp: %(message)s")
     lazy_store = LazyStore(opener(store, embedder=embedder, reranker=reranker, helper=helper_use()))
     project = project_of(store, None) if project is None else project
-    scope = Scope(profile=profile, project=project, session=session, files=address is None)
+    scope = Scope(
+        profile=profile, project=project, session=session, files=address is None, dream_every=dream_every
+    )  # fmt: skip
     if address is None:
-        stdio.run_and_leave(lazy_store, scope, dream_every)
+        stdio.run_and_leave(lazy_store, scope)
     else:
-        http.run_and_leave(lazy_store, scope, address, token=token, dream_every=dream_every)
+        http.run_and_leave(lazy_store, scope, address, token)
 
 
 def _list(profile: str, as_json: bool) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.common.http.guard import BODY_BYTES_MAX, Application, guarded
+from recollect.interfaces.common.http.guard import BODY_BYTES_MAX, guarded
 from recollect.interfaces.common.http.listening import bound_socket
 from recollect.interfaces.mcp.lazy_store import LazyStore
 from recollect.interfaces.mcp.stdio import lazy_store_of, leave
@@ -31,7 +31,6 @@ PATH = "/mcp"
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8420
 DEFAULT_ADDRESS = f"{DEFAULT_HOST}:{DEFAULT_PORT}"
-REQUESTS_PER_MINUTE = 600
 _SHUTDOWN_S = 2
 _BACKLOG = 2_048
 
@@ -70,22 +69,18 @@ def serve_http(
 ) -> None:
     """Serve an open memory, or the store at a path, over HTTP until the process is told to stop."""
     lazy_store = lazy_store_of(source, embedder=embedder, daemon=daemon)
-    scope = Scope(profile=profile, project=project, session=session, files=False)
-    asyncio.run(listen(lazy_store, scope, parse_address(address), token=token, dream_every=dream_every))
+    scope = Scope(profile=profile, project=project, session=session, files=False, dream_every=dream_every)
+    asyncio.run(_listen(lazy_store, scope, parse_address(address), token))
 
 
-def run_and_leave(
-    lazy_store: LazyStore, scope: Scope, address: str, *, token: str | None, dream_every: str | None
-) -> None:
+def run_and_leave(lazy_store: LazyStore, scope: Scope, address: str, token: str | None) -> None:
     """Serve until a signal, then end this process without waiting for threads that are still at work."""
     with suppress(KeyboardInterrupt):
-        asyncio.run(listen(lazy_store, scope, parse_address(address), token=token, dream_every=dream_every))
+        asyncio.run(_listen(lazy_store, scope, parse_address(address), token))
     leave(0)
 
 
-async def listen(
-    lazy_store: LazyStore, scope: Scope, address: Address, *, token: str | None, dream_every: str | None
-) -> None:
+async def _listen(lazy_store: LazyStore, scope: Scope, address: Address, token: str | None) -> None:
     import uvicorn  # noqa: PLC0415 (only an HTTP server pays for it)
 
     from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, Server, protocol  # noqa: PLC0415
@@ -93,55 +88,26 @@ async def listen(
     with bound_socket(*address, choose="another address") as listener:
         listener.listen(_BACKLOG)  # a client that reads the announced address can connect at once
         port = listener.getsockname()[1]
-        app = application(
-            lazy_store, scope, Address(address.host, port), token=token, dream_every=dream_every
-        )
+        app = _application(lazy_store, scope, address.host, PATH)
         config = uvicorn.Config(
-            app, log_config=None, access_log=False, timeout_graceful_shutdown=_SHUTDOWN_S, lifespan="on",
-            http=protocol(), backlog=ACCEPTED_AT_ONCE,
+            guarded(app, host=address.host, port=port, token=token), log_config=None, access_log=False,
+            timeout_graceful_shutdown=_SHUTDOWN_S, lifespan="on", http=protocol(), backlog=ACCEPTED_AT_ONCE,
         )  # fmt: skip
         shown = f"[{address.host}]" if ":" in address.host else address.host
         log.warning("serving http://%s:%d%s", shown, port, PATH)
         await Server(config).serve(sockets=[listener])
 
 
-def application(
-    lazy_store: LazyStore,
-    scope: Scope,
-    address: Address,
-    *,
-    token: str | None,
-    dream_every: str | None = None,
-) -> Application:
-    """The server as an ASGI application, guarded."""
-    return guarded(
-        _unguarded(lazy_store, scope, host=address.host, path=PATH, dream_every=dream_every),
-        host=address.host,
-        port=address.port,
-        token=token,
-        body_bytes_max=BODY_BYTES_MAX,
-        requests_per_minute=REQUESTS_PER_MINUTE,
-    )
-
-
 def mcp_application(memory: Memory, *, host: str, path: str, profile: str = "default") -> Starlette:
     """The server of an open memory, for another server to mount; a formula is never a file of this machine."""
-    scope = Scope(profile=profile, files=False)
-    return _unguarded(LazyStore(memory), scope, host=host, path=path, fill_vectors=False)
+    scope = Scope(profile=profile, files=False, fill_vectors=False)
+    return _application(LazyStore(memory), scope, host, path)
 
 
-def _unguarded(
-    lazy_store: LazyStore,
-    scope: Scope,
-    *,
-    host: str,
-    path: str,
-    dream_every: str | None = None,
-    fill_vectors: bool = True,
-) -> Starlette:
+def _application(lazy_store: LazyStore, scope: Scope, host: str, path: str) -> Starlette:
     from recollect.interfaces.mcp.server import McpHandlers  # noqa: PLC0415 (the SDK takes a second to import)
 
-    server = McpHandlers(lazy_store, scope, dream_every=dream_every, fill_vectors=fill_vectors).server()
+    server = McpHandlers(lazy_store, scope).server()
     return server.streamable_http_app(
         streamable_http_path=path, host=host, max_request_body_size=BODY_BYTES_MAX
     )

@@ -14,7 +14,6 @@ from recollect.events.errors import InvalidInput, UnknownMemory
 
 if TYPE_CHECKING:
     from recollect.engine.answers import Memo
-    from recollect.events.facts import Ingested
     from recollect.interfaces.python.memory import Memory
 
 _TRAITS = (
@@ -56,10 +55,6 @@ def says_the_same(memo: Memo, fields: Mapping[str, object], *, now: int) -> bool
     state = memo.state
     same_time = told.at != later.at or told.at in (state.created_at, state.updated_at)
     same_labels = set(told.tags) == set(state.tags) and set(told.entities) == set(state.entities)
-    traits = (name for name in _TRAITS if _value(told, name) == _value(later, name))
-    same_traits = all(_value(told, name) == getattr(state, name) for name in traits)
+    traits = (name for name in _TRAITS if getattr(told, name) == getattr(later, name))
+    same_traits = all(getattr(told, name) == getattr(state, name) for name in traits)
     return told.content == memo.content and same_time and same_labels and same_traits
-
-
-def _value(fact: Ingested, name: str) -> object:
-    return getattr(fact, name)

@@ -36,7 +36,6 @@ def opener(
     embedder: str,
     reranker: str | None = None,
     helper: HelperUse | None = None,
-    actor: str = "mcp",
 ) -> Opener:
     """How to open a store by its path; nothing is imported before it is called.
 
@@ -50,7 +49,7 @@ def opener(
     def open_() -> Memory:
         from recollect.interfaces.python.memory import Memory  # noqa: PLC0415 (that is the point)
 
-        return Memory.open(path, embedder=embedder, reranker=reranker, actor=actor, helper=helper, tell=_tell)
+        return Memory.open(path, embedder=embedder, reranker=reranker, actor="mcp", helper=helper, tell=_tell)
 
     return open_
 

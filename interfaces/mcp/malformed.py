@@ -11,10 +11,9 @@ import json
 import logging
 from collections.abc import Iterator
 from contextvars import Context
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from anyio import EndOfStream
+from anyio.abc import ObjectReceiveStream
 from mcp import types
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
@@ -36,7 +35,7 @@ _NOTIFICATIONS = "notifications/"
 _SHOWN = 80
 
 
-class ReadableMessages:
+class ReadableMessages(ObjectReceiveStream[Item]):
     """A stream of messages that answers the lines it cannot read and passes on the rest."""
 
     def __init__(self, incoming: ReadStream[Item], outgoing: WriteStream[SessionMessage]) -> None:
@@ -58,23 +57,6 @@ class ReadableMessages:
 
     async def aclose(self) -> None:
         await self._incoming.aclose()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Item:
-        try:
-            return await self.receive()
-        except EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
 
 def replies(item: Item) -> Iterator[types.JSONRPCError]:

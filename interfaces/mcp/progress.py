@@ -9,9 +9,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
-
-from recollect.interfaces.common.tasks import background_task
 
 Report = Callable[[float, float | None, str | None], Awaitable[None]]
 
@@ -36,17 +33,11 @@ class Meter:
         return float(self.done), None if self.total is None else float(self.total), None
 
 
-def reporting(
-    meter: Meter, report: Report, *, interval_s: float = INTERVAL_S
-) -> AbstractAsyncContextManager[None]:
-    """Send the meter's reading every so often while the block runs."""
-    return background_task(_report(meter, report, interval_s))
-
-
-async def _report(meter: Meter, report: Report, interval_s: float) -> None:
+async def report_meter(meter: Meter, report: Report) -> None:
+    """Send the meter's reading every so often."""
     last = 0.0
     while True:
-        await asyncio.sleep(interval_s)
+        await asyncio.sleep(INTERVAL_S)
         done, total, message = meter.reading()
         if done > last:
             last = done

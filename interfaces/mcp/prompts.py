@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from recollect.engine.safe_text import block, closed
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.mcp import text
-from recollect.interfaces.mcp.results import RecallResult
 from recollect.interfaces.mcp.tool import Call
 from recollect.interfaces.mcp.tool_arguments import TOKENS_DEFAULT
 from recollect.interfaces.mcp.tools import count_accesses, within_budget
@@ -88,19 +87,12 @@ def subject(name: str, given: Mapping[str, str] | None) -> tuple[PromptKind, str
 
 
 def compose(memory: Memory, kind: PromptKind, value: str, call: Call) -> str:
-    """The prompt's text, with the memories that it injects recorded as such."""
-    result = inject(memory, value, call, k=_K, tokens_max=TOKENS_DEFAULT)
+    """The prompt's text. The recall is recorded, and what fits of it counts as injected, not as returned."""
+    project, session = call.scope.project, call.scope.session
+    filters = None if project is None else {"project": project}
+    answer = memory.recall(value, k=_K, session=session, filters=filters, track=False, wait=False)
+    result = count_accesses(
+        within_budget(answer, tokens_max=TOKENS_DEFAULT),
+        lambda recall, ids: memory.access(ids, session, how="injected", recall=recall),
+    )
     return kind.write(closed(block(value)), text.recalled(result))
-
-
-def inject(
-    memory: Memory, query: str, call: Call, *, k: int, tokens_max: int, session: str | None = None
-) -> RecallResult:
-    """Recall for a prompt: recorded, and what fits counts as injected, not as returned."""
-    scope, asking = call.scope, session or call.scope.session
-    filters = None if scope.project is None else {"project": scope.project}
-    answer = memory.recall(query, k=k, session=asking, filters=filters, track=False, wait=False)
-    result = within_budget(answer, tokens_max=tokens_max)
-    return count_accesses(
-        result, lambda recall, ids: memory.access(ids, asking, how="injected", recall=recall)
-    )  # fmt: skip

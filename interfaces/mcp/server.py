@@ -23,12 +23,13 @@ from mcp.shared.exceptions import MCPError
 
 from recollect.engine.safe_text import block, closed
 from recollect.events.errors import RecollectError
+from recollect.interfaces.common.tasks import background_task
 from recollect.interfaces.common.version import __version__
 from recollect.interfaces.mcp import arguments, prompts, resources
 from recollect.interfaces.mcp.background import keep_dreaming, keep_filling
 from recollect.interfaces.mcp.lazy_store import CLOSE_S, LazyStore
 from recollect.interfaces.mcp.profiles import tools_of, unknown
-from recollect.interfaces.mcp.progress import Meter, reporting
+from recollect.interfaces.mcp.progress import Meter, report_meter
 from recollect.interfaces.mcp.tool import Call, Lane, Scope, Tool
 
 if TYPE_CHECKING:
@@ -53,18 +54,9 @@ INSTRUCTIONS = (
 class McpHandlers:
     """What one server does for each kind of request."""
 
-    def __init__(
-        self,
-        lazy_store: LazyStore,
-        scope: Scope,
-        *,
-        dream_every: str | None = None,
-        fill_vectors: bool = True,
-    ) -> None:
+    def __init__(self, lazy_store: LazyStore, scope: Scope) -> None:
         self._lazy_store = lazy_store
         self._scope = scope
-        self._every = dream_every
-        self._fill_vectors = fill_vectors
         self._tools = tools_of(scope.profile)
 
     def server(self) -> Server[None]:
@@ -94,9 +86,9 @@ class McpHandlers:
         """
         soon = asyncio.get_running_loop().call_later(_GREETING_S, self._lazy_store.start)
         beside = []
-        if self._every is not None:
-            beside.append(asyncio.create_task(keep_dreaming(self._lazy_store, self._every)))
-        if self._fill_vectors:
+        if self._scope.dream_every is not None:
+            beside.append(asyncio.create_task(keep_dreaming(self._lazy_store, self._scope.dream_every)))
+        if self._scope.fill_vectors:
             beside.append(asyncio.create_task(keep_filling(self._lazy_store)))
         try:
             yield
@@ -131,7 +123,7 @@ class McpHandlers:
     ) -> types.CallToolResult:
         parsed = arguments.parse(tool.arguments, given, tool=tool.name)
         meter = Meter()
-        async with reporting(meter, context.session.report_progress):
+        async with background_task(report_meter(meter, context.session.report_progress)):
             if tool.needs_model(parsed):
                 meter.waiting_for = "the model to load"
                 await self._lazy_store.model()

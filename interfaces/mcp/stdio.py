@@ -40,7 +40,8 @@ def serve_stdio(
     `embedder` and `daemon` (the shared model process) are for a path; an open memory keeps its own embedder.
     """
     lazy_store = lazy_store_of(source, embedder=embedder, daemon=daemon)
-    asyncio.run(_serve(lazy_store, Scope(profile=profile, project=project, session=session), dream_every))
+    scope = Scope(profile=profile, project=project, session=session, dream_every=dream_every)
+    asyncio.run(_serve(lazy_store, scope))
 
 
 def lazy_store_of(source: Memory | str | Path, *, embedder: str, daemon: bool) -> LazyStore:
@@ -49,7 +50,7 @@ def lazy_store_of(source: Memory | str | Path, *, embedder: str, daemon: bool) -
     return LazyStore(opener(source, embedder=embedder, helper="start" if daemon else "never"))
 
 
-def run_and_leave(lazy_store: LazyStore, scope: Scope, dream_every: str | None) -> None:
+def run_and_leave(lazy_store: LazyStore, scope: Scope) -> None:
     """Serve, then end this process without waiting for threads that are still at work."""
 
     async def serve() -> None:
@@ -59,7 +60,7 @@ def run_and_leave(lazy_store: LazyStore, scope: Scope, dream_every: str | None) 
                 number, lambda: stopping.add(asyncio.create_task(_close_and_leave(lazy_store)))
             )
         try:
-            await _serve(lazy_store, scope, dream_every)
+            await _serve(lazy_store, scope)
         except BaseExceptionGroup as failures:
             if failures.subgroup(OSError) is None:
                 log.exception("the server failed")
@@ -82,13 +83,13 @@ def leave(code: int) -> None:
     os._exit(code)
 
 
-async def _serve(lazy_store: LazyStore, scope: Scope, dream_every: str | None) -> None:
+async def _serve(lazy_store: LazyStore, scope: Scope) -> None:
     from mcp.server.stdio import stdio_server  # noqa: PLC0415 (only a server pays for the SDK)
 
     from recollect.interfaces.mcp.malformed import ReadableMessages  # noqa: PLC0415
     from recollect.interfaces.mcp.server import McpHandlers  # noqa: PLC0415
 
-    server = McpHandlers(lazy_store, scope, dream_every=dream_every).server()
+    server = McpHandlers(lazy_store, scope).server()
     async with stdio_server() as (incoming, outgoing):
         await server.run(
             ReadableMessages(incoming, outgoing), outgoing, server.create_initialization_options()

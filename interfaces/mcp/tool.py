@@ -42,13 +42,16 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """What a server was started with: its profile, and the project and session of calls that name none.
 
     `files`: whether a formula may be named by its path, as a program on this machine may and a caller over the
-    network may not.
+    network may not. `dream_every` is the interval of its dreams; `fill_vectors`: whether it gives memories the vectors
+    that they lack.
     """
 
     profile: str = "default"
     project: str | None = None
     session: str | None = None
     files: bool = True
+    dream_every: str | None = None
+    fill_vectors: bool = True
 
     def __post_init__(self) -> None:
         validate.optional_identifier(self.project, "project")

@@ -25,9 +25,9 @@ from recollect.engine.dream_schedule import keep_dreaming_beside, schedule_of
 from recollect.engine.scrubbing import keep_scrubbing_beside
 from recollect.engine.vector_backfill import keep_filling_beside
 from recollect.events.errors import RecollectError
-from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, Limits, Server, protocol
+from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, Server, protocol
 from recollect.interfaces.common.http.exchange import Receive, Refusal, Scope, Send, refuse
-from recollect.interfaces.common.http.guard import BODY_BYTES_MAX, READS_ONLY, Application, guarded
+from recollect.interfaces.common.http.guard import READS_ONLY, Application, guarded
 from recollect.interfaces.common.http.listening import bound_socket
 from recollect.interfaces.common.tasks import background_task
 from recollect.interfaces.python.async_memory import AsyncMemory
@@ -75,15 +75,13 @@ def serve(
     dream_every: str | None = None,
     origins: Sequence[str] = (),
     host_names: Sequence[str] = (),
-    limits: Limits | None = None,
     mcp: McpApplication | None = None,
     ready: Ready | None = None,
 ) -> None:
     """Serve an open memory until SIGINT or SIGTERM; it is open still when this returns.
 
     With `mcp`, and unless it is `read_only`, agents are served too, at /mcp of the same address. Requests with
-    `read_token` may read and not write. `limits` say how long
-    a client is waited for. `ready` gets the address once requests are answered.
+    `read_token` may read and not write. `ready` gets the address once requests are answered.
     """
     interval = None if dream_every is None else parse_interval(dream_every)
     with bound_socket(host, port, choose="another --port, or 0 for any") as listening:
@@ -92,10 +90,10 @@ def serve(
         serving = Serving(read_only=read_only, dream_every=dream_every)
         app = guarded(
             _application(memory, serving, agents, interval=interval),
-            host=host, port=address.port, token=token, read_token=read_token, body_bytes_max=BODY_BYTES_MAX, origins=origins,
+            host=host, port=address.port, token=token, read_token=read_token, origins=origins,
             host_names=host_names, public_paths=("/", *(f"/page/{name}" for name in assets.names())),
         )  # fmt: skip
-        _run(app, listening, limits, lambda: ready(address) if ready else None)
+        _run(app, listening, lambda: ready(address) if ready else None)
 
 
 def serve_stores(
@@ -109,7 +107,6 @@ def serve_stores(
     idle_s: float = IDLE_S,
     origins: Sequence[str] = (),
     host_names: Sequence[str] = (),
-    limits: Limits | None = None,
     mcp: McpApplication | None = None,
     ready: Ready | None = None,
 ) -> None:
@@ -126,18 +123,16 @@ def serve_stores(
         stores = OpenStores(where, open_memory, agents, idle_s=idle_s)
         app = guarded(
             ManyStores(stores, known, read_only=read_only),
-            host=host, port=address.port, token=None, has_tokens=True, body_bytes_max=BODY_BYTES_MAX,
+            host=host, port=address.port, token=None, has_tokens=True,
             requests_per_minute=_REQUESTS_OF_MANY, origins=origins, host_names=host_names,
         )  # fmt: skip
-        _run(app, listening, limits, lambda: ready(address) if ready else None)
+        _run(app, listening, lambda: ready(address) if ready else None)
 
 
-def _run(
-    app: Application, listening: socket.socket, limits: Limits | None, ready: Callable[[], None]
-) -> None:
+def _run(app: Application, listening: socket.socket, ready: Callable[[], None]) -> None:
     config = uvicorn.Config(
         app, lifespan="on", log_level="warning", access_log=False, server_header=False,
-        timeout_graceful_shutdown=_GRACE_SECONDS, http=protocol(limits), backlog=ACCEPTED_AT_ONCE,
+        timeout_graceful_shutdown=_GRACE_SECONDS, http=protocol(), backlog=ACCEPTED_AT_ONCE,
     )  # fmt: skip
     _Server(config, ready).run(sockets=[listening])
 

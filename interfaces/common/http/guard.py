@@ -20,6 +20,8 @@ import hmac
 import ipaddress
 from collections.abc import Iterable
 
+import msgspec
+
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.common.http.bucket import Buckets
 from recollect.interfaces.common.http.exchange import (
@@ -40,6 +42,9 @@ __all__ = ["READS_ONLY", "Application", "guarded", "is_loopback"]
 
 BODY_BYTES_MAX = 2_000_000
 """What a request to a store may send: a tool call or a JSON body with one long memory."""
+
+REQUESTS_PER_MINUTE = 600
+"""How many requests a client address may make."""
 
 READS_ONLY = "recollect.reads_only"
 """In the scope of a request whose token may read and not write."""
@@ -64,8 +69,8 @@ def guarded(
     port: int,
     token: str | None,
     read_token: str | None = None,
-    body_bytes_max: int = 1_000_000,
-    requests_per_minute: int = 600,
+    body_bytes_max: int = BODY_BYTES_MAX,
+    requests_per_minute: int = REQUESTS_PER_MINUTE,
     origins: Iterable[str] = (),
     host_names: Iterable[str] = (),
     public_paths: Iterable[str] = (),
@@ -97,7 +102,7 @@ def guarded(
         if value < 1:
             raise InvalidInput(f"{what} must be at least 1, not {value}")
     return _Guard(
-        app,
+        app=app,
         hosts=_hosts(host, port, host_names),
         token=None if token is None else token.encode(),
         read_token=None if read_token is None else read_token.encode(),
@@ -118,31 +123,21 @@ def _hosts(host: str, port: int, host_names: Iterable[str]) -> frozenset[str] | 
     return frozenset(with_port | names if port in (80, 443) or not is_loopback(host) else with_port)
 
 
-class _Guard:
-    def __init__(
-        self,
-        app: Application,
-        *,
-        hosts: frozenset[str] | None,
-        token: bytes | None,
-        read_token: bytes | None,
-        body_bytes_max: int,
-        buckets: Buckets,
-        origins: frozenset[str],
-        public_paths: frozenset[str],
-    ) -> None:
-        self._app = app
-        self._hosts = hosts
-        self._token = token
-        self._read_token = read_token
-        self._body_bytes_max = body_bytes_max
-        self._buckets = buckets
-        self._origins = origins
-        self._public_paths = public_paths
+class _Guard(msgspec.Struct, frozen=True, kw_only=True):
+    """`hosts` are the Host headers that name the server; None accepts any."""
+
+    app: Application
+    hosts: frozenset[str] | None
+    token: bytes | None
+    read_token: bytes | None
+    body_bytes_max: int
+    buckets: Buckets
+    origins: frozenset[str]
+    public_paths: frozenset[str]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
         elif scope["type"] == "http":
             await self._http(scope, receive, send)
         else:
@@ -151,7 +146,7 @@ class _Guard:
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
         origin = headers.get(b"origin", "").lower()
-        allowed = reading_headers(origin) if origin in self._origins else []
+        allowed = reading_headers(origin) if origin in self.origins else []
         refusal = self._unwelcome(scope, headers, origin)
         if refusal is None and allowed and b"access-control-request-method" in headers:
             await send({"type": "http.response.start", "status": 204, "headers": preflight(headers, allowed)})
@@ -161,33 +156,33 @@ class _Guard:
         if refusal is not None:
             await refuse(send, refusal, allowed)
         else:
-            exchange = Exchange(receive, send, self._body_bytes_max, allowed)
-            await exchange.through(self._app, scope)
+            exchange = Exchange(receive, send, self.body_bytes_max, allowed)
+            await exchange.through(self.app, scope)
 
     def _unwelcome(self, scope: Scope, headers: dict[bytes, str], origin: str) -> Refusal | None:
         client = scope.get("client")
-        is_counted = scope["path"] not in self._public_paths
-        if is_counted and (wait_s := self._buckets.wait_s(client[0] if client else "")):
+        is_counted = scope["path"] not in self.public_paths
+        if is_counted and (wait_s := self.buckets.wait_s(client[0] if client else "")):
             return too_many(wait_s)
         host = headers.get(b"host", "").lower()
-        if self._hosts is not None and host not in self._hosts:
-            known = ", ".join(sorted(self._hosts))
+        if self.hosts is not None and host not in self.hosts:
+            known = ", ".join(sorted(self.hosts))
             return Refusal(421, f"the Host header {host!r} does not name this server; it answers to {known}")
         own = {f"http://{host}", f"https://{host}"}
-        if origin and origin not in self._origins and origin not in own:
+        if origin and origin not in self.origins and origin not in own:
             return Refusal(
                 403, f"pages of {origin!r} may not call this server; list it as an origin if they should"
             )
         return None
 
     def _unauthorized(self, scope: Scope, headers: dict[bytes, str]) -> Refusal | None:
-        if self._token is None or scope["path"] in self._public_paths:
+        if self.token is None or scope["path"] in self.public_paths:
             return None
         scheme, _, given = headers.get(b"authorization", "").partition(" ")
         sent = given.strip().encode("latin-1")
-        if scheme.lower() == "bearer" and hmac.compare_digest(sent, self._token):
+        if scheme.lower() == "bearer" and hmac.compare_digest(sent, self.token):
             return None
-        if scheme.lower() == "bearer" and self._read_token and hmac.compare_digest(sent, self._read_token):
+        if scheme.lower() == "bearer" and self.read_token and hmac.compare_digest(sent, self.read_token):
             scope[READS_ONLY] = True
             return None
         wrong = "this is not the server's token" if given else "this server needs a token"
@@ -201,4 +196,4 @@ class _Guard:
             return None
         if not (length.isascii() and length.isdecimal()):
             return Refusal(400, f"Content-Length {length!r} is not a number of bytes")
-        return too_large(self._body_bytes_max) if int(length[:20]) > self._body_bytes_max else None
+        return too_large(self.body_bytes_max) if int(length[:20]) > self.body_bytes_max else None

@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from recollect.interfaces.cli.app import main
-from recollect.interfaces.common.http.guard import BODY_BYTES_MAX
-from recollect.interfaces.mcp.http import DEFAULT_ADDRESS, PATH, REQUESTS_PER_MINUTE
+from recollect.interfaces.common.http.guard import BODY_BYTES_MAX, REQUESTS_PER_MINUTE
+from recollect.interfaces.mcp.http import DEFAULT_ADDRESS, PATH
 from recollect.interfaces.mcp.profiles import PROFILES, tools_of
 from recollect.interfaces.mcp.prompts import PROMPTS
 from recollect.interfaces.mcp.resources import TEMPLATES, TIMELINE

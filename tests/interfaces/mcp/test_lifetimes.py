@@ -39,7 +39,7 @@ def held(texts):
             time.sleep(0.005)
     return inner.embed(texts)
 
-run_and_leave(LazyStore(lambda: Memory.open(folder / "store", embedder=held)), Scope(profile="audit"), None)
+run_and_leave(LazyStore(lambda: Memory.open(folder / "store", embedder=held)), Scope(profile="audit"))
 """
 
 

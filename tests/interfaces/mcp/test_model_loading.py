@@ -34,7 +34,7 @@ class Gated(HashEmbedder):
             time.sleep(0.005)
         return super().embed(texts)
 
-run_and_leave(LazyStore(lambda: Memory.open(folder / "store", embedder=Gated())), Scope(), None)
+run_and_leave(LazyStore(lambda: Memory.open(folder / "store", embedder=Gated())), Scope())
 """
 
 
