@@ -21,7 +21,7 @@ from recollect.interfaces.files.import_plan import ACTOR
 from recollect.interfaces.files.import_writer import Importer
 from recollect.interfaces.files.input_streams import no_progress
 from recollect.interfaces.files.records import Choices, Skipped
-from recollect.interfaces.files.report import ImportReport, Tally
+from recollect.interfaces.files.report import ImportReport
 from recollect.interfaces.files.rows import GUESSES, parse_mapping
 
 
@@ -70,26 +70,30 @@ def import_file(
     """Import the file or folder into the store."""
     store, kind = writer.store, format_of(path, options.format_)
     _refuse_options_of_other_formats(options, kind)
+    report = ImportReport(path=str(path), format=kind, dry_run=options.dry_run)
     if kind == LOG:
-        return _import_log(store, path, dry_run=options.dry_run, progress=progress)
-    importer = Importer(writer, dry_run=options.dry_run, strict=options.strict)
+        done = import_log(store, path, progress=progress, write=not options.dry_run)
+        report.read = report.events = done.events
+        report.notes = done.degraded
+        return _finished(report, store)
+    importer = Importer(writer, report, strict=options.strict)
     try:
         passed_over = _read(importer, path, kind, options, progress or no_progress)
     except KeyboardInterrupt as stop:
-        raise KeyboardInterrupt(importer.tally.sentence(), *stop.args) from None
+        raise KeyboardInterrupt(report.sentence(), *stop.args) from None
     except RecursionError:
-        raise InvalidInput(f"{path} is nested too deeply to be read ({importer.tally.sentence()})") from None
+        raise InvalidInput(f"{path} is nested too deeply to be read ({report.sentence()})") from None
     except InvalidInput as error:
-        if not importer.tally.read:
+        if not report.read:
             raise
-        raise InvalidInput(f"{error} ({importer.tally.sentence()})") from None
+        raise InvalidInput(f"{error} ({report.sentence()})") from None
     for skipped in passed_over:
         if store.folder is None or not (path / skipped.where).resolve().is_relative_to(
             store.folder.resolve()
         ):
-            importer.tally.skip(skipped)
+            report.skip(skipped)
     store.sealer.start()
-    return _report(importer.tally, store, path, kind, dry_run=options.dry_run)
+    return _finished(report, store)
 
 
 def _read(
@@ -115,15 +119,8 @@ def _refuse_options_of_other_formats(options: ImportOptions, kind: str) -> None:
         raise InvalidInput(f"include is for claude-code; this is {kind}")
 
 
-def _import_log(store: Store, path: Path, *, dry_run: bool, progress: Progress | None) -> ImportReport:
-    done = import_log(store, path, progress=progress, write=not dry_run)
-    tally = Tally()
-    tally.read = tally.events = done.events
-    tally.notes.extend(done.degraded)
-    return _report(tally, store, path, LOG, dry_run=dry_run)
-
-
-def _report(tally: Tally, store: Store, path: Path, kind: str, *, dry_run: bool) -> ImportReport:
-    head = store.catch_up()
-    chain = store.log.chain_at(head).hex()
-    return tally.report(path=str(path), format_=kind, dry_run=dry_run, head=head, chain=chain)
+def _finished(report: ImportReport, store: Store) -> ImportReport:
+    report.skipped = dict(sorted(report.skipped.items()))
+    report.head = store.catch_up()
+    report.chain = store.log.chain_at(report.head).hex()
+    return report

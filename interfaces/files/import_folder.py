@@ -59,15 +59,15 @@ def import_folder(
     _refuse_what_no_part_takes(choices, found)
     total, before = sum(map(size_of, found.files)), 0
     for part in parts:
-        size, begun = sum(map(size_of, part.files)), importer.tally.read
+        size, begun = sum(map(size_of, part.files)), importer.report.read
 
         def show(done: int, of: int, *, size: int = size, before: int = before) -> None:
             progress(before + size * done // max(of, 1), total)
 
         importer.run(_items(part, choices, show), actor=f"{ACTOR}{part.format}", namespace=part.namespace)
-        read = importer.tally.read - begun
-        importer.tally.parts.append(
-            PartRead(path=part.name, format=part.format, files=len(part.files), read=read)
+        read = importer.report.read - begun
+        importer.report.parts += (
+            PartRead(path=part.name, format=part.format, files=len(part.files), read=read),
         )
         before += size
     return sorted(passed_over, key=lambda skipped: skipped.where)

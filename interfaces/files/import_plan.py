@@ -14,7 +14,7 @@ from recollect.engine.moments import iso
 from recollect.engine.store import Store
 from recollect.events.facts import AnyFact, Forgotten, Ingested, Revised
 from recollect.interfaces.files.records import Record
-from recollect.interfaces.files.report import Tally
+from recollect.interfaces.files.report import ImportReport
 
 ACTOR = "import:"
 _ALWAYS = ("content", "kind", "tags", "entities")
@@ -45,13 +45,14 @@ class Plan:
         if fact is not None:
             self.facts.append(fact)
 
-    def count(self, tally: Tally) -> None:
-        tally.remembered += self._counts["remembered"]
-        tally.revised += self._counts["revised"]
-        tally.forgotten += self._counts["forgotten"]
-        tally.unchanged += self._counts["unchanged"]
-        tally.events += len(self.facts)
-        tally.skipped += self._skipped
+    def count(self, report: ImportReport) -> None:
+        report.remembered += self._counts["remembered"]
+        report.revised += self._counts["revised"]
+        report.forgotten += self._counts["forgotten"]
+        report.unchanged += self._counts["unchanged"]
+        report.events += len(self.facts)
+        for reason, count in self._skipped.items():
+            report.left_out(reason, count)
 
     def _known(self, id_: str) -> int:
         memory = self.view.documents.ids.find(id_)

@@ -20,7 +20,7 @@ from recollect.events.errors import InvalidInput
 from recollect.events.facts import AnyFact, Ingested, Linked
 from recollect.interfaces.files.import_plan import Plan, Planned
 from recollect.interfaces.files.records import Item, Link, Notice, Problem, Record, Skipped, memory_id
-from recollect.interfaces.files.report import Tally
+from recollect.interfaces.files.report import ImportReport
 from recollect.projections.view import View
 
 BATCH = 512
@@ -29,14 +29,13 @@ _ROLES = {"human": "user"}
 
 
 class Importer:
-    """One import under way, of one file or of several one after the other; `tally` counts."""
+    """One import under way, of one file or of several one after the other, counted in a report."""
 
-    def __init__(self, writer: Writer, *, dry_run: bool, strict: bool) -> None:
-        self.tally = Tally()
+    def __init__(self, writer: Writer, report: ImportReport, *, strict: bool) -> None:
+        self.report = report
         self._writer = writer
         self._store = writer.store
         self._actor = self._namespace = ""
-        self._dry_run = dry_run
         self._strict = strict
         self._seen: set[str] = set()
 
@@ -47,17 +46,17 @@ class Importer:
         for item in items:
             match item:
                 case Record():
-                    self.tally.read += 1
+                    self.report.read += 1
                     batch += self._checked(item)
                 case Link():
                     links[item] = None
                 case Skipped():
-                    self.tally.skip(item)
+                    self.report.skip(item)
                 case Problem():
-                    self.tally.read += 1
+                    self.report.read += 1
                     self._problem(item)
                 case Notice(note=note):
-                    self.tally.notes.append(note)
+                    self.report.notes += (note,)
             if len(batch) >= BATCH:
                 self._write(batch)
                 batch = []
@@ -71,7 +70,7 @@ class Importer:
             raise InvalidInput(
                 f"{problem.where}: {problem.reason}; mend it, or import without strict to pass over it"
             )
-        self.tally.problem(problem)
+        self.report.problem(problem)
 
     def _id(self, item: Record | Link, external: str) -> str:
         return memory_id(self._namespace if item.namespace is None else item.namespace, external)
@@ -83,7 +82,7 @@ class Importer:
         id_ = self._id(record, record.external)
         if record.step == "say":
             if id_ in self._seen:
-                self.tally.skipped["the same id again"] += 1
+                self.report.left_out("the same id again")
                 return []
             self._seen.add(id_)
         try:
@@ -102,7 +101,7 @@ class Importer:
             plan = Plan(self._store)
             for planned in batch:
                 plan.add(planned)
-            if plan.facts and not self._dry_run:
+            if plan.facts and not self.report.dry_run:
                 facts = self._writer.embed(plan.facts, vectors)
                 self._writer.append(facts, actor=self._actor, expect=plan.view.seq)
             return plan
@@ -110,12 +109,12 @@ class Importer:
         if not batch:
             return
         try:
-            done = attempt() if self._dry_run else self._store.decide(attempt)
+            done = attempt() if self.report.dry_run else self._store.decide(attempt)
         except KeyboardInterrupt:
             if plan is not None and self._is_in_log(plan):
-                plan.count(self.tally)
+                plan.count(self.report)
             raise
-        done.count(self.tally)
+        done.count(self.report)
 
     def _is_in_log(self, plan: Plan) -> bool:
         """Whether a plan's events were appended before the interruption came; they follow the head it was made at."""
@@ -144,20 +143,20 @@ class Importer:
                     missing += 1
                 elif not _stands(view, a, b, link):
                     facts.append(Linked(a=a, b=b, kind=link.kind, weight=link.weight))
-            if facts and not self._dry_run:
+            if facts and not self.report.dry_run:
                 self._writer.append(facts, actor=self._actor, expect=view.seq)
             return len(facts), missing
 
-        linked, missing = attempt() if self._dry_run else self._store.decide(attempt)
+        linked, missing = attempt() if self.report.dry_run else self._store.decide(attempt)
         if missing:
-            self.tally.skipped["link to a memory that is not here"] += missing
-        self.tally.linked += linked
-        self.tally.events += linked
+            self.report.left_out("link to a memory that is not here", missing)
+        self.report.linked += linked
+        self.report.events += linked
 
     def _present(self, view: View, id_: str) -> bool:
         memory = view.documents.ids.find(id_)
         known = memory >= 0 and view.documents.newest_row(memory, view.seq) >= 0
-        return known or (self._dry_run and id_ in self._seen)
+        return known or (self.report.dry_run and id_ in self._seen)
 
 
 def _stands(view: View, a: str, b: str, link: Link) -> bool:
