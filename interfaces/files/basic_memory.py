@@ -14,10 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from recollect.events.errors import InvalidInput
 from recollect.interfaces.common import front_matter
 from recollect.interfaces.files.foreign_times import moment
-from recollect.interfaces.files.input_streams import files_under, modified_at, page_text, size_of
+from recollect.interfaces.files.input_streams import files_under, modified_at, no_progress, pages
 from recollect.interfaces.files.records import (
     ByteProgress,
     Choices,
@@ -43,8 +42,6 @@ _WIKI_LINK = re.compile(r"\[\[([^\[\]]+)\]\]")
 _HASHTAG = re.compile(r"(?:^|\s)#([^\s#]+)")
 _HEADING = re.compile(r"^#{1,6}\s++(.*\S)\s*$")
 
-_NOTHING = front_matter.Page({}, "")
-
 
 class Parts(NamedTuple):
     """A body taken apart."""
@@ -59,28 +56,15 @@ def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]
     files, refused = files_under(path, *PATTERNS, chosen=choices.files)
     yield from refused
     index: dict[str, str] = {}
-    for file in files:
-        page = _page(file, path) or _NOTHING
+    for file, _, text in pages(path, files, no_progress):
+        page = front_matter.parse("" if isinstance(text, Problem) else text)
         for name in _names(file, root, page):
             index.setdefault(name, _external(file, root, page))
-    total, done = sum(map(size_of, files)), 0
-    for file in files:
-        try:
-            page = front_matter.parse(page_text(file, follow=file == path))
-        except InvalidInput as error:
-            yield Problem(where=file.relative_to(root).as_posix(), reason=str(error))
+    for file, _, text in pages(path, files, progress):
+        if isinstance(text, Problem):
+            yield text
         else:
-            yield from _note(file, root, page, index)
-        done += size_of(file)
-        progress(done, total)
-
-
-def _page(file: Path, named: Path) -> front_matter.Page | None:
-    """The parsed file; None if it cannot be read, which is reported when its turn comes."""
-    try:
-        return front_matter.parse(page_text(file, follow=file == named))
-    except InvalidInput:
-        return None
+            yield from _note(file, root, front_matter.parse(text), index)
 
 
 def _external(file: Path, root: Path, page: front_matter.Page) -> str:

@@ -27,10 +27,9 @@ def conversations(
     """The items of every conversation in a file, a folder or a zip archive; `items` gets one and where it stands."""
     if path.is_dir():
         yield from files_under(path, CONVERSATIONS, deep=False).refused
-    with conversation_streams(path, progress, follow=choices.follow) as streams:
-        for name, stream in streams:
-            for number, element in enumerate(elements(stream, name), 1):
-                yield from items(element, f"{name}, conversation {number}")
+    for name, stream in conversation_streams(path, progress, follow=choices.follow):
+        for number, element in enumerate(elements(stream, name), 1):
+            yield from items(element, f"{name}, conversation {number}")
 
 
 def turn(

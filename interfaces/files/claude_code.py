@@ -16,7 +16,7 @@ import msgspec
 
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.files.chats import text_at, turn
-from recollect.interfaces.files.input_streams import files_under, lines, modified_at, size_of
+from recollect.interfaces.files.input_streams import files_under, json_lines, modified_at, place_of, size_of
 from recollect.interfaces.files.records import ByteProgress, Choices, Item, Problem, Record, Skipped
 
 INCLUDABLE = ("thinking", "tools", "sidechains")
@@ -35,21 +35,20 @@ def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]
     yield from refused
     total, before = sum(map(size_of, files)), 0
     for file in files:
-        name = file.name if file == path else file.relative_to(path).as_posix()
+        name = place_of(file, path)
         try:
-            for number, line in lines(file, progress, total=total, before=before, follow=file == path):
-                yield from _entry(line, file, choices.include, f"{name} line {number}")
+            for number, entry in json_lines(file, progress, total=total, before=before, follow=file == path):
+                where = f"{name} line {number}"
+                if isinstance(entry, str):
+                    yield Problem(where=where, reason=entry)
+                else:
+                    yield from _entry(entry, file, choices.include, where)
         except InvalidInput as error:
             yield Problem(where=name, reason=str(error))
         before += size_of(file)
 
 
-def _entry(line: bytes, file: Path, include: frozenset[str], where: str) -> Iterator[Item]:
-    try:
-        entry = msgspec.json.decode(line, type=dict[str, object])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        yield Problem(where=where, reason=f"not a JSON object: {error}")
-        return
+def _entry(entry: Mapping[str, object], file: Path, include: frozenset[str], where: str) -> Iterator[Item]:
     type_ = text_at(entry, "type")
     if type_ == "summary":
         yield _summary(entry, file, where)

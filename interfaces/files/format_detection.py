@@ -31,7 +31,7 @@ from recollect.interfaces.files.input_streams import (
     conversation_streams,
     elements,
     files_under,
-    lines,
+    json_lines,
     no_progress,
     reading,
 )
@@ -190,13 +190,12 @@ def _of_database(path: Path) -> str | None:
 def _of_conversations(path: Path) -> str | None:
     """By the first conversation that has messages, whichever program's."""
     try:
-        with conversation_streams(path, no_progress) as streams:
-            for name, stream in streams:
-                for element in islice(elements(stream, name), _LINES_LOOKED_AT):
-                    if isinstance(element, dict) and "chat_messages" in element:
-                        return "claude"
-                    if isinstance(element, dict) and "mapping" in element:
-                        return "chatgpt"
+        for name, stream in conversation_streams(path, no_progress):
+            for element in islice(elements(stream, name), _LINES_LOOKED_AT):
+                if isinstance(element, dict) and "chat_messages" in element:
+                    return "claude"
+                if isinstance(element, dict) and "mapping" in element:
+                    return "chatgpt"
     except InvalidInput:
         return None
     return None
@@ -205,10 +204,8 @@ def _of_conversations(path: Path) -> str | None:
 def _of_lines(path: Path) -> str | None:
     """By the first lines that are JSON objects."""
     plain = False
-    for _, line in islice(lines(path, no_progress), _LINES_LOOKED_AT):
-        try:
-            row = msgspec.json.decode(line, type=dict[str, object])
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    for _, row in islice(json_lines(path, no_progress), _LINES_LOOKED_AT):
+        if isinstance(row, str):
             continue
         if row.get("recollect") == "log" or row.keys() >= _LOG_LINE:
             return LOG

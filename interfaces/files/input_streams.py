@@ -22,9 +22,11 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import IO, NamedTuple
 
+import msgspec
+
 from recollect.events.errors import InvalidInput
 from recollect.events.regular_files import NOT_REGULAR, SYMBOLIC_LINK, opened, read_whole
-from recollect.interfaces.files.records import ByteProgress, Skipped
+from recollect.interfaces.files.records import ByteProgress, Problem, Skipped
 
 CONVERSATIONS = "conversations*.json"
 CHUNK_CHARACTERS = 1 << 18
@@ -132,34 +134,41 @@ def modified_at(file: Path) -> int | None:
         return None
 
 
-def page_text(file: Path, *, follow: bool) -> str:
-    """The text of one page; InvalidInput says why it cannot be read."""
-    try:
-        return read_whole(file, bytes_max=PAGE_BYTES_MAX, follow=follow).decode()
-    except OSError as error:
-        raise InvalidInput(error.strerror or str(error)) from None
-    except UnicodeDecodeError:
-        raise InvalidInput("not UTF-8 text") from None
+def pages(
+    path: Path, files: Sequence[Path], progress: ByteProgress
+) -> Iterator[tuple[Path, str, str | Problem]]:
+    """The pages among these files of a folder (or the one named): each with its place there and its text."""
+    total, done = sum(map(size_of, files)), 0
+    for file in files:
+        name = place_of(file, path)
+        try:
+            yield file, name, read_whole(file, bytes_max=PAGE_BYTES_MAX, follow=file == path).decode()
+        except OSError as error:
+            yield file, name, Problem(where=name, reason=error.strerror or str(error))
+        except UnicodeDecodeError:
+            yield file, name, Problem(where=name, reason="not UTF-8 text")
+        done += size_of(file)
+        progress(done, total)
 
 
-@contextmanager
+def place_of(file: Path, named: Path) -> str:
+    """The path of a file below the folder that the user named, or the name of the file."""
+    return file.name if file == named else file.relative_to(named).as_posix()
+
+
 def conversation_streams(
     path: Path, progress: ByteProgress, *, follow: bool = True
-) -> Iterator[Iterator[tuple[str, IO[bytes]]]]:
+) -> Iterator[tuple[str, IO[bytes]]]:
     """The files of conversations in a file, a folder or a zip archive, with their names."""
     if path.is_dir():
-        yield _files(path, progress)
+        yield from _files(path, progress)
         return
     with reading(path, follow=follow) as file:
-        if not zipfile.is_zipfile(file):
+        if zipfile.is_zipfile(file):
+            yield from _members(file, path, progress)
+        else:
             file.seek(0)
-            yield iter([(path.name, counted(file, size_of(path), progress))])
-            return
-        try:
-            with zipfile.ZipFile(file) as archive:
-                yield _members(archive, path, progress)
-        except (zipfile.BadZipFile, NotImplementedError) as error:
-            raise InvalidInput(f"the archive {path} is damaged: {error}; get it again") from None
+            yield path.name, counted(file, size_of(path), progress)
 
 
 @contextmanager
@@ -172,7 +181,17 @@ def reading(path: Path, *, follow: bool = True) -> Iterator[IO[bytes]]:
         raise InvalidInput(f"{path} cannot be read: {error.strerror or error}") from None
 
 
-def _members(archive: zipfile.ZipFile, path: Path, progress: ByteProgress) -> Iterator[tuple[str, IO[bytes]]]:
+def _members(file: IO[bytes], path: Path, progress: ByteProgress) -> Iterator[tuple[str, IO[bytes]]]:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            yield from _conversations(archive, path, progress)
+    except (zipfile.BadZipFile, NotImplementedError) as error:
+        raise InvalidInput(f"the archive {path} is damaged: {error}; get it again") from None
+
+
+def _conversations(
+    archive: zipfile.ZipFile, path: Path, progress: ByteProgress
+) -> Iterator[tuple[str, IO[bytes]]]:
     members = [m for m in archive.infolist() if fnmatch(Path(m.filename).name, CONVERSATIONS)]
     if not members:
         raise InvalidInput(f"{path} holds no {CONVERSATIONS}; it is not an export of conversations")
@@ -207,12 +226,12 @@ def _files(path: Path, progress: ByteProgress) -> Iterator[tuple[str, IO[bytes]]
         before += size_of(file)
 
 
-def lines(
+def json_lines(
     path: Path, progress: ByteProgress, *, total: int = 0, before: int = 0, follow: bool = True
-) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file that are not blank, with their numbers, without a byte order mark.
+) -> Iterator[tuple[int, dict[str, object] | str]]:
+    """The objects on the lines of a file that are not blank, with their numbers; or what is wrong with a line.
 
-    A line that is longer than any entry may be is cut; its reader then reports that it is incomplete.
+    A line that is longer than any entry may be is cut, and therefore no object.
     """
     with reading(path, follow=follow) as file:
         stream = counted(file, total or size_of(path), progress, before)
@@ -225,7 +244,14 @@ def lines(
             if number == 1:
                 line = line.removeprefix(b"\xef\xbb\xbf")
             if line.strip():
-                yield number, line
+                yield number, _object(line)
+
+
+def _object(line: bytes) -> dict[str, object] | str:
+    try:
+        return msgspec.json.decode(line, type=dict[str, object])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return f"not a JSON object: {error}"
 
 
 def elements(stream: IO[bytes], name: str) -> Iterator[object]:

@@ -7,13 +7,13 @@ was edited is a revision; a file without our front matter is left out.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from recollect.events.errors import InvalidInput
 from recollect.interfaces.common import front_matter
 from recollect.interfaces.files import markdown_pages
 from recollect.interfaces.files.foreign_times import moment
-from recollect.interfaces.files.input_streams import files_under, page_text, size_of
+from recollect.interfaces.files.input_streams import files_under, no_progress, pages
 from recollect.interfaces.files.records import ByteProgress, Choices, Item, Link, Problem, Record, Skipped
 
 PATTERNS = ("*.md",)
@@ -24,30 +24,25 @@ _TIMES = ("valid_from", "valid_to", "expires_at")
 def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
     files, refused = files_under(path, *PATTERNS, chosen=choices.files)
     yield from refused
-    files.sort(key=lambda file: _when(file, path))
-    total, done = sum(map(size_of, files)), 0
-    for file in files:
-        name = file.name if file == path else file.relative_to(path).as_posix()
-        yield from _page(file, path, name)
-        done += size_of(file)
-        progress(done, total)
+    in_order = sorted(
+        (_when(text), file.as_posix(), file) for file, _, text in pages(path, files, no_progress)
+    )
+    for _, name, text in pages(path, [file for *_, file in in_order], progress):
+        if isinstance(text, Problem):
+            yield text
+        else:
+            yield from _page(text, name)
 
 
-def _when(file: Path, named: Path) -> tuple[int, str]:
+def _when(text: str | Problem) -> int:
     """The time of a page's memory; a page that cannot be read is reported later."""
-    try:
-        found = markdown_pages.read(page_text(file, follow=file == named))
-        return (found and moment(found[0].get("at"))) or 0, file.as_posix()
-    except (ValueError, InvalidInput):
-        return 0, file.as_posix()
+    with suppress(ValueError):
+        if not isinstance(text, Problem) and (found := markdown_pages.read(text)) is not None:
+            return moment(found[0].get("at")) or 0
+    return 0
 
 
-def _page(file: Path, named: Path, where: str) -> Iterator[Item]:
-    try:
-        text = page_text(file, follow=file == named)
-    except InvalidInput as error:
-        yield Problem(where=where, reason=str(error))
-        return
+def _page(text: str, where: str) -> Iterator[Item]:
     found = markdown_pages.read(text)
     if found is None and (broken := front_matter.parse(text).broken):
         yield Problem(where=where, reason=f"its front matter {broken}")
