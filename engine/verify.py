@@ -110,7 +110,7 @@ def _witnessed(store: Store, report: VerifyReport, kept: LogCheckpoint | None, n
 def _attested(store: Store, found: list[Outcome], head: int, actor: str) -> int | None:
     """Attest what is not attested yet; return the seq, None if nothing was left, 0 after an erasure meanwhile."""
     recalls = store.projections.adoptions.recalls.tolist()[: len(found)]
-    known = Attestations(store.log, recalls)
+    known = Attestations(store.log, store.projections.adoptions)
     told = {seq: one.found for seq, one in zip(recalls, found, strict=True) if known.of(seq) is None}
     fact = _attestation(store, told, head)
     if fact is None:
@@ -148,7 +148,7 @@ class Pending:
     def look(self, store: Store, erasures: Iterable[Erasure], others: Iterable[int] = ()) -> None:
         """Find the recalls that these erasures can have moved, and `others`."""
         recalls = store.projections.adoptions.recalls.tolist()
-        known, gone = Attestations(store.log, recalls), list(erasures)
+        known, gone = Attestations(store.log, store.projections.adoptions), list(erasures)
         first = min((one.first for one in gone), default=store.log.head)
         wanted = set(others)
         touched = [seq for seq in recalls if seq in wanted or (seq > first and _moved(store, seq, gone))]

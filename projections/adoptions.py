@@ -1,8 +1,8 @@
 """Adoptions: what the engine itself changed, so that the past is ranked with the past's machinery.
 
-Reads      formula.adopted, embedder.adopted, dream.began, dream.ended, recall.answered
+Reads      formula.adopted, embedder.adopted, dream.began, dream.ended, recall.answered, log.attested
 State      formulas by digest with their canonical text, which formula and embedder were in force from which
-           seq on, the seqs of all recorded recalls, and the dreams
+           seq on, the seqs of all recorded recalls and of all attestations, and the dreams
 Invariant  every list is in seq order, so "at seq" is a bisection
 """
 
@@ -47,11 +47,12 @@ class _Memo(msgspec.Struct, array_like=True):
     began: dict[str, tuple[int, str]]
     unknown: dict[str, int]
     undoings: list[Dream] = []
+    attestations: list[int] = []
 
 
 class Adoptions:
     name = "engine"
-    version = 2
+    version = 3
     reads: ClassVar[frozenset[type]] = frozenset(
         {
             facts.Recalled,
@@ -59,6 +60,7 @@ class Adoptions:
             facts.EmbedderAdopted,
             facts.DreamBegan,
             facts.DreamEnded,
+            facts.Attested,
             facts.Unknown,
             facts.Redacted,
         }
@@ -69,6 +71,7 @@ class Adoptions:
         self.unknown: dict[str, int] = {}
         self.dreams: list[Dream] = []
         self.undoings: list[Dream] = []
+        self.attestations: list[int] = []
         self._in_force: list[Adoption] = []
         self._embedders: list[Adoption] = []
         self._began: dict[str, tuple[int, str]] = {}
@@ -88,6 +91,8 @@ class Adoptions:
                 self._began[dream] = (recorded.seq, undoes or "")
             case facts.DreamEnded(dream=dream):
                 self._end_dream(dream, recorded.seq)
+            case facts.Attested():
+                self.attestations.append(recorded.seq)
             case facts.Unknown(type=type_, version=version):
                 label = f"{type_} v{version}"
                 self.unknown[label] = self.unknown.get(label, 0) + 1
@@ -100,7 +105,7 @@ class Adoptions:
                 | facts.Unlinked() | facts.Clustered() | facts.Consolidated() | facts.Downscaled()
                 | facts.Stabilized() | facts.Pruned() | facts.Placed() | facts.Promoted() | facts.ShardSealed()
                 | facts.ShardRetired() | facts.Expected() | facts.ExpectationWithdrawn() | facts.Recovered()
-                | facts.ClockCorrected() | facts.Attested()
+                | facts.ClockCorrected()
             ):  # fmt: skip
                 pass
             case _:
@@ -172,6 +177,7 @@ class Adoptions:
             self._began,
             self.unknown,
             self.undoings,
+            self.attestations,
         )
         return {"memo": msgspec.msgpack.encode(memo), "recalls": self._recalls.array}
 
@@ -179,7 +185,7 @@ class Adoptions:
         memo = msgspec.msgpack.decode(state_bytes(state, "memo"), type=_Memo)
         self.formulas, self.unknown, self.dreams = memo.formulas, memo.unknown, memo.dreams
         self._in_force, self._embedders, self._began = memo.formulas_in_force, memo.embedders, memo.began
-        self.undoings = memo.undoings
+        self.undoings, self.attestations = memo.undoings, memo.attestations
         self._recalls.load(state_array(state, "recalls"))
 
 

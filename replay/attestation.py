@@ -17,12 +17,10 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import NamedTuple
 
-from recollect.events.envelope import type_name
 from recollect.events.errors import LogDamaged
 from recollect.events.facts import Attested
 from recollect.events.log import Log
-
-ATTESTED = type_name(Attested)
+from recollect.projections.adoptions import Adoptions
 
 
 class Attestation(NamedTuple):
@@ -35,11 +33,11 @@ class Attestation(NamedTuple):
 class Attestations:
     """All that a log attests; `notes` name the attestations that are not believed, and why."""
 
-    def __init__(self, log: Log, recalls: Sequence[int]) -> None:
+    def __init__(self, log: Log, adoptions: Adoptions) -> None:
         self.notes: list[str] = []
-        self._recalls = recalls
+        self._recalls: list[int] = adoptions.recalls.tolist()
         self._of: dict[int, Attestation] = {}
-        for seq in log.positions(ATTESTED):
+        for seq in adoptions.attestations:
             with suppress(LogDamaged):
                 fact = log.get(seq).fact
                 if isinstance(fact, Attested):

@@ -136,7 +136,7 @@ def verified(
     """The report, and what became of every recall, in their order; `elsewhere` knows of recalls of other branches."""
     seqs = projections.adoptions.recalls.tolist()
     _prepare_all(log, projections)
-    attestations = Attestations(log, seqs)
+    attestations = Attestations(log, projections.adoptions)
     damage: list[Finding] = []
 
     def check_chain() -> None:
@@ -238,7 +238,7 @@ def readable_formulas(projections: Projections) -> list[Formula]:
 def check_one(log: Log, projections: Projections, seq: int) -> Outcome:
     """Replay the recall at this seq."""
     _prepare_all(log, projections)
-    return _check(log, projections, Attestations(log, projections.adoptions.recalls.tolist()), seq)
+    return _check(log, projections, Attestations(log, projections.adoptions), seq)
 
 
 def replayed(
@@ -246,7 +246,7 @@ def replayed(
 ) -> list[Outcome]:
     """Replay the recalls at these seqs."""
     _prepare_all(log, projections)
-    attestations = Attestations(log, projections.adoptions.recalls.tolist())
+    attestations = Attestations(log, projections.adoptions)
     _build_missing(log, projections, seqs)
     return each(seqs, partial(_check, log, projections, attestations), _OUTCOME, progress=progress)
 
