@@ -7,6 +7,8 @@ once and counted in milliseconds.
 from __future__ import annotations
 
 import threading
+from array import array
+from functools import cache
 
 import msgspec
 import numpy as np
@@ -46,15 +48,16 @@ class LogTimes:
 
     def follow(self, store: Store) -> tuple[np.ndarray, np.ndarray]:
         with self._lock:
-            head = store.catch_up()
-            frames = list(store.log.frames(len(self._at), head)) if head > len(self._at) else []
-            if frames:
-                self._at = np.append(self._at, [frame.header.at for frame in frames])
-                lanes = np.array([lane_of(decode_meta(frame.meta)[0]) for frame in frames], np.int8)
-                self._lane = np.append(self._lane, lanes)
+            at, lane = array("q"), array("b")
+            for frame in store.log.frames(len(self._at), store.catch_up()):
+                at.append(frame.header.at)
+                lane.append(lane_of(decode_meta(frame.meta)[0]))
+            if at:
+                self._at, self._lane = np.append(self._at, at), np.append(self._lane, lane)
             return self._at, self._lane
 
 
+@cache
 def lane_of(type_: str) -> int:
     """The lane of an event's type; what is in none of them (seals, accesses, ratings) is counted in `upto` alone."""
     subject, _, what = type_.partition(".")

@@ -195,13 +195,13 @@ def open_memory(
     store: str,
     embedder: str | Embedder = "none",
     *,
-    asked: str | None = None,
+    ahead: bool = False,
     make: bool = False,
     **options: Any,
 ) -> Iterator[Memory]:
     """Open a store; create it only with `make`, so that a mistyped path is not an empty store.
 
-    Note damage to its log after an answer, but not after an error.
+    With `ahead` a thread loads what a question needs. Note damage to its log after an answer, but not after an error.
     """
     if not make and not is_url(store) and not _is_store(Path(store).expanduser()):
         raise Failure(f"there is no store at {shown(store)}; `recollect remember` makes one")
@@ -213,7 +213,7 @@ def open_memory(
             store,
             embedder=embedder,
             progress=progress,
-            ahead=asked is not None and embedder != "none",
+            ahead=ahead and embedder != "none",
             helper=helper_use(),
             tell=say,
             **options,

@@ -53,7 +53,7 @@ def recall(
       recollect recall "why Postgres?" --formula omega --context profile=decision
     """
     arguments = arguments_of(given, store=store, query=query)
-    with open_memory(store, embedder, asked=query, reranker=reranker) as memory:
+    with open_memory(store, embedder, ahead=True, reranker=reranker) as memory:
         source = memory if when is None else memory.at(when)
         answer = source.recall(
             query, **arguments.options() | {"track": not no_track, "record": not no_record}

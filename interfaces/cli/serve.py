@@ -98,7 +98,7 @@ def serve(
         )  # fmt: skip
         click.echo("recollect: stopped; all stores are closed", err=True)
         return
-    with open_memory(store, embedder, make=True, actor="web", reranker=reranker) as memory:
+    with open_memory(store, embedder, ahead=True, make=True, actor="web", reranker=reranker) as memory:
         serving.serve(
             memory, host=host, port=port, token=token, read_token=read_token, read_only=read_only, dream_every=dream_every,
             origins=origins, host_names=host_names, mcp=agents, ready=ready,

@@ -130,10 +130,11 @@ def stale(memory: Memory, _: Nothing, __: Request) -> Stale:
 
 @ENDPOINTS.add("GET", "/api/formulas", "the formulas that may be named, and the one in force")
 def formula_list(memory: Memory, _: Nothing, __: Request) -> Formulas:
-    in_force = memory.status().formula
     adopted = memory.store.projections.adoptions.formulas.values()
     labels = sorted(formulas.from_canonical(text).label for text in list(adopted))
-    return Formulas(built_in=tuple(formulas.names()), in_log=tuple(labels), in_force=in_force)
+    return Formulas(
+        built_in=tuple(formulas.names()), in_log=tuple(labels), in_force=memory.here.formula.label
+    )
 
 
 # --- memories and the log --------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from store_fixtures import Ticking
 
+from recollect.engine.show_recall import check
 from recollect.events.envelope import encode
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import (
@@ -20,6 +21,7 @@ from recollect.events.facts import (
     Recalled,
     RedactedPayload,
 )
+from recollect.events.segment_log import SegmentLog
 from recollect.interfaces.python.memory import Memory
 
 Open = Callable[..., Memory]
@@ -116,6 +118,19 @@ def test_recalls_that_were_exact_at_the_erasure_are_attested_and_later_ones_exac
     assert counts(memory) == ("attested", 1, 2, 0, 0, 0)
     assert memory.erase("b").attested == 1  # what is attested already is not ranked again
     assert counts(memory) == ("attested", 0, 3, 0, 0, 0)
+
+
+def test_one_recall_is_checked_without_looking_through_the_log_for_attestations(
+    memory: Memory, open_memory: Open, monkeypatch: pytest.MonkeyPatch
+):
+    answer = memory.recall("deploys tuesday")
+    memory.erase("a")
+    memory.store.checkpoint()
+    memory.close()
+    again = open_memory()
+    monkeypatch.setattr(SegmentLog, "positions", lambda *_: pytest.fail("looked through the log"))
+    monkeypatch.setattr(SegmentLog, "read", lambda *_: pytest.fail("read the log"))
+    assert check(again.store, answer.id).verdict == "attested"
 
 
 def test_an_erasure_without_attestation_says_so_and_the_verdict_is_partly(memory: Memory):

@@ -10,10 +10,11 @@ import { renderRiver } from "./river_view.js";
 import { verdictOf } from "./verdict.js";
 
 const place = (id) => document.getElementById(id);
+// In the order in which they ask the server: the answer first.
 const views = {
+  centre: { render: renderCentre, reads: ["recall", "ask", "view", "dream", "a", "b", "cross", "formula", "tried", "k"] },
   river: { render: renderRiver, reads: ["a", "b", "zoom"] },
   inbox: { render: renderInbox, reads: ["recall", "grep", "since", "until", "project", "session", "actor", "by", "empty", "rated", "held"] },
-  centre: { render: renderCentre, reads: ["recall", "ask", "view", "dream", "a", "b", "cross", "formula", "tried", "k"] },
   detail: { render: renderDetail, reads: ["recall", "ask", "memory", "a", "b", "formula", "k"] },
 };
 
