@@ -32,6 +32,7 @@ from recollect.engine.embedding.embedder import EmbedderAway
 from recollect.engine.embedding.model_endpoint import ServerAway
 from recollect.engine.moments import Time, parse_time
 from recollect.engine.proposals import proposed_pairs
+from recollect.engine.recall_models import Models
 from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.retain import retain_as_set
 from recollect.engine.store import Store
@@ -57,11 +58,12 @@ class DreamOptions(TypedDict, total=False):
 
 
 def dream(
-    writer: Writer, options: DreamOptions, *, dry_run: bool, phases: Iterable[str] | None, now: Time | None
-) -> DreamReport:
+    writer: Writer, models: Models, options: DreamOptions, *, dry_run: bool, phases: Iterable[str] | None, now: Time | None
+) -> DreamReport:  # fmt: skip
     """One cycle of phases, appended as one batch."""
     refuse_unknown(options, DreamOptions.__annotations__)
-    store, summariser, max_churn = writer.store, options.get("summariser"), options.get("max_churn")
+    store, max_churn = writer.store, options.get("max_churn")
+    summariser = options.get("summariser") or models.summariser
     numbers = _settings(options.get("settings"))
     steps = chosen_phases(phases)
     if max_churn is not None:

@@ -9,9 +9,10 @@ and the ranking has to be the recorded one bit for bit. Nothing is written by a 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import msgspec
 
@@ -23,6 +24,7 @@ from recollect.engine.memories import born
 from recollect.engine.moments import When, iso
 from recollect.engine.names import memory_named
 from recollect.engine.recall import Standpoint
+from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.remember import recorded_recall
 from recollect.engine.store import Progress, Store
 from recollect.engine.time_travel import moment_at
@@ -89,13 +91,24 @@ class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
 # --- stating, listing, withdrawing -----------------------------------------------------------------
 
 
-def expect(
-    writer: Writer, recall: str, name: str, *, top: int | None, first: bool, absent: bool, above: str | None, note: str
-) -> str:  # fmt: skip
+class ExpectOptions(TypedDict, total=False):
+    """What is expected, as `Memory.expect` says: one of the first four."""
+
+    top: int | None
+    first: bool
+    absent: bool
+    above: str | None
+    note: str
+
+
+def expect(writer: Writer, recall: str, name: str, options: ExpectOptions) -> str:
     """State what the question of a recorded recall ought to be answered with; returns the expectation's name."""
+    refuse_unknown(options, ExpectOptions.__annotations__)
     store, memory_id = writer.store, memory_named(writer.store, name)
-    above = None if above is None else memory_named(store, above)
-    given = sum((top is not None, bool(first), bool(absent), above is not None))
+    top, other = options.get("top"), options.get("above")
+    first, absent = bool(options.get("first")), bool(options.get("absent"))
+    above = None if other is None else memory_named(store, other)
+    given = sum((top is not None, first, absent, above is not None))
     if given != 1:
         raise InvalidInput(f"expect takes one of top, first, absent and above, not {given or 'none'} of them")
     if above == memory_id:
@@ -106,9 +119,9 @@ def expect(
         id=memory_id,
         at=store.clock(),
         top=None if places is None else validate.whole(places, "top", low=1, high=validate.K_MAX),
-        absent=bool(absent),
+        absent=absent,
         above=above,
-        note=validate.text(note, "note"),
+        note=validate.text(options.get("note", ""), "note"),
     )
 
     def known() -> None:
@@ -189,25 +202,39 @@ class _World(NamedTuple):
     moved: bool
 
 
+class CheckOptions(TypedDict, total=False):
+    """Which questions are asked again, and where, as `Memory.check` says."""
+
+    formula: str | Path | Formula | None
+    at: When | None
+    fork: str | Path | None
+    only: str | None
+    junit: str | Path | None
+    progress: Progress | None
+
+
 def check(
-    here: Standpoint, *, formula: str | Path | Formula | None = None, at: When | None = None,
-    fork: str | Path | None = None, only: str | None = None, progress: Progress | None = None,
-) -> CheckReport:  # fmt: skip
+    here: Standpoint, options: CheckOptions, *, junit: Callable[[str | Path, CheckReport], None]
+) -> CheckReport:
     """Ask every expectation's question again: now, as of a moment, under another formula, or in a fork."""
-    other = nullcontext(here.store) if fork is None else closing(_open_fork(fork, here.store))
-    with other as store:
-        named = None if formula is None else formula_named(store, formula, files=True)
-        return _checked(here, store, named, at, only, progress, moved=at is not None or fork is not None)
+    refuse_unknown(options, CheckOptions.__annotations__)
+    fork, file = options.get("fork"), options.get("junit")
+    with nullcontext(here.store) if fork is None else closing(_open_fork(fork, here.store)) as store:
+        report = _checked(here, store, options)
+    if file is not None:
+        junit(file, report)
+    return report
 
 
 @locked
-def _checked(
-    here: Standpoint, store: Store, formula: Formula | None, at: When | None, only: str | None,
-    progress: Progress | None, *, moved: bool,
-) -> CheckReport:  # fmt: skip
-    source = here.store
+def _checked(here: Standpoint, store: Store, options: CheckOptions) -> CheckReport:
+    formula, at, only = options.get("formula"), options.get("at"), options.get("only")
+    named = None if formula is None else formula_named(store, formula, files=True)
+    source, progress = here.store, options.get("progress")
     source.catch_up()
-    world = _World(store, here, moment_at(store, at), formula, moved)
+    world = _World(
+        store, here, moment_at(store, at), named, at is not None or options.get("fork") is not None
+    )
     asked = {seq: fact for seq, fact in _standing(source).items() if only in (None, f"e{seq}")}
     if only is not None and not asked:
         raise InvalidInput(f"{only!r} is no expectation that stands; `expectations` lists them")

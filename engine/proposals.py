@@ -8,12 +8,13 @@ writes what it proposes, decided where it is written. Its id is `p`, the seq of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import msgspec
 
 from recollect.dream.propose import CONTRADICTION, DUPLICATE, RESOLVED, accepted
 from recollect.engine.memories import memo
+from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.relations import link, supersede
 from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
@@ -54,18 +55,24 @@ def proposed_pairs(store: Store) -> frozenset[tuple[MemoryId, MemoryId]]:
     return frozenset((one.pairing.new, one.pairing.old) for one in _recorded(store, store.view()))
 
 
-def proposals(store: Store) -> list[Proposal]:
-    """The proposals that are open, newest first."""
-    return _open(store, store.view())[::-1]
+class ProposalOptions(TypedDict, total=False):
+    """Which proposals are accepted, by their ids, and how."""
+
+    accept: Iterable[str]
+    supersede: bool
 
 
-def accept(writer: Writer, ids: Iterable[str], *, supersede_it: bool) -> list[int]:
-    """Write what proposals propose, or with `supersede_it` that the newer memory supersedes the older; the seqs."""
-    return [_accept(writer, id_, supersede_it=supersede_it) for id_ in dict.fromkeys(ids)]
+def proposals(writer: Writer, options: ProposalOptions) -> list[Proposal]:
+    """The proposals that are open, newest first, after accepting some."""
+    refuse_unknown(options, ProposalOptions.__annotations__)
+    for id_ in dict.fromkeys(options.get("accept", ())):
+        _accept(writer, id_, supersede_it=options.get("supersede", False))
+    return _open(writer.store, writer.store.view())[::-1]
 
 
 def _accept(writer: Writer, id_: str, *, supersede_it: bool) -> int:
-    found = {one.id: one for one in proposals(writer.store)}
+    """Write what a proposal proposes, or with `supersede_it` that the newer memory supersedes the older."""
+    found = {one.id: one for one in proposals(writer, {})}
     if id_ not in found:
         there = ", ".join(list(found)[:5]) or "none"
         raise InvalidInput(f"{id_!r} is no open proposal; open are {there}")

@@ -7,13 +7,14 @@ close together a run is read in one go, which takes a sixth of the time of readi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, TypedDict
 
 import msgspec
 
 from recollect.engine import log_stream, validate
 from recollect.engine.moments import When, iso, parse_seq
 from recollect.engine.names import memory_named
+from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.remember import recall_seq
 from recollect.engine.store import REDACTED, Store
 from recollect.engine.torn_state import locked
@@ -29,7 +30,7 @@ _SPARSE = 6
 
 
 class RecallFilters(TypedDict, total=False):
-    """Which recalls: every one given must hold.
+    """Which recalls: every one given must hold; `limit` counts them, and they come before `before`.
 
     `session` is the one that asked, `project` the one that the question was about, `grep` a part of its text in any
     case, `held` a memory that was among the hits; `empty` found nothing, `rated` was judged afterwards: at all (True), "good" or "bad".
@@ -45,6 +46,8 @@ class RecallFilters(TypedDict, total=False):
     held: str | None
     empty: bool
     rated: bool | Literal["good", "bad"]
+    limit: int
+    before: int | str | None
 
 
 class RecordedRecall(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,17 +88,12 @@ class Recalls(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @locked
-def recalls(
-    store: Store,
-    *,
-    limit: int = LIMIT_DEFAULT,
-    before: int | str | None = None,
-    **filters: Unpack[RecallFilters],
-) -> Recalls:
+def recalls(store: Store, filters: RecallFilters) -> Recalls:
     """The last `limit` recalls that pass the filters and, with `before`, came before that one."""
-    validate.whole(limit, "limit", low=1, high=LIMIT_MAX)
+    refuse_unknown(filters, RecallFilters.__annotations__)
+    limit = validate.whole(filters.get("limit", LIMIT_DEFAULT), "limit", low=1, high=LIMIT_MAX)
     wanted = _Wanted(store, filters)
-    seqs = wanted.seqs(_before(before))
+    seqs = wanted.seqs(_before(filters.get("before")))
     found: list[Recorded] = []
     for recorded in backwards(store, seqs, first_run=limit + 1):
         if wanted.matches(recorded):

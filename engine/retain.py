@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from typing import TypedDict
 
 import msgspec
 
@@ -18,6 +19,7 @@ from recollect.dream.schedule import parse_interval
 from recollect.engine.copies import Copy, copies_holding
 from recollect.engine.erasure_plan import erased_facts
 from recollect.engine.moments import iso
+from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
 from recollect.engine.verify import Pending
@@ -61,12 +63,18 @@ def limit_of(given: str | timedelta | None) -> int:
     return parse_interval(told)
 
 
-def retain(
-    store: Store, recalls: str | timedelta | None = None, *, dry_run: bool = False, actor: str = "",
-    progress: Progress | None = None,
-) -> Retention:  # fmt: skip
+class RetainOptions(TypedDict, total=False):
+    """Which recalls go, as `Memory.retain` says."""
+
+    recalls: str | timedelta | None
+    dry_run: bool
+    progress: Progress | None
+
+
+def retain(store: Store, actor: str, options: RetainOptions) -> Retention:
     """Attest and erase the recorded recalls that are older than this."""
-    limit = limit_of(recalls)
+    refuse_unknown(options, RetainOptions.__annotations__)
+    limit, dry_run = limit_of(options.get("recalls")), options.get("dry_run", False)
     pending, erasures = Pending(), -1
 
     @locked
@@ -79,7 +87,9 @@ def retain(
         old = _recalls_until(store, store.log.seq_at(before))
         report = Retention(before=iso(before), recalls=len(old), bytes=_bytes(store, old), dry_run=dry_run)
         pending.look(store, (), old)
-        attested = None if dry_run or not old else pending.attestation(store, view.seq, progress)
+        attested = (
+            None if dry_run or not old else pending.attestation(store, view.seq, options.get("progress"))
+        )
         facts: list[AnyFact] = [] if attested is None else [attested]
         facts += _erased(store, old)
         if dry_run or not old:
@@ -99,7 +109,7 @@ def retain(
 def retain_as_set(store: Store, actor: str) -> None:
     """Erase old recalls if the setting says so."""
     if os.environ.get(SETTING):
-        retain(store, actor=actor)
+        retain(store, actor, {})
 
 
 def _finish(store: Store) -> None:

@@ -43,13 +43,27 @@ def why_changed(
     return changing.why_changed(here.store.log, inquiry, memory_id, begin, end)
 
 
+class RanksOptions(RecallOptions, total=False):
+    """How many points, and recall's options."""
+
+    points: int
+
+
+class BisectOptions(RecallOptions, total=False):
+    """How to search, as `Memory.bisect` says, and recall's options."""
+
+    until_rank: int
+    every: bool
+    progress: Progress | None
+
+
 @locked
 def bisect(
-    here: Standpoint, query: str, name: str, since: When | None, until: When | None, options: RecallOptions,
-    *, until_rank: int, every: bool, progress: Progress | None,
-) -> Bisection:  # fmt: skip
+    here: Standpoint, query: str, name: str, since: When | None, until: When | None, options: BisectOptions
+) -> Bisection:
     """The first event after which a memory left, or entered, the first `until_rank` places."""
-    validate.whole(until_rank, "until_rank", low=1, high=validate.K_MAX)
+    until_rank = validate.whole(options.pop("until_rank", 10), "until_rank", low=1, high=validate.K_MAX)
+    every, progress = options.pop("every", False), options.pop("progress", None)
     store = here.store
     memory_id, begin, end = _range(store, name, since, until)
     asked = posed(store, query, options, required=True)
@@ -66,11 +80,10 @@ def bisect(
 
 @locked
 def ranks(
-    here: Standpoint, query: str, name: str, since: When | None, until: When | None, options: RecallOptions,
-    *, points: int,
-) -> RankHistory:  # fmt: skip
+    here: Standpoint, query: str, name: str, since: When | None, until: When | None, options: RanksOptions
+) -> RankHistory:
     """A memory's rank over time, each point with the corpus, formula and clock of its moment."""
-    validate.whole(points, "points", low=2, high=_POINTS_MAX)
+    points = validate.whole(options.pop("points", 60), "points", low=2, high=_POINTS_MAX)
     store = here.store
     memory_id, begin, end = _range(store, name, since, until)
     asked = posed(store, query, options, required=True)

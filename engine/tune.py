@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TypedDict
 
 import msgspec
 
 from recollect.engine.formula_lookup import extendable, formula_named
 from recollect.engine.recall import Standpoint
+from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
 from recollect.engine.transfer import target_of
@@ -76,21 +78,35 @@ class Tuned(msgspec.Struct, frozen=True, kw_only=True):
     trials: tuple[Tried, ...] = ()
 
 
+class TuneOptions(TypedDict, total=False):
+    """Where what was learned goes, as `Memory.tune` says."""
+
+    out: str | Path | None
+    adopt: bool
+    html: str | Path | None
+    overwrite: bool
+    progress: Progress | None
+
+
 def tune(
-    here: Standpoint, writer: Writer, formula: str | Path | Formula | None, *, out: str | Path | None, adopt: bool,
-    html: str | Path | None, page: Page, overwrite: bool, progress: Progress | None,
-) -> tuple[Tuned, Formula | None]:  # fmt: skip
+    here: Standpoint,
+    writer: Writer,
+    formula: str | Path | Formula | None,
+    options: TuneOptions,
+    *,
+    page: Page,
+) -> tuple[Tuned, Formula | None]:
     """What was learned; and the formula, if it was put in force."""
-    store = here.store
-    targets = {
-        kind: target_of(store, path) for kind, path in (("out", out), ("html", html)) if path is not None
-    }
+    refuse_unknown(options, TuneOptions.__annotations__)
+    store, overwrite = here.store, options.get("overwrite", False)
+    files = {"out": options.get("out"), "html": options.get("html")}
+    targets = {kind: target_of(store, path) for kind, path in files.items() if path is not None}
     for target in targets.values():
         refuse_existing(target, overwrite=overwrite)
     store.catch_up()
     start = here.formula if formula is None else formula_named(store, formula, files=True)
-    result, found = _learned(store, start, progress)
-    if adopt and result.recommended:
+    result, found = _learned(store, start, options.get("progress"))
+    if options.get("adopt") and result.recommended:
         writer.adopt(found)
         result = msgspec.structs.replace(result, adopted=True)
     if "html" in targets:

@@ -250,7 +250,23 @@ def unpacked(method: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["open", "erase", "dream", "verify", "compare", "fork", "doctor", "export", "import_"]
+    "name",
+    [
+        "open",
+        "erase",
+        "dream",
+        "verify",
+        "compare",
+        "fork",
+        "doctor",
+        "export",
+        "import_",
+        "retain",
+        "tune",
+        "expect",
+        "check",
+        "proposals",
+    ],
 )
 def test_the_help_of_a_method_names_every_keyword_that_it_hands_on(name: str):
     method = getattr(Memory, name)

@@ -11,13 +11,13 @@ import asyncio
 import logging
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.common.http.guard import BODY_BYTES_MAX, guarded
 from recollect.interfaces.common.http.listening import bound_socket
 from recollect.interfaces.mcp.lazy_store import LazyStore
-from recollect.interfaces.mcp.stdio import lazy_store_of, leave
+from recollect.interfaces.mcp.stdio import AgentOptions, lazy_store_of, leave
 from recollect.interfaces.mcp.tool import Scope
 
 if TYPE_CHECKING:
@@ -60,17 +60,13 @@ def serve_http(
     *,
     address: str = DEFAULT_ADDRESS,
     token: str | None = None,
-    profile: str = "default",
-    project: str | None = None,
-    session: str | None = None,
     embedder: str = "auto",
     daemon: bool = True,
-    dream_every: str | None = None,
+    **options: Unpack[AgentOptions],
 ) -> None:
     """Serve an open memory, or the store at a path, over HTTP until the process is told to stop."""
     lazy_store = lazy_store_of(source, embedder=embedder, daemon=daemon)
-    scope = Scope(profile=profile, project=project, session=session, files=False, dream_every=dream_every)
-    asyncio.run(_listen(lazy_store, scope, parse_address(address), token))
+    asyncio.run(_listen(lazy_store, Scope(files=False, **options), parse_address(address), token))
 
 
 def run_and_leave(lazy_store: LazyStore, scope: Scope, address: str, token: str | None) -> None:

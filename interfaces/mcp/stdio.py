@@ -14,7 +14,7 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from recollect.interfaces.mcp.lazy_store import CLOSE_S, LazyStore, opener
 from recollect.interfaces.mcp.tool import Scope
@@ -25,23 +25,24 @@ if TYPE_CHECKING:
 log = logging.getLogger("recollect.mcp")
 
 
+class AgentOptions(TypedDict, total=False):
+    """What agents get: a `profile` of tools, the project and session of calls that name none, and dreams by the clock."""
+
+    profile: str
+    project: str | None
+    session: str | None
+    dream_every: str | None
+
+
 def serve_stdio(
-    source: Memory | str | Path,
-    *,
-    profile: str = "default",
-    project: str | None = None,
-    session: str | None = None,
-    embedder: str = "auto",
-    daemon: bool = True,
-    dream_every: str | None = None,
-) -> None:
+    source: Memory | str | Path, *, embedder: str = "auto", daemon: bool = True, **options: Unpack[AgentOptions]
+) -> None:  # fmt: skip
     """Serve an open memory, or the store at a path, until standard input ends.
 
     `embedder` and `daemon` (the shared model process) are for a path; an open memory keeps its own embedder.
     """
     lazy_store = lazy_store_of(source, embedder=embedder, daemon=daemon)
-    scope = Scope(profile=profile, project=project, session=session, dream_every=dream_every)
-    asyncio.run(_serve(lazy_store, scope))
+    asyncio.run(_serve(lazy_store, Scope(**options)))
 
 
 def lazy_store_of(source: Memory | str | Path, *, embedder: str, daemon: bool) -> LazyStore:

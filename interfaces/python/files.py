@@ -21,7 +21,10 @@ from recollect.interfaces.files.markdown_export import MarkdownExport
 from recollect.interfaces.files.report import ImportReport
 from recollect.query.formula import Formula
 
-__all__ = ["ExportOptions", "ImportArguments", "export", "import_into"]
+__all__ = ["ExportOptions", "Exported", "ImportArguments", "export", "import_into"]
+
+
+Exported = Transfer | MarkdownExport
 
 
 class ExportOptions(TypedDict, total=False):
@@ -34,7 +37,7 @@ class ExportOptions(TypedDict, total=False):
     progress: Progress | None
 
 
-def export(store: Store, path: str | Path, options: ExportOptions) -> Transfer | MarkdownExport:
+def export(store: Store, path: str | Path, options: ExportOptions) -> Exported:
     """The log, its tables, or its memories as pages."""
     refuse_unknown(options, ExportOptions.__annotations__)
     format_, at, progress = options.get("format"), options.get("at"), options.get("progress")

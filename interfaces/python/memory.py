@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
@@ -13,27 +12,24 @@ from msgspec import UNSET, UnsetType
 from recollect import engine
 from recollect.engine.answers import Answer, Happening, Memo, Status
 from recollect.engine.embedding.embedder import Embedder
-from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_named
 from recollect.engine.lazy import LazyModule
 from recollect.engine.moments import Time, When
-from recollect.engine.recall import Standpoint
-from recollect.engine.recall_models import Models
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.sql import SqlTables
 from recollect.engine.store import Progress, Store
 from recollect.engine.writer import Writer
 from recollect.events.facts import Filters
 from recollect.interfaces.model_server.client import choose_embedder
-from recollect.interfaces.python.opening import OpenOptions, open_store
+from recollect.interfaces.python.opening import OpenOptions, OpenStore, open_store
 from recollect.query.formula import Formula
 
 if TYPE_CHECKING:
     from recollect.dream.report import DreamReport
     from recollect.engine.compare_inputs import AnyEmbedder, Recipe
     from recollect.events.checkpoint_note import LogCheckpoint
+    from recollect.interfaces import mcp
     from recollect.interfaces.common import compare_html, junit_report, tune_html
-    from recollect.interfaces.files.markdown_export import MarkdownExport
     from recollect.interfaces.files.report import ImportReport
     from recollect.interfaces.folders.report import WatchReport
     from recollect.interfaces.python import files, watching
@@ -46,25 +42,22 @@ if TYPE_CHECKING:
     from recollect.replay.compare.drill import Drilldown
     from recollect.replay.fork.fork import ForkReport
     from recollect.replay.verify import VerifyReport
-    from recollect.web.serving import Ready
+    from recollect.web import serving
 else:
-    compare_html, junit_report, tune_html, files, watching = (
-        LazyModule(f"recollect.interfaces.{name}")
-        for name in ("common.compare_html", "common.junit_report", "common.tune_html", "python.files", "python.watching")
+    compare_html, junit_report, tune_html = (
+        LazyModule(f"recollect.interfaces.common.{name}") for name in ("compare_html", "junit_report", "tune_html")
     )  # fmt: skip
+    files, watching = (LazyModule(f"recollect.interfaces.python.{name}") for name in ("files", "watching"))
+    mcp, serving = LazyModule("recollect.interfaces.mcp"), LazyModule("recollect.web.serving")
 
 
 class Memory:
     """An open store. Use it as a context manager, or `close` it."""
 
-    def __init__(
-        self, store: Store, embedding: Embedding, formula: Formula, models: Models = Models(), *, actor: str = ""  # noqa: B008 (immutable)
-    ) -> None:  # fmt: skip
-        self._store = store
-        self._writer = Writer(store, embedding, actor)
-        self._formula = formula
-        self._models = models
-        self._sql = SqlTables(store)
+    def __init__(self, opened: OpenStore, actor: str) -> None:
+        self._store, embedding, self._formula, self._models = opened
+        self._writer = Writer(self._store, embedding, actor)
+        self._sql = SqlTables(self._store)
 
     @classmethod
     def open(cls, path: str | Path, **options: Unpack[OpenOptions]) -> Self:
@@ -81,7 +74,7 @@ class Memory:
         model helper if one runs; `helper` also starts one ("start"), or loads the model in this process ("never").
         `tell` is called when that takes a while. `actor` is noted with every write; `clock` gives µs since 1970.
         """
-        return cls(*open_store(path, options), actor=options.get("actor", ""))
+        return cls(open_store(path, options), options.get("actor", ""))
 
     @property
     def store(self) -> Store:
@@ -94,10 +87,10 @@ class Memory:
         return self._writer.embedding.embedder
 
     @property
-    def here(self) -> Standpoint:
+    def here(self) -> engine.recall.Standpoint:
         """Where a question is asked from: the head, now."""
         now = self._store.clock()
-        return Standpoint(self._store, self._writer.embedding, self._formula, now, self._models)
+        return engine.recall.Standpoint(self._store, self._writer.embedding, self._formula, now, self._models)
 
     def warm(self) -> None:
         """Start loading the model in the background."""
@@ -195,15 +188,12 @@ class Memory:
         """
         return engine.erase.erase(self._writer, id, **options)
 
-    def retain(
-        self, *, recalls: str | timedelta | None = None, dry_run: bool = False, progress: Progress | None = None
-    ) -> engine.retain.Retention:  # fmt: skip
-        """Attest, then erase, the questions and answers of recorded recalls older than this (`180d`).
+    def retain(self, **options: Unpack[engine.retain.RetainOptions]) -> engine.retain.Retention:
+        """Attest, then erase, the questions and answers of recorded `recalls` older than this (`180d`).
 
-        Without a limit the one in RECOLLECT_RETAIN_RECALLS holds, which every dream also keeps to.
+        Without a limit the one in RECOLLECT_RETAIN_RECALLS holds, which every dream also keeps to. A `dry_run` only reports.
         """
-        actor = self._writer.actor
-        return engine.retain.retain(self._store, recalls, dry_run=dry_run, actor=actor, progress=progress)
+        return engine.retain.retain(self._store, self._writer.actor, options)
 
     def dream(
         self, dry_run: bool = False, phases: Iterable[str] | None = None, now: Time | None = None,
@@ -216,19 +206,19 @@ class Memory:
         makes one text of several, or None; without one the configured chat server does. With `due`, dream only if that is
         true of the view that the dream reads (DreamOvertaken if not).
         """
-        options["summariser"] = options.get("summariser") or self._models.summariser
-        return engine.dream.dream(self._writer, options, dry_run=dry_run, phases=phases, now=now)
+        return engine.dream.dream(
+            self._writer, self._models, options, dry_run=dry_run, phases=phases, now=now
+        )
 
     def proposals(
-        self, *, accept: Iterable[str] = (), supersede: bool = False
+        self, **options: Unpack[engine.proposals.ProposalOptions]
     ) -> list[engine.proposals.Proposal]:
-        """The duplicates and contradictions that dreams proposed and that are open, after accepting some by their ids.
+        """The duplicates and contradictions that dreams proposed and that are open, after `accept`ing some by their ids.
 
         An accepted duplicate is superseded by the newer memory, and a contradiction gets an edge `contradicts`; with
         `supersede` the newer memory takes the place of the older in both cases.
         """
-        engine.proposals.accept(self._writer, accept, supersede_it=supersede)
-        return engine.proposals.proposals(self._store)
+        return engine.proposals.proposals(self._writer, options)
 
     def undream(self, dream_id: str) -> DreamReport:
         """Take a dream back: its values return, what has changed since is named in `left` and stays."""
@@ -271,15 +261,13 @@ class Memory:
         """Every event that touched a memory, oldest first; `full` cuts no text."""
         return engine.memories.history(self._store, id, full=full)
 
-    def recalls(
-        self, *, limit: int = 50, before: int | str | None = None, **filters: Unpack[engine.recalls.RecallFilters]
-    ) -> engine.recalls.Recalls:  # fmt: skip
-        """Recorded recalls, newest first; `before` of a page asks for the next one.
+    def recalls(self, **filters: Unpack[engine.recalls.RecallFilters]) -> engine.recalls.Recalls:
+        """Recorded recalls, newest first, at most `limit` (50); `before` of a page asks for the next one.
 
         Filters: `since` and `until` (moments), `session`, `project`, `actor`, `formula`, `grep` (a part of the
         question), `held` (a memory among the hits), `empty` (no hits), `rated`.
         """
-        return engine.recalls.recalls(self._store, limit=limit, before=before, **filters)
+        return engine.recalls.recalls(self._store, filters)
 
     def show(self, name: str) -> engine.show.Shown:
         """Everything about one thing: a recall (`r12`), a memory, an event (`@12`), a dream or a formula, by its name."""
@@ -341,27 +329,25 @@ class Memory:
         return engine.time_travel.why_changed(self.here, query, id, since, until, options)
 
     def bisect(
-        self, query: str, id: str, since: When | None = None, until: When | None = None, *, until_rank: int = 10,  # noqa: A002
-        every: bool = False, progress: Progress | None = None, **options: Unpack[RecallOptions],
+        self, query: str, id: str, since: When | None = None, until: When | None = None,  # noqa: A002
+        **options: Unpack[engine.time_travel.BisectOptions],
     ) -> Bisection:  # fmt: skip
-        """The first event after which a memory left, or entered, the first `until_rank` places for a question.
+        """The first event after which a memory left, or entered, the first `until_rank` (10) places for a question.
 
         Search from its birth to now unless told otherwise, with the clock of the end or `now`; takes the rest of
         `recall`'s arguments too. `every` asks at every event instead of some, and lists all crossings.
         """
-        return engine.time_travel.bisect(
-            self.here, query, id, since, until, options, until_rank=until_rank, every=every, progress=progress
-        )  # fmt: skip
+        return engine.time_travel.bisect(self.here, query, id, since, until, options)
 
     def ranks(
-        self, id: str, query: str, since: When | None = None, until: When | None = None, *, points: int = 60,  # noqa: A002
-        **options: Unpack[RecallOptions],
+        self, id: str, query: str, since: When | None = None, until: When | None = None,  # noqa: A002
+        **options: Unpack[engine.time_travel.RanksOptions],
     ) -> RankHistory:  # fmt: skip
-        """A memory's rank for a question over time, each point with the corpus, formula and clock of its moment.
+        """A memory's rank for a question over time, at most so many `points` (60), each with the corpus, formula and clock of then.
 
         Takes `recall`'s arguments too; a given `formula` or `now` is used at every point.
         """
-        return engine.time_travel.ranks(self.here, query, id, since, until, options, points=points)
+        return engine.time_travel.ranks(self.here, query, id, since, until, options)
 
     def verify(self, **options: Unpack[engine.verify.VerifyOptions]) -> VerifyReport:
         """Rank every recorded recall again and compare ids, order and scores bit for bit.
@@ -378,17 +364,12 @@ class Memory:
         """
         return engine.witnesses.checkpoint(self._store, out)
 
-    def expect(
-        self, recall: str, id: str, *, top: int | None = None, first: bool = False, absent: bool = False,  # noqa: A002
-        above: str | None = None, note: str = "",
-    ) -> str:  # fmt: skip
+    def expect(self, recall: str, id: str, **options: Unpack[engine.expectations.ExpectOptions]) -> str:  # noqa: A002
         """State the right answer to a recorded question, for `check`; returns the expectation's name.
 
-        The memory is to be among the `top` first places, `first`, `absent` from the answer, or `above` another one.
+        The memory is to be among the `top` first places, `first`, `absent`, or `above` another one; a `note` says why.
         """
-        return engine.expectations.expect(
-            self._writer, recall, id, top=top, first=first, absent=absent, above=above, note=note
-        )
+        return engine.expectations.expect(self._writer, recall, id, options)
 
     def expectations(self) -> list[engine.expectations.Expectation]:
         """The expectations that stand, oldest first."""
@@ -398,20 +379,13 @@ class Memory:
         """Take an expectation (`e41`) back; returns the seq."""
         return engine.expectations.withdraw(self._writer, expectation, reason)
 
-    def check(
-        self, *, formula: Recipe | None = None, at: When | None = None, fork: str | Path | None = None,
-        only: str | None = None, junit: str | Path | None = None, progress: Progress | None = None,
-    ) -> engine.expectations.CheckReport:  # fmt: skip
+    def check(self, **options: Unpack[engine.expectations.CheckOptions]) -> engine.expectations.CheckReport:
         """Ask the questions of all expectations again; say which do not hold and which event broke them.
 
         Ask them now, as of a moment (`at`) with that moment's clock, under another `formula`, or in a `fork`. `only`
         names one expectation, `junit` a file for a report. Nothing is recorded.
         """
-        check = partial(engine.expectations.check, formula=formula, at=at, fork=fork, only=only)
-        report = check(self.here, progress=progress)
-        if junit is not None:
-            junit_report.write(junit, report)
-        return report
+        return engine.expectations.check(self.here, options, junit=junit_report.write)
 
     def impact(self, id: str, *, progress: Progress | None = None) -> engine.impact.Impact:  # noqa: A002
         """Every recorded answer that held a memory, each with what it would have been had it never been told."""
@@ -450,18 +424,15 @@ class Memory:
         return engine.compare.drill(self.here, recall, a, b)
 
     def tune(
-        self, formula: str | Path | Formula | None = None, *, out: str | Path | None = None, adopt: bool = False,
-        html: str | Path | None = None, overwrite: bool = False, progress: Progress | None = None,
-    ) -> engine.tune.Tuned:  # fmt: skip
+        self, formula: str | Path | Formula | None = None, **options: Unpack[engine.tune.TuneOptions]
+    ) -> engine.tune.Tuned:
         """Choose a formula's free numbers from recorded questions and what followed them (used, rated, expected).
 
         The earlier half of the judged questions chooses, the later half judges. `out` writes the result to a TOML file,
-        `adopt` puts it in force; both only if the later half confirms it (`recommended`).
+        `adopt` puts it in force; both only if the later half confirms it (`recommended`). `html` writes a report in any
+        case; `overwrite` replaces existing files.
         """
-        result, adopted = engine.tune.tune(
-            self.here, self._writer, formula, out=out, adopt=adopt, html=html, page=tune_html.page, overwrite=overwrite,
-            progress=progress,
-        )  # fmt: skip
+        result, adopted = engine.tune.tune(self.here, self._writer, formula, options, page=tune_html.page)
         self._formula = adopted or self._formula
         return result
 
@@ -482,9 +453,7 @@ class Memory:
 
     # --- files, folders, servers -----------------------------------------------------------------
 
-    def export(
-        self, path: str | Path, **options: Unpack[files.ExportOptions]
-    ) -> engine.transfer.Transfer | MarkdownExport:
+    def export(self, path: str | Path, **options: Unpack[files.ExportOptions]) -> files.Exported:
         """Write the log as JSON lines (*.jsonl: lossless), or its tables as Parquet files in a directory.
 
         `with_shards` adds the vector indexes of the log, which only some machines can build again. `format="markdown"`
@@ -509,27 +478,22 @@ class Memory:
         self, paths: str | Path | Iterable[str | Path], **options: Unpack[watching.WatchOptions]
     ) -> WatchReport:
         """Keep the store equal to folders until `stop` is set, or with `once` just make it so; returns the report."""
-        return watching.watch(self._writer, self, paths, **options)
+        return watching.watch(self._writer, self, paths, options)
 
     def mcp(
-        self, *, http: str | None = None, token: str | None = None, profile: str = "default", project: str | None = None,
-        session: str | None = None, dream_every: str | None = None,
-    ) -> None:  # fmt: skip
-        """Serve agents over the Model Context Protocol: stdio until it ends, or HTTP at an address such as ":8420"."""
-        from recollect.interfaces import mcp  # noqa: PLC0415 (servers take a Memory; only here it starts one)
+        self, *, http: str | None = None, token: str | None = None, **options: Unpack[mcp.AgentOptions]
+    ) -> None:
+        """Serve agents over the Model Context Protocol: stdio until it ends, or HTTP at an address such as ":8420".
 
+        They get the tools of a `profile` ("default" or "audit"); `project` and `session` are those of calls that name none.
+        """
         serve = mcp.serve_stdio if http is None else partial(mcp.serve_http, address=http, token=token)
-        serve(self, profile=profile, project=project, session=session, dream_every=dream_every)
+        serve(self, **options)
 
-    def serve(
-        self, *, host: str = "127.0.0.1", port: int = 8377, token: str | None = None, read_token: str | None = None,
-        read_only: bool = False, dream_every: str | None = None, ready: Ready | None = None,
-    ) -> None:  # fmt: skip
-        """Serve a page and a JSON API until SIGINT or SIGTERM; `read_token` reads only, `ready` gets the address."""
-        from recollect.interfaces.mcp.http import mcp_application  # noqa: PLC0415 (as above)
-        from recollect.web.serving import serve  # noqa: PLC0415 (as above)
+    def serve(self, **options: Unpack[serving.ServeOptions]) -> None:
+        """Serve a page and a JSON API until SIGINT or SIGTERM; `read_token` reads only, `ready` gets the address.
 
-        serve(
-            self, host=host, port=port, token=token, read_token=read_token, read_only=read_only,
-            dream_every=dream_every, ready=ready, mcp=mcp_application,
-        )  # fmt: skip
+        They are at `host` ("127.0.0.1") and `port` (8377; 0 takes any free one), for callers with the `token`, without which
+        no other machine gets in. With `read_only` nothing is recorded; `dream_every` is an interval, such as `24h`.
+        """
+        serving.serve(self, mcp=mcp.mcp_application, **options)

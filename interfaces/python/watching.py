@@ -10,6 +10,7 @@ from typing import Protocol, TypedDict
 from recollect.dream.schedule import parse_interval
 from recollect.engine import validate
 from recollect.engine.dream_schedule import Dreamer, Dreams, schedule_of
+from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.vector_backfill import Fillable, VectorBackfill
 from recollect.engine.writer import Writer
 from recollect.events.errors import RecollectError
@@ -64,26 +65,16 @@ class WatchOptions(TypedDict, total=False):
 
 
 def watch(
-    writer: Writer, memory: Keeper, paths: str | Path | Iterable[str | Path], *, once: bool = False, every: float = 300.0,
-    grace: float = 2.0, ignore: Iterable[str] = (), max_bytes: int | None = None, project: str | None = None,
-    dream_every: str | None = None, poll: bool = False, accept_root: bool = False, tell: Tell | None = None,
-    stop: threading.Event | None = None, bars: Bars | None = None, timing: Timing | None = None,
-) -> WatchReport:  # fmt: skip
+    writer: Writer, memory: Keeper, paths: str | Path | Iterable[str | Path], options: WatchOptions
+) -> WatchReport:
     """Check the arguments, and keep the store equal to the folders."""
+    refuse_unknown(options, WatchOptions.__annotations__)
     given = [paths] if isinstance(paths, (str, Path)) else list(paths)
-    patterns = tuple(validate.text(pattern, "ignore") for pattern in ignore)
-    spec_of(patterns)
-    settings = Settings(
-        ignore=patterns,
-        max_bytes=validate.whole(
-            MAX_BYTES if max_bytes is None else max_bytes, "max_bytes", low=1, high=_BYTES_MAX
-        ),
-        project=validate.optional_identifier(project, "project"),
-        accept_root=accept_root,
-    )
-    every_s = validate.number(every, "every", low=1.0, high=_SECONDS_MAX)
-    grace_s = validate.number(grace, "grace", low=0.0, high=_SECONDS_MAX)
-    dreams, backfill = _dreams_when_due(memory, dream_every, tell), VectorBackfill(memory)
+    settings = _settings(options)
+    every_s = validate.number(options.get("every", 300.0), "every", low=1.0, high=_SECONDS_MAX)
+    grace_s = validate.number(options.get("grace", 2.0), "grace", low=0.0, high=_SECONDS_MAX)
+    tell, bars = options.get("tell"), options.get("bars")
+    dreams, backfill = _dreams_when_due(memory, options.get("dream_every"), tell), VectorBackfill(memory)
 
     def idle() -> None:
         dreams()
@@ -91,14 +82,27 @@ def watch(
 
     folder = writer.store.folder
     folders = folders_of(given, store=None if folder is None else str(folder))
-    timing = timing or Timing(grace_s=grace_s, stop=stop or threading.Event())
+    timing = options.get("timing") or Timing(grace_s=grace_s, stop=options.get("stop") or threading.Event())
     watcher = Watcher(folders, writer, settings, timing, tell=tell)
-    if once:
+    if options.get("once"):
         report = watcher.once(bars)
         backfill.look()
         return report
     writer.store.checkpointer.start()
-    return watcher.run(every_s=every_s, poll=poll, idle=idle, bars=bars)
+    return watcher.run(every_s=every_s, poll=options.get("poll", False), idle=idle, bars=bars)
+
+
+def _settings(options: WatchOptions) -> Settings:
+    patterns = tuple(validate.text(pattern, "ignore") for pattern in options.get("ignore", ()))
+    spec_of(patterns)
+    given = options.get("max_bytes")
+    max_bytes = MAX_BYTES if given is None else given
+    return Settings(
+        ignore=patterns,
+        max_bytes=validate.whole(max_bytes, "max_bytes", low=1, high=_BYTES_MAX),
+        project=validate.optional_identifier(options.get("project"), "project"),
+        accept_root=options.get("accept_root", False),
+    )
 
 
 def _dreams_when_due(dreamer: Dreamer, every: str | None, tell: Tell | None) -> Callable[[], None]:

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypedDict, Unpack
 
 import msgspec
 import uvicorn
@@ -22,6 +22,7 @@ from starlette.applications import Starlette
 
 from recollect.dream.schedule import parse_interval
 from recollect.engine.dream_schedule import keep_dreaming_beside, schedule_of
+from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.scrubbing import keep_scrubbing_beside
 from recollect.engine.vector_backfill import keep_filling_beside
 from recollect.events.errors import RecollectError
@@ -39,6 +40,7 @@ from recollect.web.many_stores import ManyStores
 from recollect.web.open_stores import IDLE_S, READ_ONLY, OpenMemory, OpenStores, load_model
 from recollect.web.tokens import Tokens
 
+HOST = "127.0.0.1"
 PORT = 8377
 MCP_PATH = "/mcp"
 _GRACE_SECONDS = 5
@@ -64,34 +66,42 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     mcp: str | None = None
 
 
-def serve(
-    memory: Memory,
-    *,
-    host: str = "127.0.0.1",
-    port: int = PORT,
-    token: str | None = None,
-    read_token: str | None = None,
-    read_only: bool = False,
-    dream_every: str | None = None,
-    origins: Sequence[str] = (),
-    host_names: Sequence[str] = (),
-    mcp: McpApplication | None = None,
-    ready: Ready | None = None,
-) -> None:
+class ServeOptions(TypedDict, total=False):
+    """How one store is served.
+
+    Requests with `read_token` may read and not write. `origins` are other sites whose pages may call, `host_names` the
+    names by which other machines call. `ready` gets the address once requests are answered.
+    """
+
+    host: str
+    port: int
+    token: str | None
+    read_token: str | None
+    read_only: bool
+    dream_every: str | None
+    origins: Sequence[str]
+    host_names: Sequence[str]
+    ready: Ready | None
+
+
+def serve(memory: Memory, *, mcp: McpApplication | None = None, **options: Unpack[ServeOptions]) -> None:
     """Serve an open memory until SIGINT or SIGTERM; it is open still when this returns.
 
-    With `mcp`, and unless it is `read_only`, agents are served too, at /mcp of the same address. Requests with
-    `read_token` may read and not write. `ready` gets the address once requests are answered.
+    With `mcp`, and unless it is `read_only`, agents are served too, at /mcp of the same address.
     """
+    refuse_unknown(options, ServeOptions.__annotations__)
+    host, token, read_only = options.get("host", HOST), options.get("token"), options.get("read_only", False)
+    dream_every, ready = options.get("dream_every"), options.get("ready")
     interval = None if dream_every is None else parse_interval(dream_every)
-    with bound_socket(host, port, choose="another --port, or 0 for any") as listening:
+    with bound_socket(host, options.get("port", PORT), choose="another --port, or 0 for any") as listening:
         agents = None if read_only or mcp is None else mcp(memory, host=host, path=MCP_PATH)
         address = _address(host, listening.getsockname()[1], token, read_only, has_mcp=agents is not None)
         serving = Serving(read_only=read_only, dream_every=dream_every)
         app = guarded(
             _application(memory, serving, agents, interval=interval),
-            host=host, port=address.port, token=token, read_token=read_token, origins=origins,
-            host_names=host_names, public_paths=("/", *(f"/page/{name}" for name in assets.names())),
+            host=host, port=address.port, token=token, read_token=options.get("read_token"),
+            origins=options.get("origins", ()), host_names=options.get("host_names", ()),
+            public_paths=("/", *(f"/page/{name}" for name in assets.names())),
         )  # fmt: skip
         _run(app, listening, lambda: ready(address) if ready else None)
 
@@ -101,7 +111,7 @@ def serve_stores(
     tokens: str | Path,
     open_memory: OpenMemory,
     *,
-    host: str = "127.0.0.1",
+    host: str = HOST,
     port: int = PORT,
     read_only: bool = False,
     idle_s: float = IDLE_S,

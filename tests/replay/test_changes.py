@@ -16,6 +16,7 @@ from recollect.engine.time_travel import inquiry_of
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import Accessed, Consolidated, EmbedderAdopted, Linked, Reembedded, StrengthChange
 from recollect.interfaces.python.memory import Memory
+from recollect.interfaces.python.opening import OpenStore
 from recollect.query import formula as formulas
 from recollect.query.ranking import rank
 from recollect.replay.changes.hybrid import HybridView, Mix
@@ -200,7 +201,9 @@ def test_the_formula_is_named(memory: Memory):
     since = memory.status().head
     other = formulas.parse(BY_SCORE, origin="test")
     memory._store.require_analyzers(other.analyzers)
-    Memory(memory._store, memory._writer.embedding, other).recall(QUERY, track=False)
+    Memory(OpenStore(memory._store, memory._writer.embedding, other, memory._models), "").recall(
+        QUERY, track=False
+    )
     change = changed(memory, since)
     assert change.cause == "formula"
     assert part(change, "formula").events == (since + 1,)

@@ -462,6 +462,17 @@ def test_a_formula_of_the_log_is_named_with_its_digest(memory):
         lambda memory, place: memory.doctor(fixed=True),
         lambda memory, place: memory.export(place, fmt="markdown"),
         lambda memory, place: memory.import_(place, fmt="mem0"),
+        lambda memory, place: memory.retain(recall="1d"),
+        lambda memory, place: memory.recalls(grp="alpha"),
+        lambda memory, place: memory.bisect("alpha", "a", untilrank=1),
+        lambda memory, place: memory.ranks("a", "alpha", point=3),
+        lambda memory, place: memory.expect("r2", "a", frst=True),
+        lambda memory, place: memory.check(frmula="omega"),
+        lambda memory, place: memory.proposals(accepted=("p1-1",)),
+        lambda memory, place: memory.tune("recollect", outs=place),
+        lambda memory, place: memory.watch(place, onse=True),
+        lambda memory, place: memory.mcp(profil="audit"),
+        lambda memory, place: memory.serve(prt=0),
     ],
 )
 def test_a_misspelt_keyword_is_refused_and_nothing_is_written(memory, tmp_path, call):
