@@ -109,21 +109,30 @@ def _fold(char: str) -> str:
 _CLASSES = _Classes()
 
 
-def _unicode61_cjk(text: str) -> list[str]:
-    letters = text.encode("ascii", "replace")
-    terms = letters.translate(_ASCII_TERMS).decode().split() if text.isascii() else _wide_terms(text)
-    if b"aA" in letters.translate(_ASCII_CASES) or "++" in text or "#" in text:
-        terms += _parts(text)
-    return terms
+def _cut(wide_terms: Analyzer) -> Analyzer:
+    """The analyzer that takes the terms of a text that is not plain ASCII from `wide_terms`."""
+
+    def analyze(text: str) -> list[str]:
+        letters = text.encode("ascii", "replace")
+        terms = letters.translate(_ASCII_TERMS).decode().split() if text.isascii() else wide_terms(text)
+        if b"aA" in letters.translate(_ASCII_CASES) or "++" in text or "#" in text:
+            terms += _parts(text)
+        return terms
+
+    return analyze
 
 
 def _wide_terms(text: str) -> list[str]:
-    """Terms of a text that is not plain ASCII."""
     if not _compiled(_WIDE).search(text):
         return normalize("NFC", text).translate(_CLASSES).split()
     plain = _compiled(_COMPATIBILITY_FORMS).sub(lambda forms: normalize("NFKC", forms[0]), text)
+    return _bigrams(_compiled(_CJK_RUN_OR_WORD).findall(normalize("NFC", plain).translate(_CLASSES)))
+
+
+def _bigrams(runs: list[str]) -> list[str]:
+    """The pairs of neighbours in runs of Han, kana and Hangul; other runs as they are."""
     terms: list[str] = []
-    for run in _compiled(_CJK_RUN_OR_WORD).findall(normalize("NFC", plain).translate(_CLASSES)):
+    for run in runs:
         if len(run) > 1 and _compiled(_CJK_CHAR).match(run):
             terms.extend(left + right for left, right in pairwise(run))
         else:
@@ -132,7 +141,7 @@ def _wide_terms(text: str) -> list[str]:
 
 
 def _parts(text: str) -> list[str]:
-    """The words inside camelCase identifiers, and names such as c++ and c#."""
+    """The words inside camelCase identifiers, and names such as c++ and c#; all of them are ASCII."""
     parts = [part for humped in HUMPED.findall(text) for part in HUMPS.findall(humped)]
     return [part.lower() for part in parts + _SHARP.findall(text)]
 
@@ -144,34 +153,13 @@ _CJK_RUN_OR_TERM = f"[{_CJK}]+|[^ {_CJK}]+"
 _frozen_classes = cache(Classes)
 
 
-def _frozen_unicode61_cjk(text: str) -> list[str]:
-    letters = text.encode("ascii", "replace")
-    terms = letters.translate(_ASCII_TERMS).decode().split() if text.isascii() else _frozen_wide_terms(text)
-    if b"aA" in letters.translate(_ASCII_CASES) or "++" in text or "#" in text:
-        terms += _frozen_parts(text)
-    return terms
-
-
 def _frozen_wide_terms(text: str) -> list[str]:
-    """Terms of a text that is not plain ASCII."""
     if _compiled(_COMPOSABLE).search(text):
         text = composer().composed(text)
     spaced = text.translate(_frozen_classes())
     if not _compiled(_WIDE).search(spaced):
         return list(filter(None, spaced.split(" ")))
-    terms: list[str] = []
-    for run in _compiled(_CJK_RUN_OR_TERM).findall(spaced):
-        if len(run) > 1 and _compiled(_CJK_CHAR).match(run):
-            terms.extend(left + right for left, right in pairwise(run))
-        else:
-            terms.append(run)
-    return terms
-
-
-def _frozen_parts(text: str) -> list[str]:
-    """The same as `_parts`: they are ASCII letters, whose lower case is a matter of bytes."""
-    parts = [part for humped in HUMPED.findall(text) for part in HUMPS.findall(humped)]
-    return [part.encode("ascii").lower().decode() for part in parts + _SHARP.findall(text)]
+    return _bigrams(_compiled(_CJK_RUN_OR_TERM).findall(spaced))
 
 
 # --- english/1, english/2 ----------------------------------------------------------------------------
@@ -194,19 +182,17 @@ class _Stems(dict[str, str]):
 _STEMS = _Stems()
 
 
-def _english(text: str) -> list[str]:
-    return list(filter(None, map(_STEMS.__getitem__, _unicode61_cjk(text))))
+def _stemmed(cut: Analyzer) -> Analyzer:
+    return lambda text: list(filter(None, map(_STEMS.__getitem__, cut(text))))
 
 
-def _frozen_english(text: str) -> list[str]:
-    return list(filter(None, map(_STEMS.__getitem__, _frozen_unicode61_cjk(text))))
-
+_UNICODE61_CJK_1, _UNICODE61_CJK_2 = _cut(_wide_terms), _cut(_frozen_wide_terms)
 
 ANALYZERS: dict[str, Analyzer] = {
-    "unicode61-cjk/1": _unicode61_cjk,
-    "english/1": _english,
-    "unicode61-cjk/2": _frozen_unicode61_cjk,
-    "english/2": _frozen_english,
+    "unicode61-cjk/1": _UNICODE61_CJK_1,
+    "english/1": _stemmed(_UNICODE61_CJK_1),
+    "unicode61-cjk/2": _UNICODE61_CJK_2,
+    "english/2": _stemmed(_UNICODE61_CJK_2),
 }
 # The newest version of each, for a formula file that names no version.
 NEWEST = {"unicode61-cjk/1": "unicode61-cjk/2", "english/1": "english/2"}

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from recollect.projections.portable_math import ROUNDING_MARGIN, round12_array
 
 # --- selection: which rows are worth scoring ------------------------------------------------------
 #
-# Selection: which rows can be among the best of a query, found without reading every posting.
+# Which rows can be among the best of a query, found without reading every posting.
 #
 # It works on quick sums, which equal the canonical scores but for the last bits and for what absent terms give.
 # Terms are taken in the order of the most that each can still give. Once `wanted` rows have more than all the
@@ -37,55 +37,10 @@ _SAMPLE = 512
 _CELLS_AT_ONCE = 1 << 21
 
 
-class Term(Protocol):
-    """One term of the query: the living rows that hold it, and its idf."""
-
-    @property
-    def term(self) -> str: ...
-
-    @property
-    def df(self) -> int: ...
-
-    @property
-    def idf(self) -> float: ...
-
-    @property
-    def rows(self) -> IntArray: ...
-
-    @property
-    def tfs(self) -> Int32Array: ...
-
-
-class Scoring(Protocol):
-    """What a query's terms are worth."""
-
-    @property
-    def base(self) -> float:
-        """What absent terms give to every row."""
-        ...
-
-    def surplus(self, tfs: Int32Array, rows: IntArray) -> FloatArray:
-        """A term's weight in these rows, which hold it, less that of an absent one."""
-        ...
-
-    def surplus_if_held(self, tfs: Int32Array, rows: IntArray) -> FloatArray:
-        """The same for any rows; 0 where tf is 0."""
-        ...
-
-    @property
-    def surplus_limit(self) -> float:
-        """The most that a weight can exceed that of an absent term."""
-        ...
-
-    def counted(self, terms: Sequence[Term], rows: IntArray) -> Int32Array:
-        """The frequency of each term in each row, one line per term."""
-        ...
-
-
 class Weighed(NamedTuple):
     """A term with what its weight is multiplied by, and the most it can give to a row."""
 
-    term: Term
+    term: TermMatch
     factor: float
     bound: float
 
@@ -122,22 +77,22 @@ class Room:
 class Selection:
     """The rows that hold a term of the query."""
 
-    def __init__(self, terms: Sequence[Term], scoring: Scoring, room: Room) -> None:
-        self._scoring = scoring
+    def __init__(self, matches: Matches, room: Room) -> None:
+        self._matches = matches
         self._room = room
-        times = Counter(term.term for term in terms)
-        distinct = {term.term: term for term in terms if term.df}
+        times = Counter(term.term for term in matches.terms)
+        distinct = {term.term: term for term in matches.terms if term.df}
         weighed = [self._weigh(term, times[word]) for word, term in distinct.items()]
         self._terms = sorted(weighed, key=lambda one: (-one.bound, one.term.df))
         bounds = [one.bound for one in self._terms]
         self._still = [*reversed(list(accumulate(reversed(bounds)))), 0.0]
 
-    def _weigh(self, term: Term, times: int) -> Weighed:
+    def _weigh(self, term: TermMatch, times: int) -> Weighed:
         """Put a term with a negative or unlimited weight first: every row that holds it must be scored."""
         factor = term.idf * times
         if factor == 0.0:
             return Weighed(term, factor, 0.0)
-        return Weighed(term, factor, factor * self._scoring.surplus_limit if factor > 0.0 else math.inf)
+        return Weighed(term, factor, factor * self._matches.surplus_limit if factor > 0.0 else math.inf)
 
     def __bool__(self) -> bool:
         return bool(self._terms)
@@ -152,9 +107,9 @@ class Selection:
         at_once = max(_CELLS_AT_ONCE // max(len(rows), 1), 1)
         for start in range(taken, len(self._terms), at_once):
             left = self._terms[start : start + at_once]
-            tfs = self._scoring.counted([one.term for one in left], rows)
+            tfs = self._matches.counted([one.term for one in left], rows)
             for one, frequencies in zip(left, tfs, strict=True):
-                sums = sums + one.factor * self._scoring.surplus_if_held(frequencies, rows)
+                sums = sums + one.factor * self._matches.surplus_if_held(frequencies, rows)
         cut = self.below(_nth_highest(sums, wanted))
         reached = sums >= cut
         return Reached(cut, rows[reached], sums[reached])
@@ -165,7 +120,7 @@ class Selection:
         rows, sums = np.empty(0, dtype=np.int64), np.empty(0)
         for number, one in enumerate(self._terms, start=1):
             here = one.term.rows
-            room.sums[here] += one.factor * self._scoring.surplus(one.term.tfs, here)
+            room.sums[here] += one.factor * self._matches.surplus(one.term.tfs, here)
             rows = np.concatenate((rows, room.fresh(here)))
             still = self._still[number]
             if number < len(self._terms) and (len(rows) < wanted or still >= self._still[0] - still):
@@ -180,7 +135,7 @@ class Selection:
         """Low enough to keep every quick sum whose canonical score may round to no less than this one's."""
         if score == -np.inf:
             return score
-        return score - 2.0 * ROUNDING_MARGIN * (abs(score) + self._scoring.base)
+        return score - 2.0 * ROUNDING_MARGIN * (abs(score) + self._matches.base)
 
 
 def shortlist(wanted: int, rows: IntArray, sums: FloatArray, selection: Selection) -> IntArray:
@@ -198,7 +153,7 @@ def _nth_highest(values: FloatArray, n: int) -> float:
     return float(np.partition(values, len(values) - n)[len(values) - n])
 
 
-# --- ----------------------------------------------------------------------------------------------
+# --- scoring -------------------------------------------------------------------------------------
 
 Admit = Callable[[Int32Array], BoolArray]
 IdsOf = Callable[[IntArray], list[str]]
@@ -281,7 +236,7 @@ class Matches:
 
     # --- canonical scores ------------------------------------------------------------------------
 
-    def counted(self, terms: Sequence[Term], rows: IntArray) -> Int32Array:
+    def counted(self, terms: Sequence[TermMatch], rows: IntArray) -> Int32Array:
         """tf, one line per given term of the query, one column per row.
 
         They are counted in the rows' texts where that is less work than reading the terms' lists.
@@ -332,22 +287,25 @@ class Matches:
 
     @cached_property
     def base(self) -> float:
+        """What absent terms give to every row."""
         total = 0.0
         for term in self.terms:  # Python's own sum carries the error along from 3.12 on
             total += term.idf
         return total * self._absent
 
     def surplus(self, tfs: Int32Array, rows: IntArray) -> FloatArray:
+        """A term's weight in these rows, which hold it, less that of an absent one."""
         weights = self._weight(tfs, self._relative_lengths(rows), self._bm25)
         return weights - self._absent if self._absent else weights
 
     def surplus_if_held(self, tfs: Int32Array, rows: IntArray) -> FloatArray:
+        """The same for any rows; 0 where tf is 0."""
         with np.errstate(divide="ignore", invalid="ignore"):  # only where the term is absent
             return np.where(tfs > 0, self.surplus(tfs, rows), 0.0)
 
     def best(self, top: int, room: Room, ids_of: IdsOf, admit: Admit | None) -> LexicalHits:
         """The `top` best rows that `admit` lets pass; it is asked about the best rows first."""
-        selection = Selection(self.terms, self, room)
+        selection = Selection(self, room)
         if top <= 0 or not selection:
             return LexicalHits(np.empty(0, dtype=np.int32), np.empty(0))
         wanted, above, cut = top, np.inf, np.inf

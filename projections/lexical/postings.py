@@ -13,12 +13,13 @@ grown by `_LOOSE_TOKENS`, and looks through the rest of it token by token.
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from recollect.projections.columns import BoolArray, Int32Array, IntArray, State, state_array
+from recollect.projections.lexical.forward import DeadPostings, ForwardIndex
 
 BLOCK_TOKENS = 1 << 15
 FANOUT = 8
@@ -26,25 +27,7 @@ LEVEL_MAX = 2
 _LOOSE_TOKENS = 1 << 12
 
 
-class TokenRows(Protocol):
-    """Rows of tokens that only grow in number; reading follows a `settle`."""
-
-    @property
-    def rows(self) -> int: ...
-
-    @property
-    def size(self) -> int: ...
-
-    def settle(self) -> None: ...
-
-    @property
-    def tokens(self) -> Int32Array: ...
-
-    @property
-    def offsets(self) -> IntArray: ...
-
-    @property
-    def lengths(self) -> Int32Array: ...
+TokenRows = ForwardIndex | DeadPostings
 
 
 class Counts(NamedTuple):
