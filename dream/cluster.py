@@ -30,8 +30,8 @@ def cluster(given: PhaseInput) -> Outcome:
     memories = view.documents.memory_of[found.rows].astype(np.int64)
     if len(memories) < settings.memories_min:
         return Outcome((), len(memories), ())
-    missing = int(np.count_nonzero(view.graph.cluster_of(memories, view.seq) < 0))
-    if view.graph.clustered(view.seq) and missing < settings.changed_share * len(memories):
+    missing = int(np.count_nonzero(view.graph.clusters.of(memories, view.seq) < 0))
+    if view.graph.clusters.assigned(view.seq) and missing < settings.changed_share * len(memories):
         return Outcome((), len(memories), ())
     groups = partition(
         found.points(0, len(memories)),
@@ -39,7 +39,7 @@ def cluster(given: PhaseInput) -> Outcome:
         iterations=settings.iterations,
     )
     fact = Clustered(method=METHOD, clusters=_clusters(given, memories, groups), dream=given.dream)
-    before = len(view.graph.clusters_at(view.seq))
+    before = len(view.graph.clusters.at(view.seq))
     why = f"{missing} of {len(memories)} memories with a vector were in no cluster"
     change = Change(id=EVERY_MEMORY, what="clusters", before=before, after=len(fact.clusters), why=why)
     return Outcome((fact,), len(memories), (change,))

@@ -65,7 +65,7 @@ def summarise(given: PhaseInput, compose: Compose) -> Outcome:
     candidates = Candidates(given)
     earlier = _sources(given, candidates.memories)
     candidates.add("derived", np.isin(candidates.memories, list(earlier)))
-    candidates.add("cluster", given.view.graph.cluster_of(candidates.memories, given.view.seq))
+    candidates.add("cluster", given.view.graph.clusters.of(candidates.memories, given.view.seq))
     groups = candidates.ask(_GROUPS, sources_min=settings.sources_min, sources_max=settings.sources_max)
     facts: list[AnyFact] = []
     changes: list[Change] = []

@@ -191,9 +191,9 @@ class _Undo:
 
     def clustered(self, seq: int) -> None:
         graph = self.span.now.graph
-        same = graph.clustered(self.span.now.seq) == seq
-        earlier = graph.clustered(self.span.before.seq)
-        count, was = len(graph.clusters_at(self.span.now.seq)), len(graph.clusters_at(self.span.before.seq))
+        same = graph.clusters.assigned(self.span.now.seq) == seq
+        earlier = graph.clusters.assigned(self.span.before.seq)
+        count, was = len(graph.clusters.at(self.span.now.seq)), len(graph.clusters.at(self.span.before.seq))
         if not self.note("*", "clusters", count, was, unchanged=same):
             return
         fact = self.span.fact_at(earlier) if earlier else None

@@ -200,7 +200,7 @@ def _recentre(writer: Writer, adopted: Adoption) -> None:
     """Assign the clusters again around the new vectors; the old ones do not count any more."""
     store = writer.store
     with store.deciding() as view:
-        clustered = view.graph.clustered(view.seq)
+        clustered = view.graph.clusters.assigned(view.seq)
         fact = store.event(clustered).fact if 0 < clustered < adopted.seq else None
         if isinstance(fact, Clustered):
             writer.append([recentred(fact, store.projections)])

@@ -185,11 +185,11 @@ def cluster_cosines(sheet: Sheet, ctx: RankContext) -> FloatArray:
     """The same, but NaN for a candidate in no cluster."""
     cosines, seq = np.full(len(sheet), np.nan), ctx.view.seq
     adopted = ctx.view.adoptions.embedder(seq)
-    clustered = ctx.view.graph.clustered(seq)
+    clustered = ctx.view.graph.clusters.assigned(seq)
     if ctx.question.vector is None or clustered <= (0 if adopted is None else adopted.seq):
         return cosines
     query = from_bytes(ctx.question.vector)
-    clusters = ctx.view.graph.cluster_of(sheet.memories, seq)
+    clusters = ctx.view.graph.clusters.of(sheet.memories, seq)
     for cluster, cosine in _cosines(ctx, query, np.unique(clusters[clusters >= 0]).tolist()):
         cosines[clusters == cluster] = cosine
     return cosines
@@ -197,7 +197,7 @@ def cluster_cosines(sheet: Sheet, ctx: RankContext) -> FloatArray:
 
 def _cosines(ctx: RankContext, query: GridArray, clusters: list[int]) -> list[tuple[int, float]]:
     """The cosines of the question and these clusters' centroids, where both have a direction in one space."""
-    centroids = {cluster: from_bytes(ctx.view.graph.centroid(cluster)) for cluster in clusters}
+    centroids = {cluster: from_bytes(ctx.view.graph.clusters.centroid(cluster)) for cluster in clusters}
     able = [n for n, centroid in centroids.items() if len(centroid) == len(query) and centroid.any()]
     if not able:
         return []

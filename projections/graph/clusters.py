@@ -73,10 +73,8 @@ class Clusters:
         return np.where(members[places] == memories, clusters[places], np.int32(-1))
 
     def centroid(self, number: int) -> GridVector:
+        """The centroid of a cluster, by its number."""
         return self._centroids[number]
-
-    def name(self, number: int) -> str:
-        return self._names[number]
 
     def at(self, seq: int) -> list[ClusterAt]:
         """All clusters of the assignment in force at `seq`, in the order of the event."""

@@ -8,16 +8,15 @@ that are brought up to date when they are asked, so neither folding nor loading 
 from __future__ import annotations
 
 from array import array
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from recollect.projections.columns import (
     NEVER,
     BoolArray,
     Column,
-    FloatArray,
-    Int32Array,
     IntArray,
     Interner,
     State,
@@ -66,34 +65,16 @@ class EdgeTable:
         if self._living is None:
             self._living = {}
             living = np.flatnonzero(self._removed.array == NEVER)
-            records = self._edges.array[living]
-            for edge, a, b, kind in zip(
-                living.tolist(), *(records[name].tolist() for name in ("a", "b", "kind")), strict=True
-            ):
+            for edge, (a, b, kind, *_) in zip(living.tolist(), self.records[living].tolist(), strict=True):
                 self._living.setdefault((a, b), {})[kind] = edge
         return self._living
 
     # --- reading ---------------------------------------------------------------------------------
 
     @property
-    def a(self) -> Int32Array:
-        return self._edges.array["a"]
-
-    @property
-    def b(self) -> Int32Array:
-        return self._edges.array["b"]
-
-    @property
-    def kind(self) -> Int32Array:
-        return self._edges.array["kind"]
-
-    @property
-    def weight(self) -> FloatArray:
-        return self._edges.array["weight"]
-
-    @property
-    def added(self) -> IntArray:
-        return self._edges.array["added"]
+    def records(self) -> npt.NDArray[Any]:
+        """Every edge ever: its ends `a` and `b`, the number of its `kind`, its `weight`, and the seq it was `added` at."""
+        return self._edges.array
 
     @property
     def removed(self) -> IntArray:
@@ -116,7 +97,7 @@ class EdgeTable:
         numbers, owners = np.array(edges, dtype=np.int64), np.array(found_at, dtype=np.int64)
         if direction == "both" and len(numbers):
             once = np.ones(len(numbers), dtype=np.bool_)
-            loops = np.flatnonzero(self.a[numbers] == self.b[numbers])
+            loops = np.flatnonzero(self.records["a"][numbers] == self.records["b"][numbers])
             _, first = np.unique(numbers[loops], return_index=True)
             once[np.setdiff1d(loops, loops[first])] = False
             numbers, owners = numbers[once], owners[once]
@@ -128,16 +109,15 @@ class EdgeTable:
         """Which of these edges exist at `seq`, are of these kinds (None: any) and weigh enough."""
         if not len(edges):
             return np.zeros(0, dtype=np.bool_)
-        mask = (self.added[edges] <= seq) & (self.removed[edges] > seq) & (self.weight[edges] >= min_weight)
+        found = self.records[edges]
+        mask: BoolArray = (found["added"] <= seq) & (self.removed[edges] > seq)
+        mask &= found["weight"] >= min_weight
         if kinds is not None:
-            mask &= np.isin(self.kind[edges], [self.kinds.find(kind) for kind in kinds])
+            mask &= np.isin(found["kind"], [self.kinds.find(kind) for kind in kinds])
         return mask
 
     def _catch_up(self) -> None:
-        records = self._edges.array[self._listed :]
-        for edge, a, b in zip(
-            range(self._listed, len(self._edges)), records["a"].tolist(), records["b"].tolist(), strict=True
-        ):
+        for edge, (a, b, *_) in enumerate(self.records[self._listed :].tolist(), self._listed):
             self._leaving.setdefault(a, array("i")).append(edge)
             self._entering.setdefault(b, array("i")).append(edge)
         self._listed = len(self._edges)

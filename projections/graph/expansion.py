@@ -34,10 +34,8 @@ def best_steps(
 
     `of` says from which end each edge is walked; `way` has the weight of the path to each reached memory.
     """
-    ends, others = table.a[edges].tolist(), table.b[edges].tolist()
-    kinds, weights = table.kind[edges].tolist(), table.weight[edges].tolist()
     best: dict[int, Reached] = {}
-    for via, a, b, kind, weight in zip(of.tolist(), ends, others, kinds, weights, strict=True):
+    for via, (a, b, kind, weight, _) in zip(of.tolist(), table.records[edges].tolist(), strict=True):
         memory = b if via == a else a
         if memory in way:
             continue

@@ -20,11 +20,9 @@ from recollect.events import facts
 from recollect.events.envelope import Recorded
 from recollect.projections.columns import NEVER, FloatArray, Int32Array, IntArray, State
 from recollect.projections.documents import Documents
-from recollect.projections.graph.clusters import ClusterAt, Clusters
+from recollect.projections.graph.clusters import Clusters
 from recollect.projections.graph.edges import Direction, EdgeTable
 from recollect.projections.graph.expansion import Admit, Reached, best_steps
-
-__all__ = ["ClusterAt", "Direction", "Edge", "Graph", "Neighbours", "Reached"]
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +40,8 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Neighbours(msgspec.Struct, frozen=True, kw_only=True):
-    """Edges at some memories, as columns: `memory` is the other end of an edge found at `of`."""
+    """Edges at some memories, as columns: `memory` is the other end of an edge found at `of`, `kind` the number of one
+    of the kinds of edges."""
 
     of: IntArray
     memory: IntArray
@@ -61,7 +60,7 @@ class Graph:
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
         self.edges = EdgeTable()
-        self._clusters = Clusters()
+        self.clusters = Clusters()
 
     # --- folding ---------------------------------------------------------------------------------
 
@@ -77,7 +76,7 @@ class Graph:
                     self._documents.ids.find(a), self._documents.ids.find(b), maybe_kind, recorded.seq
                 )
             case facts.Clustered() as clustered:
-                self._clusters.assign(clustered, recorded.seq, self._documents.ids)
+                self.clusters.assign(clustered, recorded.seq, self._documents.ids)
             case (
                 facts.Ingested() | facts.Revised() | facts.Reembedded() | facts.Forgotten() | facts.Restored()
                 | facts.Superseded() | facts.Erased() | facts.Accessed() | facts.Recalled() | facts.Rated()
@@ -104,17 +103,10 @@ class Graph:
     ) -> list[Edge]:
         """The edges at one memory: heaviest first, then by kind, then by the numbers of their ends."""
         edges, _ = self._standing([memory], seq, direction, kinds, min_weight)
-        table, names = self.edges, self.edges.kinds.values
+        names = self.edges.kinds.values
         found = [
             Edge(a=a, b=b, kind=names[kind], weight=weight, added=added)
-            for a, b, kind, weight, added in zip(
-                table.a[edges].tolist(),
-                table.b[edges].tolist(),
-                table.kind[edges].tolist(),
-                table.weight[edges].tolist(),
-                table.added[edges].tolist(),
-                strict=True,
-            )
+            for a, b, kind, weight, added in self.edges.records[edges].tolist()
         ]
         return sorted(found, key=lambda edge: (-edge.weight, edge.kind, edge.a, edge.b))
 
@@ -122,7 +114,7 @@ class Graph:
         """The seqs of all events that gave or took an edge of this memory, ascending."""
         edges, _ = self.edges.of([memory], "both")
         ended = self.edges.removed[edges]
-        return sorted({*self.edges.added[edges].tolist(), *ended[ended != NEVER].tolist()})
+        return sorted({*self.edges.records["added"][edges].tolist(), *ended[ended != NEVER].tolist()})
 
     def neighbours(
         self,
@@ -135,17 +127,9 @@ class Graph:
     ) -> Neighbours:
         """The edges at these memories as columns, by memory in the order given, then by age."""
         edges, of = self._standing(memories.tolist(), seq, direction, kinds, min_weight)
-        a, b = self.edges.a[edges].astype(np.int64), self.edges.b[edges].astype(np.int64)
-        return Neighbours(
-            of=of,
-            memory=np.where(a == of, b, a),
-            kind=self.edges.kind[edges],
-            weight=self.edges.weight[edges],
-        )
-
-    def kind_name(self, number: int) -> str:
-        """The name of a kind of edge, by its number in `Neighbours.kind`."""
-        return self.edges.kinds.values[number]
+        found = self.edges.records[edges]
+        a, b = found["a"].astype(np.int64), found["b"].astype(np.int64)
+        return Neighbours(of=of, memory=np.where(a == of, b, a), kind=found["kind"], weight=found["weight"])
 
     def degrees(self, memories: IntArray | Int32Array, seq: int) -> IntArray:
         """How many edges each of these memories has."""
@@ -194,29 +178,11 @@ class Graph:
         )
         return edges[mask], of[mask]
 
-    # --- clusters --------------------------------------------------------------------------------
-
-    def cluster_of(self, memories: IntArray | Int32Array, seq: int) -> Int32Array:
-        """The cluster number of each memory at `seq`; -1 if it is in no cluster."""
-        return self._clusters.of(memories, seq)
-
-    def clustered(self, seq: int) -> int:
-        """The seq of the assignment to clusters in force at `seq`; 0 before the first assignment."""
-        return self._clusters.assigned(seq)
-
-    def clusters_at(self, seq: int) -> list[ClusterAt]:
-        """All clusters of the assignment in force at `seq`, in the order of the event."""
-        return self._clusters.at(seq)
-
-    def centroid(self, cluster: int) -> facts.GridVector:
-        """The centroid of a cluster, by its number."""
-        return self._clusters.centroid(cluster)
-
     # --- checkpoints -----------------------------------------------------------------------------
 
     def dump(self) -> State:
-        return {**self.edges.dump(), **self._clusters.dump()}
+        return {**self.edges.dump(), **self.clusters.dump()}
 
     def load(self, state: State) -> None:
         self.edges.load(state)
-        self._clusters.load(state)
+        self.clusters.load(state)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from recollect.projections.columns import NEVER, FloatArray, IntArray, Interner, state_array, state_bytes
+from recollect.projections.columns import NEVER, FloatArray, IntArray
 from recollect.projections.lifecycle.columns import LifecycleColumns
 from recollect.projections.lifecycle.condition import STATUSES, VISIBILITIES
 from recollect.projections.lifecycle.state import MISSING
@@ -73,14 +73,13 @@ def _column(states: LifecycleColumns, name: str, kind: str) -> npt.NDArray[Any]:
 
 def edge_rows(projections: Projections) -> Columns:
     """Every edge that ever stood."""
-    state, ids = projections.graph.dump(), projections.documents.ids.values
-    edges, removed = state_array(state, "edges"), state_array(state, "removed")
-    kinds = Interner.load(state_bytes(state, "edge_kinds")).values
+    table, ids = projections.graph.edges, projections.documents.ids.values
+    edges, kinds = table.records, table.kinds.values
     return {
         "a": objects(ids[memory] for memory in edges["a"].tolist()),
         "b": objects(ids[memory] for memory in edges["b"].tolist()),
         "kind": objects(kinds[kind] for kind in edges["kind"].tolist()),
         "weight": edges["weight"].copy(),
         "from_seq": edges["added"].copy(),
-        "to_seq": np.ma.masked_equal(removed, NEVER),
+        "to_seq": np.ma.masked_equal(table.removed, NEVER),
     }

@@ -15,7 +15,8 @@ import numpy as np
 
 from recollect.events.grid import from_bytes
 from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
-from recollect.projections.graph.graph import Direction, Neighbours
+from recollect.projections.graph.edges import Direction
+from recollect.projections.graph.graph import Neighbours
 from recollect.projections.lexical.bm25 import Bm25
 from recollect.projections.portable_math import round12
 from recollect.projections.vectors import background
@@ -265,7 +266,7 @@ def _mark(sheet: Sheet, ctx: RankContext, found: Neighbours, landing: BoolArray,
     landed = landing & (places >= 0)
     for kind in _in_order(found.kind[landed]):
         here = places[landed & (found.kind == kind)]
-        sheet.write(f"edge.{ctx.view.graph.kind_name(kind)}", here, np.ones(len(here)))
+        sheet.write(f"edge.{ctx.view.graph.edges.kinds.values[kind]}", here, np.ones(len(here)))
     first = places[landed][np.isnan(sheet.column("hop")[places[landed]])]
     sheet.write("hop", first, np.full(len(first), float(hop)))
 

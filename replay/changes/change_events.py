@@ -120,7 +120,7 @@ class ChangeEvents:
         seqs = {other: self._touched(other) for group in groups.values() for other in group}
         touched = {words: tuple(m for m in group if seqs[m]) for words, group in groups.items()}
         graph = self._inquiry.projections.graph
-        linked = self._within([*graph.history(self._memory), graph.clustered(self._until.seq)])
+        linked = self._within([*graph.history(self._memory), graph.clusters.assigned(self._until.seq)])
         own = "its edges or clusters changed" if linked else ""
         says = "; ".join(filter(None, (passings, self._listed(touched), own)))
         return self._within([*linked, *(seq for events in seqs.values() for seq in events)]), says

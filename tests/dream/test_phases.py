@@ -418,7 +418,7 @@ def test_clusters_group_what_is_alike_and_stand_until_a_tenth_is_new(memory, clo
     (again,) = facts(memory, memory.dream(phases=["cluster"]), Clustered)
     assert sum(len(cluster.members) for cluster in again.clusters) == 14
     view = memory._store.view()
-    assert np.all(view.graph.cluster_of(np.arange(14), view.seq) >= 0)
+    assert np.all(view.graph.clusters.of(np.arange(14), view.seq) >= 0)
 
 
 def test_a_few_memories_or_none_with_vectors_make_no_clusters(memory):

@@ -82,7 +82,7 @@ def everything(memory: Memory) -> tuple:
         for number in range(len(ids))
         for edge in view.graph.edges_of(number, view.seq, direction="out")
     ]
-    clusters = [(one.name, one.centroid, one.members) for one in view.graph.clusters_at(view.seq)]
+    clusters = [(one.name, one.centroid, one.members) for one in view.graph.clusters.at(view.seq)]
     answer = memory.recall("which port on tuesday", record=False, now="2040-01-01")
     alive = view.documents.rows_of(np.arange(len(ids)), view.seq) >= 0
     return lifecycle, edges, clusters, [(hit.id, hit.score) for hit in answer.hits], alive.tolist()

@@ -147,7 +147,7 @@ def test_vectors_of_other_memories_in_a_shared_event_survive_two_erasures(memory
     for n in (0, 2, 3, 4):
         row = documents.newest_row(documents.ids.find(f"m{n}"), memory.status().head)
         assert vectors.vector(row).tobytes() == _point(n)
-    first, second = memory.store.projections.graph.clusters_at(memory.status().head)
+    first, second = memory.store.projections.graph.clusters.at(memory.status().head)
     assert first.centroid == to_bytes(
         quantize(from_bytes(_point(0)).astype(np.int64) + from_bytes(_point(2)).astype(np.int64))
     )

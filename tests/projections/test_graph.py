@@ -11,7 +11,8 @@ from recollect.events.envelope import Recorded
 from recollect.events.facts import Cluster, Clustered, Ingested, Linked, Unlinked
 from recollect.projections.columns import State
 from recollect.projections.documents import Documents
-from recollect.projections.graph.graph import Edge, Graph, Reached
+from recollect.projections.graph.expansion import Reached
+from recollect.projections.graph.graph import Edge, Graph
 
 NAMES = "abcde"
 MEMORIES = [Ingested(id=name, content="", at=0) for name in NAMES]
@@ -43,11 +44,11 @@ class Folded:
                 for way in ("both", "out", "in")
             ],
             [getattr(neighbours, name).tolist() for name in ("of", "memory", "weight")],
-            [graph.kind_name(kind) for kind in neighbours.kind.tolist()],
+            [graph.edges.kinds.values[kind] for kind in neighbours.kind.tolist()],
             graph.degrees(who, seq).tolist(),
             [graph.expand([memory], seq, 2) for memory in range(memories)],
-            graph.cluster_of(who, seq).tolist(),
-            graph.clusters_at(seq),
+            graph.clusters.of(who, seq).tolist(),
+            graph.clusters.at(seq),
         ]
 
 
@@ -155,20 +156,24 @@ def clusters(*members: tuple[str, ...]) -> Clustered:
 def test_an_assignment_replaces_the_one_before_and_numbers_go_on():
     graph = graph_of(clusters(("a", "c"), ("b", "c", "unknown")), clusters(("c",)))
     everyone = np.arange(5)
-    assert graph.cluster_of(everyone, FIRST - 1).tolist() == [-1] * 5
-    assert graph.cluster_of(everyone, FIRST).tolist() == [0, 1, 0, -1, -1]
-    assert graph.cluster_of(everyone, FIRST + 1).tolist() == [-1, -1, 2, -1, -1]
-    assert [(c.number, c.name, c.members) for c in graph.clusters_at(FIRST)] == [
+    assert graph.clusters.of(everyone, FIRST - 1).tolist() == [-1] * 5
+    assert graph.clusters.of(everyone, FIRST).tolist() == [0, 1, 0, -1, -1]
+    assert graph.clusters.of(everyone, FIRST + 1).tolist() == [-1, -1, 2, -1, -1]
+    assert [(c.number, c.name, c.members) for c in graph.clusters.at(FIRST)] == [
         (0, "cluster of 2", (A, C)),
         (1, "cluster of 3", (B,)),
     ]
-    assert [graph.centroid(number) for number in (0, 1, 2)] == [bytes([0, 0]), bytes([1, 0]), bytes([0, 0])]
+    assert [graph.clusters.centroid(number) for number in (0, 1, 2)] == [
+        bytes([0, 0]),
+        bytes([1, 0]),
+        bytes([0, 0]),
+    ]
 
 
 def test_an_empty_assignment_ends_all_clusters():
     graph = graph_of(clusters(("a",)), clusters())
-    assert graph.cluster_of(np.array([A]), FIRST + 1).tolist() == [-1]
-    assert graph.clusters_at(FIRST + 1) == []
+    assert graph.clusters.of(np.array([A]), FIRST + 1).tolist() == [-1]
+    assert graph.clusters.at(FIRST + 1) == []
 
 
 @given(logs())

@@ -441,7 +441,7 @@ def test_erasures_that_touch_one_event_twice_come_over_too(tmp_path: Path):
     with Memory.open(tmp_path / "store", embedder="hash", formula="reverie", clock=Hourly()) as memory:
         live(memory, memories=12)
         memory.dream()
-        members = memory._store.projections.graph.clusters_at(memory.status().head)
+        members = memory._store.projections.graph.clusters.at(memory.status().head)
         assert members
         memory.erase("m1")
         memory.erase("m2", reason="also")

@@ -256,7 +256,7 @@ def test_clusters_are_not_centred_on_vectors_that_are_gone(lived: Path, monkeypa
         memory._writer.append([Clustered(method="x", clusters=(cluster,))])
         monkeypatch.setattr(reembedding, "_recentre", revised_then_recentred)
         memory.reembed(scattered)
-        (cluster,) = memory.store.projections.graph.clusters_at(memory.status().head)
+        (cluster,) = memory.store.projections.graph.clusters.at(memory.status().head)
         assert cluster.centroid == to_bytes(
             quantize(from_bytes(vector("the cat sat on the mat")).astype(int))
         )

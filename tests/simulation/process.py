@@ -228,7 +228,7 @@ class Process:
     def _erase_members(self, memory: Memory) -> None:
         """Erase out of the clusters in force, so that erasures meet in one event."""
         store = memory.store
-        clustered = store.projections.graph.clustered(store.catch_up())
+        clustered = store.projections.graph.clusters.assigned(store.catch_up())
         fact = store.event(clustered).fact if clustered else None
         if isinstance(fact, Clustered) and fact.clusters:
             members = max(fact.clusters, key=lambda cluster: len(cluster.members)).members
