@@ -186,13 +186,11 @@ class PlainVectors:
         ]
         return np.array(values, dtype=np.float64)
 
-    def largest_cosine(self, row: int, others: Int32Array) -> float:
-        own = self._vectors[self._place(row)]
-        rest = [self._vectors[self._place(other)] for other in others.tolist()]
-        known = (
-            0.0 if own is None or one is None else round12(_cosine(from_bytes(own), one)) for one in rest
+    def cosines_between(self, rows: Int32Array, others: Int32Array) -> FloatArray:
+        ours, theirs = ([self._vectors[self._place(row)] for row in some.tolist()] for some in (rows, others))
+        return np.array(
+            [[0.0 if a is None or b is None else _cosine(from_bytes(a), b) for b in theirs] for a in ours]
         )
-        return max(known, default=0.0)
 
 
 def _dot(query: GridArray, vector: bytes | None) -> int:

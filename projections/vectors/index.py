@@ -35,10 +35,11 @@ from recollect.projections.columns import (
     Int32Array,
     IntArray,
     State,
+    distinct,
     state_bytes,
 )
 from recollect.projections.documents import Documents, NewRow
-from recollect.projections.portable_math import round12, round12_array
+from recollect.projections.portable_math import round12_array
 from recollect.projections.vectors.embeddings import Embeddings, Float32Array, Space
 from recollect.projections.vectors.nearest import (
     NO_HITS,
@@ -341,16 +342,18 @@ class Vectors:
             found[able] = round12_array(grid.cosines(dots, grid.norm2(query), space.norms2.array[slots]))
         return found
 
-    def largest_cosine(self, row: int, others: Int32Array) -> float:
-        """The largest rounded cosine of a row with others; 0 with one that has no vector of the same embedder."""
-        number, cosines = self._embeddings.number_of(row), np.zeros(len(others))
-        alike = np.equal(self._embeddings.numbers_of(others), number)
-        if number >= 0 and alike.any():
-            space, slots = self._embeddings.space(number), self._embeddings.slots_of(others[alike])
-            point = space.point(int(self._embeddings.slots_of(np.array([row]))[0]))
-            dots = space.dots(point.astype(np.float32), slots)
-            cosines[alike] = grid.cosines(dots, grid.norm2(point), space.norms2.array[slots])
-        return round12(float(cosines.max(initial=-1.0))) if len(others) else 0.0
+    def cosines_between(self, rows: Int32Array, others: Int32Array) -> FloatArray:
+        """The cosine of each row with each other, not rounded; 0 for two that have no vectors of the same embedder."""
+        found = np.zeros((len(rows), len(others)))
+        numbers, other_numbers = self._embeddings.numbers_of(rows), self._embeddings.numbers_of(others)
+        for number in distinct(numbers[numbers >= 0]).tolist():
+            here, there = np.flatnonzero(numbers == number), np.flatnonzero(other_numbers == number)
+            space = self._embeddings.space(number)
+            slots, other_slots = (self._embeddings.slots_of(some) for some in (rows[here], others[there]))
+            dots = np.einsum("id,jd->ij", space.gather(slots), space.gather(other_slots))
+            norms2 = space.norms2.array[slots].astype(np.int64)[:, None] * space.norms2.array[other_slots]
+            found[np.ix_(here, there)] = grid.cosines(dots, 1, norms2)
+        return found
 
     # --- checkpoints -------------------------------------------------------------------------------
 

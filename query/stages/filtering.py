@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
-from recollect.projections.columns import BoolArray, FloatArray
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array
 from recollect.projections.lexical.frozen_unicode import lower_14
+from recollect.projections.portable_math import round12
 from recollect.query.bounds import Count, Finite, NonNegative, Share
 from recollect.query.inputs import read
 from recollect.query.sheet import RankContext, Sheet
@@ -67,6 +69,9 @@ class Exclude(Stage, frozen=True, kw_only=True, tag="exclude"):
         sheet.drop(losers, had=losers.astype(np.float64), needed=np.zeros(len(sheet)))
 
 
+_ROWS_AT_ONCE = 64
+
+
 class Deduplicate(Stage, frozen=True, kw_only=True, tag="deduplicate"):
     """Of candidates that say the same, the best stays.
 
@@ -89,23 +94,19 @@ class Deduplicate(Stage, frozen=True, kw_only=True, tag="deduplicate"):
 
     def apply(self, sheet: Sheet, ctx: RankContext) -> None:
         order = best_first(sheet, ctx)[: self.among or None]
+        rows = sheet.rows[np.array(order, dtype=np.int64)]
+        likeness_to = (self._cosines if self.by == "vector" else self._same_starts)(rows, ctx)
         losers = np.zeros(len(sheet), dtype=np.bool_)
         likeness = np.full(len(sheet), np.nan)
         stay: list[int] = []
-        starts: set[str] = set()
-        for place in order:
+        for position, place in enumerate(order):
             if not self.among and len(stay) == ctx.question.k:
                 break
-            start = self._start(sheet, ctx, place)
-            if self.by == "vector":
-                likeness[place] = ctx.view.vectors.largest_cosine(int(sheet.rows[place]), sheet.rows[stay])
-            else:
-                likeness[place] = float(start != "" and start in starts)
+            likeness[place] = likeness_to(position, stay)
             if likeness[place] >= self._limit:
                 losers[place] = True
             else:
-                stay.append(place)
-                starts.add(start)
+                stay.append(position)
         sheet.columns[f"duplicate.{self.by}"] = likeness
         sheet.drop(losers, had=likeness, needed=np.full(len(sheet), self._limit))
 
@@ -113,10 +114,29 @@ class Deduplicate(Stage, frozen=True, kw_only=True, tag="deduplicate"):
     def _limit(self) -> float:
         return self.threshold if self.by == "vector" else 1.0
 
-    def _start(self, sheet: Sheet, ctx: RankContext, place: int) -> str:
-        if self.by == "vector":
-            return ""
-        return ctx.normal_form(int(sheet.rows[place]), self.analyzer)[: self.characters]
+    def _cosines(self, rows: Int32Array, ctx: RankContext) -> Callable[[int, list[int]], float]:
+        """The largest cosine of a row with those at other positions before it."""
+        lines: list[FloatArray] = []
+
+        def largest(position: int, others: list[int]) -> float:
+            if position == len(lines):
+                end = position + _ROWS_AT_ONCE
+                lines.extend(ctx.view.vectors.cosines_between(rows[position:end], rows[:end]))
+            return round12(float(lines[position][others].max())) if others else 0.0
+
+        return largest
+
+    def _same_starts(self, rows: Int32Array, ctx: RankContext) -> Callable[[int, list[int]], float]:
+        """1 if a row before this one begins with the same characters, else 0."""
+        starts: set[str] = set()
+
+        def same(position: int, _others: list[int]) -> float:
+            start = ctx.normal_form(int(rows[position]), self.analyzer)[: self.characters]
+            known = start in starts and start != ""
+            starts.add(start)
+            return float(known)
+
+        return same
 
 
 _BYTES_PER_TOKEN = 4

@@ -27,18 +27,24 @@ def best_first(sheet: Sheet, ctx: RankContext) -> list[int]:
 
 
 def _by_score(sheet: Sheet, ctx: RankContext) -> list[int]:
-    ids = ctx.view.documents.ids.values
     places = np.flatnonzero(sheet.scored)
-    names = [ids[memory] for memory in sheet.memories[places].tolist()]
-    by_id = [
-        place for _, place in sorted(zip(names, places.tolist(), strict=True), reverse=sheet.id_descending)
-    ]
     if sheet.order:
+        by_id = _by_id(places.tolist(), sheet, ctx)
         keys = {place: _keys(sheet, place) for place in by_id}
         return sorted(by_id, key=keys.__getitem__)
-    scores = round12_array(sheet.score[by_id])
-    order: list[int] = np.array(by_id, dtype=np.int64)[np.argsort(-scores, kind="stable")].tolist()
+    scores = round12_array(sheet.score[places])
+    best = np.argsort(-scores)
+    order, scores = places[best].tolist(), scores[best]
+    first = np.flatnonzero(np.concatenate(([True], scores[1:] != scores[:-1], [True])))  # of each score
+    for run in np.flatnonzero(np.diff(first) > 1).tolist():
+        tied = slice(int(first[run]), int(first[run + 1]))
+        order[tied] = _by_id(order[tied], sheet, ctx)
     return order
+
+
+def _by_id(places: list[int], sheet: Sheet, ctx: RankContext) -> list[int]:
+    ids, memories = ctx.view.documents.ids.values, sheet.memories
+    return sorted(places, key=lambda place: ids[memories[place]], reverse=sheet.id_descending)
 
 
 def _keys(sheet: Sheet, place: int) -> tuple[float, ...]:

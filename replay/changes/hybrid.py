@@ -266,9 +266,8 @@ class _Vectors:
     def comparable(self, rows: Int32Array, *, at: int) -> BoolArray:  # noqa: ARG002
         return self._vectors.comparable(self._embedded(rows), at=self._own.mix.embedder)
 
-    def largest_cosine(self, row: int, others: Int32Array) -> float:
-        own, *rest = self._embedded(np.array([row, *others.tolist()], dtype=np.int32)).tolist()
-        return self._vectors.largest_cosine(own, np.array(rest, dtype=np.int32))
+    def cosines_between(self, rows: Int32Array, others: Int32Array) -> FloatArray:
+        return self._vectors.cosines_between(self._embedded(rows), self._embedded(others))
 
     def _embedded(self, rows: Int32Array) -> Int32Array:
         """For each row the row of the same text that has a vector of the mix's embedder, or itself."""

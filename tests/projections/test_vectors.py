@@ -189,7 +189,7 @@ def test_vectors_of_two_embedders_never_meet():
     assert store.ids(store.vectors.search(EAST, at=2, top=9)) == ["a"]
     assert store.ids(store.vectors.search(EAST, at=3, top=9)) == []
     assert store.ids(store.vectors.search(EAST, at=5, top=9)) == ["b"]
-    assert store.vectors.largest_cosine(0, np.array([1])) == 0.0
+    assert store.vectors.cosines_between(np.array([0]), np.array([1])).tolist() == [[0.0]]
     assert store.vectors.comparable(np.array([0, 1]), at=4).tolist() == [False, True]
 
 
@@ -224,14 +224,12 @@ def test_shards_of_one_embedder_are_not_used_for_another():
 # --- single vectors ----------------------------------------------------------------------------------
 
 
-def test_similarity_is_the_rounded_cosine_of_two_rows():
+def test_similarity_is_the_cosine_of_two_rows():
     store = folded([memory("a", [1, 0]), memory("b", [1, 1]), memory("c", None)])
     x = int(NORTH_EAST[0])
-    assert store.vectors.largest_cosine(0, np.array([1, 2])) == round12(
-        GRID * x / math.sqrt(GRID**2 * 2 * x**2)
-    )
-    assert store.vectors.largest_cosine(1, np.array([0, 1])) == 1.0
-    assert store.vectors.largest_cosine(0, np.array([2])) == 0.0
+    between = GRID * x / math.sqrt(GRID**2 * 2 * x**2)
+    found = store.vectors.cosines_between(np.array([0, 1]), np.array([0, 1, 2]))
+    assert found.tolist() == [[1.0, between, 0.0], [between, 1.0, 0.0]]
 
 
 def test_cosines_of_given_rows():
