@@ -183,6 +183,12 @@ def distinct(values: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     return kept
 
 
+def distinct_places(values: npt.NDArray[Scalar]) -> tuple[npt.NDArray[Scalar], IntArray]:
+    """The distinct values, ascending, and the place of each value among them."""
+    kept = distinct(values)
+    return kept, kept.searchsorted(values)
+
+
 def state_array(state: State, name: str) -> npt.NDArray[Any]:
     """An entry of a checkpoint that must be an array."""
     value = state[name]

@@ -16,7 +16,7 @@ import numpy as np
 from recollect.events.facts import Context
 from recollect.events.grid import GridArray, from_bytes, norm2
 from recollect.events.grid import cosines as cosines_of
-from recollect.projections.columns import BoolArray, FloatArray, Int32Array
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array, distinct, distinct_places
 from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.projections.lexical.frozen_unicode import casefold_14
 from recollect.projections.lifecycle.affinity import Labels
@@ -145,7 +145,7 @@ def affinity(sheet: Sheet, ctx: RankContext) -> FloatArray:
     count = np.zeros(len(sheet))
     kinds: tuple[tuple[Labels, Int32Array], ...] = (("entities", columns.entities), ("tags", columns.tags))
     for kind, numbers in kinds:
-        sets, place_of = np.unique(numbers, return_inverse=True)
+        sets, place_of = distinct_places(numbers)
         liked = [
             float(sum(label not in ROLES and uses(kind, label, seq) >= _USES_MIN for label in labels))
             for labels in columns.members(sets)
@@ -190,7 +190,7 @@ def cluster_cosines(sheet: Sheet, ctx: RankContext) -> FloatArray:
         return cosines
     query = from_bytes(ctx.question.vector)
     clusters = ctx.view.graph.clusters.of(sheet.memories, seq)
-    for cluster, cosine in _cosines(ctx, query, np.unique(clusters[clusters >= 0]).tolist()):
+    for cluster, cosine in _cosines(ctx, query, distinct(clusters[clusters >= 0]).tolist()):
         cosines[clusters == cluster] = cosine
     return cosines
 
@@ -328,7 +328,7 @@ def under_label(sheet: Sheet, ctx: RankContext) -> FloatArray:
     words ("Will:") is compared as it is written.
     """
     own = ctx.view.marks.label_numbers(sheet.rows)
-    numbers, place_of = np.unique(own, return_inverse=True)
+    numbers, place_of = distinct_places(own)
     counts = np.bincount(place_of[sheet.kept], minlength=len(numbers))
     names = ctx.view.marks.labels.values
     named = [number >= 0 and _named_in(ctx.question.text, names[number]) for number in numbers.tolist()]
@@ -351,7 +351,7 @@ def has_role(sheet: Sheet, ctx: RankContext) -> BoolArray:
 
 def _tagged(sheet: Sheet, ctx: RankContext, wanted: frozenset[str]) -> BoolArray:
     columns = ctx.lifecycle(sheet)
-    sets, place_of = np.unique(columns.tags, return_inverse=True)
+    sets, place_of = distinct_places(columns.tags)
     held = [not wanted.isdisjoint(tags) for tags in columns.members(sets)]
     return np.array(held, dtype=np.bool_)[place_of]
 

@@ -66,7 +66,6 @@ class Sheet:
         self.expansions_wanted = False
         self.stage = 0
         self.jump = ""
-        self._place: dict[int, int] = {}
 
     def __len__(self) -> int:
         return len(self.memories)
@@ -91,7 +90,8 @@ class Sheet:
 
     def place(self, memory: int) -> int:
         """Where a memory stands on the sheet, or -1."""
-        return self._place.get(memory, -1)
+        found = np.flatnonzero(self.memories == memory)
+        return int(found[0]) if len(found) else -1
 
     def column(self, name: str) -> FloatArray:
         """A column by name; all NaN if no stage wrote it."""
@@ -100,20 +100,22 @@ class Sheet:
         column = self.columns.get(name)
         return np.full(len(self), np.nan) if column is None else column
 
-    def admit(self, memories: Int32Array, rows: Int32Array) -> Int32Array:
-        """Where each of these memories stands, after adding those that are new."""
-        place, wanted = self._place, memories.tolist()
-        fresh = [i for i, memory in enumerate(wanted) if memory not in place]
-        if fresh:
-            start = len(self)
-            place.update((wanted[i], start + offset) for offset, i in enumerate(fresh))
+    def admit(self, memories: Int32Array, rows: Int32Array) -> IntArray:
+        """Where each of these different memories stands, after adding those that are new."""
+        places = self.places(memories)
+        fresh = places < 0
+        if fresh.any():
+            places[fresh] = np.arange(len(self), len(self) + np.count_nonzero(fresh))
             self._grow(memories[fresh], rows[fresh])
-        return np.array([place[memory] for memory in wanted], dtype=np.int32)
+        return places
 
-    def places(self, memories: Int32Array) -> IntArray:
+    def places(self, memories: Int32Array | IntArray) -> IntArray:
         """Where each of these memories stands on the sheet, or -1."""
-        find = self._place.get
-        return np.array([find(memory, -1) for memory in memories.tolist()], dtype=np.int64)
+        if not len(self):
+            return np.full(len(memories), -1, dtype=np.int64)
+        by_memory = np.argsort(self.memories)
+        found = by_memory.take(self.memories[by_memory].searchsorted(memories), mode="clip")
+        return np.where(self.memories[found] == memories, found, -1)
 
     def _grow(self, memories: Int32Array, rows: Int32Array) -> None:
         blank = np.full(len(memories), np.nan)
@@ -131,7 +133,7 @@ class Sheet:
             for s in self.steps
         ]
 
-    def write(self, name: str, places: Int32Array, values: FloatArray) -> None:
+    def write(self, name: str, places: Int32Array | IntArray, values: FloatArray) -> None:
         """Fill a column for some candidates, creating it if it is new."""
         column = self.columns.get(name)
         if column is None:
@@ -170,6 +172,7 @@ class RankContext:
         self.view = view
         self._dials = dials
         self._lifecycle: LifecycleColumns | None = None
+        self._beside: tuple[IntArray, IntArray] | None = None
         self.prefetch: Prefetched | None = None
 
     @cached_property
@@ -196,6 +199,13 @@ class RankContext:
         if self._lifecycle is None or len(self._lifecycle) != len(sheet):
             self._lifecycle = self.view.lifecycle.at(sheet.memories, self.view.seq)
         return self._lifecycle
+
+    def beside(self, sheet: Sheet) -> tuple[IntArray, IntArray]:
+        """The places on the sheet of the memories before and after each candidate in its session; -1 for none."""
+        if self._beside is None or len(self._beside[0]) != len(sheet):
+            before, after = self.view.conversations.neighbours(sheet.memories)
+            self._beside = sheet.places(before), sheet.places(after)
+        return self._beside
 
     @cached_property
     def scope(self) -> Filters:

@@ -79,6 +79,7 @@ class ForwardIndex(TokenTable):
         self._loose_tokens: list[int] = []
         self._loose_lengths: list[int] = []
         self._place_of: Int32Array = np.zeros(0, dtype=np.int32)
+        self._counted: tuple[tuple[bytes, tuple[int, ...]], Int32Array] | None = None
         self._adopt(Vocabulary([]))
 
     def _adopt(self, vocabulary: Vocabulary) -> None:
@@ -157,7 +158,13 @@ class ForwardIndex(TokenTable):
         return held
 
     def frequencies(self, rows: IntArray, terms: list[int]) -> Int32Array:
-        """How often each term occurs in each row: one line per term, one column per row."""
+        """How often each term occurs in each row: one line per term, one column per row.
+
+        The last table is kept, for the stages of one formula ask for the same one; do not write to it.
+        """
+        key = rows.tobytes(), tuple(terms)
+        if self._counted is not None and self._counted[0] == key:
+            return self._counted[1]
         if len(self._place_of) < len(self.vocabulary.terms):
             self._place_of = np.zeros(len(self.vocabulary.terms) * 5 // 4, dtype=np.int32)
         known = [term for term in terms if term >= 0]
@@ -170,6 +177,7 @@ class ForwardIndex(TokenTable):
         counts = np.bincount(cells, minlength=len(known) * len(rows)).reshape(len(known), len(rows))
         found = np.zeros((len(terms), len(rows)), dtype=np.int32)
         found[[place for place, term in enumerate(terms) if term >= 0]] = counts
+        self._counted = key, found
         return found
 
     # --- checkpoints -----------------------------------------------------------------------------
@@ -186,6 +194,7 @@ class ForwardIndex(TokenTable):
         self.rows, self.size = len(self.lengths), len(self.tokens)
         self._loose_tokens.clear()
         self._loose_lengths.clear()
+        self._counted = None
 
 
 _ROWS_AT_ONCE = 4096

@@ -67,6 +67,10 @@ class TermDetail(msgspec.Struct, frozen=True, kw_only=True):
     contribution: float
 
 
+# A word, how many rows alive at a seq hold it, and what reads these postings.
+_Living = tuple[str, int, Callable[[], TermPostings]]
+
+
 class Lexical:
     name = "lexical"
     version = 1
@@ -90,6 +94,7 @@ class Lexical:
         self._graves = Postings(self._dead_postings, block_tokens=block_tokens, fanout=fanout)
         self._room = Room(0)
         self._last: tuple[tuple[str, int, Bm25], Matches] | None = None
+        self._last_living: tuple[tuple[tuple[str, ...], int], list[_Living]] | None = None
 
     # --- folding ---------------------------------------------------------------------------------
 
@@ -143,7 +148,7 @@ class Lexical:
 
     def document_frequencies(self, terms: Sequence[str], *, at: int) -> tuple[int, list[int]]:
         """How many rows are alive at `at`, and how many of them hold each term."""
-        held = {term: count for term, count, _ in self._living(list(terms), at)}
+        held = {term: count for term, count, _ in self._living(terms, at)}
         return self.statistics(at).N, [held[term] for term in terms]
 
     def term_counts(self, terms: Sequence[str], rows: Int32Array | IntArray) -> tuple[Int32Array, Int32Array]:
@@ -220,10 +225,15 @@ class Lexical:
         self._last = (key, matches)
         return matches
 
-    def _living(self, words: list[str], at: int) -> list[tuple[str, int, Callable[[], TermPostings]]]:
-        """Each different word, how many rows alive at `at` hold it, and what reads these postings."""
+    def _living(self, words: Sequence[str], at: int) -> list[_Living]:
+        """Each different word, how many rows alive at `at` hold it, and what reads these postings; the last are kept."""
+        distinct = tuple(dict.fromkeys(words))
+        if self._last_living is None or self._last_living[0] != (distinct, at):
+            self._last_living = (distinct, at), self._find_living(distinct, at)
+        return self._last_living[1]
+
+    def _find_living(self, distinct: tuple[str, ...], at: int) -> list[_Living]:
         number_of = self._forward.vocabulary.get
-        distinct = list(dict.fromkeys(words))
         numbers = [number_of(word, -1) for word in distinct]
         born, died = self._documents.rows_born(at), self._documents.rows_dead(at)
         lists = self._postings.lists(numbers, born)
@@ -287,7 +297,7 @@ class Lexical:
         self._frequencies = DocumentFrequencies(self._forward)
         self._dead_postings = DeadPostings(self._forward)
         self._graves = self._graves.over(self._dead_postings)
-        self._last = None
+        self._last = self._last_living = None
 
 
 def _average_length(corpus: CorpusStatistics) -> float:

@@ -247,8 +247,8 @@ class Matches:
             if tokens * _TOKEN_NS <= lists_ns:
                 number_of = self._texts.forward.vocabulary.get
                 found = self._texts.forward.frequencies(rows, [number_of(term.term, -1) for term in terms])
-                found[:, ~self._texts.alive(rows)] = 0
-                return found
+                alive = self._texts.alive(rows)
+                return found if alive.all() else found * alive
         return np.stack([self._by_term[term.term].tfs_in(rows) for term in terms])
 
     def frequencies(self, rows: IntArray) -> Int32Array:

@@ -148,7 +148,8 @@ class Search:
         self.end = space.slots_before(documents.rows_born(at))
 
     def visible(self, rows: Int32Array) -> BoolArray:
-        seen = self._documents.alive(rows, self._at)
+        """Which of these rows, all born by then, are alive and admitted."""
+        seen = np.greater(self._documents.died.take(rows), self._at)
         if self._admit is not None:
             seen[seen] = self._admit(rows[seen])
         return seen

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from recollect.projections.columns import BoolArray, FloatArray, Int32Array
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array, distinct_places
 from recollect.projections.lexical.frozen_unicode import lower_14
 from recollect.projections.portable_math import round12
 from recollect.query.bounds import Count, Finite, NonNegative, Share
@@ -63,7 +63,7 @@ class Exclude(Stage, frozen=True, kw_only=True, tag="exclude"):
     def apply(self, sheet: Sheet, ctx: RankContext) -> None:
         unwanted = set(map(lower_14, self.kinds)) - set(map(lower_14, ctx.question.filters.kinds))
         columns = ctx.lifecycle(sheet)
-        kinds, places = np.unique(columns.kind, return_inverse=True)
+        kinds, places = distinct_places(columns.kind)
         refused = [lower_14(kind or "") in unwanted for kind in columns.texts(kinds)]
         losers = np.array(refused, dtype=np.bool_)[places]
         sheet.drop(losers, had=losers.astype(np.float64), needed=np.zeros(len(sheet)))

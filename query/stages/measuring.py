@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from recollect.events.grid import from_bytes
-from recollect.projections.columns import FloatArray
+from recollect.projections.columns import FloatArray, distinct_places
 from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.projections.lexical.frozen_unicode import lower_14
 from recollect.projections.portable_math import compared, log
@@ -18,7 +18,7 @@ from recollect.query.inputs import names_of, read
 from recollect.query.sheet import RankContext, Sheet
 from recollect.query.stages.stage import FactorStage, LexicalStage, Stage
 from recollect.query.text.dates import asks_when, time_terms
-from recollect.query.text.words import family, words_of
+from recollect.query.text.words import family, terms_of, words_of
 
 
 class Measure(LexicalStage, frozen=True, kw_only=True, tag="measure"):
@@ -83,7 +83,7 @@ class LookUp(Stage, frozen=True, kw_only=True, tag="look-up"):
     def apply(self, sheet: Sheet, ctx: RankContext) -> None:
         columns = ctx.lifecycle(sheet)
         listed = {lower_14(kind): value for kind, value in self.table.items()}
-        kinds, places = np.unique(columns.kind, return_inverse=True)
+        kinds, places = distinct_places(columns.kind)
         found = [listed.get(lower_14(kind or ""), self.default) for kind in columns.texts(kinds)]
         sheet.columns[self.name] = np.array(found, dtype=np.float64)[places]
 
@@ -243,7 +243,7 @@ class Leads(Stage, frozen=True, kw_only=True, tag="leads"):
         return "see which memories begin with a word of the question"
 
     def apply(self, sheet: Sheet, ctx: RankContext) -> None:
-        asked = set(ANALYZERS[self.analyzer](ctx.question.text))
+        asked = terms_of(ctx.question.text, self.analyzer)
         first = ctx.view.lexical(self.analyzer).first_terms(sheet.rows)
         sheet.columns[self.name] = np.array([float(term in asked) for term in first])
 
@@ -269,7 +269,7 @@ class Labels(Stage, frozen=True, kw_only=True, tag="labels"):
 
     def apply(self, sheet: Sheet, ctx: RankContext) -> None:
         lexical = ctx.view.lexical(self.analyzer)
-        asked = set(ANALYZERS[self.analyzer](ctx.question.text))
+        asked = terms_of(ctx.question.text, self.analyzer)
         first = lexical.first_terms(sheet.rows)
         named = sorted({term for term in first if term in asked})
         held = lexical.holding(sheet.rows, [(term,) for term in named]) & sheet.kept[:, None]
@@ -298,7 +298,7 @@ class Coverage(Stage, frozen=True, kw_only=True, tag="coverage"):
         return "see how much of the question each memory covers"
 
     def apply(self, sheet: Sheet, ctx: RankContext) -> None:
-        terms = list(dict.fromkeys(ANALYZERS[self.analyzer](ctx.question.text)))
+        terms = terms_of(ctx.question.text, self.analyzer)
         lexical = ctx.view.lexical(self.analyzer)
         count, frequencies = lexical.document_frequencies(terms, at=ctx.view.seq)
         idfs = [log(1.0 + (count - df + 0.5) / (df + 0.5)) for df in frequencies]

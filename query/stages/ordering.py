@@ -34,7 +34,8 @@ def _by_score(sheet: Sheet, ctx: RankContext) -> list[int]:
         return sorted(by_id, key=keys.__getitem__)
     scores = round12_array(sheet.score[places])
     best = np.argsort(-scores)
-    order, scores = places[best].tolist(), scores[best]
+    order: list[int] = places[best].tolist()
+    scores = scores[best]
     first = np.flatnonzero(np.concatenate(([True], scores[1:] != scores[:-1], [True])))  # of each score
     for run in np.flatnonzero(np.diff(first) > 1).tolist():
         tied = slice(int(first[run]), int(first[run + 1]))

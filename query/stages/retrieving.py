@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from recollect.events.grid import from_bytes
-from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
+from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray, distinct
 from recollect.projections.graph.edges import Direction
 from recollect.projections.graph.graph import Neighbours
 from recollect.projections.lexical.bm25 import Bm25
@@ -255,24 +255,21 @@ def _admit(sheet: Sheet, ctx: RankContext, found: Neighbours, landing: BoolArray
     memories = np.array(list(heaviest), dtype=np.int32)
     able, rows = ctx.reachable(memories)
     ids = ctx.view.documents.ids.values
-    new = [place for place, memory in enumerate(memories.tolist()) if able[place] and sheet.place(memory) < 0]
+    new = np.flatnonzero(able & (sheet.places(memories) < 0)).tolist()
     new.sort(key=lambda place: (-heaviest[int(memories[place])], ids[memories[place]]))
     sheet.admit(memories[new[:room]], rows[new[:room]])
-    return [memory for memory in heaviest if sheet.place(memory) >= 0]
+    present: list[int] = memories[sheet.places(memories) >= 0].tolist()
+    return present
 
 
 def _mark(sheet: Sheet, ctx: RankContext, found: Neighbours, landing: BoolArray, hop: int) -> None:
-    places = np.array([sheet.place(memory) for memory in found.memory.tolist()], dtype=np.int32)
+    places = sheet.places(found.memory)
     landed = landing & (places >= 0)
-    for kind in _in_order(found.kind[landed]):
+    for kind in distinct(found.kind[landed]).tolist():
         here = places[landed & (found.kind == kind)]
         sheet.write(f"edge.{ctx.view.graph.edges.kinds.values[kind]}", here, np.ones(len(here)))
     first = places[landed][np.isnan(sheet.column("hop")[places[landed]])]
     sheet.write("hop", first, np.full(len(first), float(hop)))
-
-
-def _in_order(kinds: Int32Array | IntArray) -> list[int]:
-    return [int(kind) for kind in np.unique(kinds)]
 
 
 class Expand(ScoringStage, frozen=True, kw_only=True, tag="expand"):

@@ -6,13 +6,13 @@ from typing import Literal
 
 import numpy as np
 
-from recollect.projections.columns import BoolArray, FloatArray, Int32Array, distinct
-from recollect.projections.lexical.analyzers import ANALYZERS
+from recollect.projections.columns import BoolArray, FloatArray, IntArray, distinct
 from recollect.projections.portable_math import log, round12_array
 from recollect.query.bounds import Count, NonNegative, Share
 from recollect.query.inputs import has_role
 from recollect.query.sheet import RankContext, Reads, Sheet
 from recollect.query.stages.stage import ScoringStage, Stage
+from recollect.query.text.words import terms_of
 
 
 class Admit(Stage, frozen=True, kw_only=True, tag="admit"):
@@ -51,8 +51,8 @@ class Echo(ScoringStage, frozen=True, kw_only=True, tag="echo"):
         return f"echo {self.share:g} of the better neighbour"
 
     def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
-        before, after = ctx.view.conversations.neighbours(sheet.memories)
-        return {"neighbour": np.maximum(_scores_of(sheet, before), _scores_of(sheet, after))}
+        before, after = ctx.beside(sheet)
+        return {"neighbour": np.maximum(_scores_at(sheet, before), _scores_at(sheet, after))}
 
     def combine(self, before: FloatArray, reads: Reads) -> FloatArray:
         return before + self.share * reads["neighbour"]
@@ -76,16 +76,15 @@ class Reply(ScoringStage, frozen=True, kw_only=True, tag="reply"):
         return f"reply ({self.before:g} of the one before, {self.after:g} of the one after)"
 
     def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
-        before, after = ctx.view.conversations.neighbours(sheet.memories)
-        return {"before": _scores_of(sheet, before), "after": _scores_of(sheet, after)}
+        before, after = ctx.beside(sheet)
+        return {"before": _scores_at(sheet, before), "after": _scores_at(sheet, after)}
 
     def combine(self, before: FloatArray, reads: Reads) -> FloatArray:
         return before + np.maximum(self.before * reads["before"], self.after * reads["after"])
 
 
-def _scores_of(sheet: Sheet, memories: Int32Array) -> FloatArray:
-    """The scores of these memories where they are kept candidates, else 0."""
-    places = sheet.places(memories)
+def _scores_at(sheet: Sheet, places: IntArray) -> FloatArray:
+    """The scores at these places of the sheet where they are kept candidates, else 0; 0 also for -1, no place."""
     scores = np.where(sheet.scored, sheet.score, 0.0)
     return np.where(places >= 0, scores[places], 0.0) if len(scores) else np.zeros(0)
 
@@ -146,12 +145,12 @@ class Exchange(ScoringStage, frozen=True, kw_only=True, tag="exchange"):
         return f"exchange ({self.asked:g} of who asked before, {self.before:g} of others, {self.after:g} of the one after)"
 
     def reads(self, sheet: Sheet, ctx: RankContext) -> Reads:
-        before, after = ctx.view.conversations.neighbours(sheet.memories)
+        before, after = ctx.beside(sheet)
         talks = ~has_role(sheet, ctx)
         return {
-            "asked": _asked(sheet, ctx, before).astype(np.float64),
-            "before": np.where(talks, _scores_of(sheet, before), 0.0),
-            "after": np.where(talks, _scores_of(sheet, after), 0.0),
+            "asked": _asked(sheet, ctx).astype(np.float64),
+            "before": np.where(talks, _scores_at(sheet, before), 0.0),
+            "after": np.where(talks, _scores_at(sheet, after), 0.0),
         }
 
     def combine(self, before: FloatArray, reads: Reads) -> FloatArray:
@@ -159,8 +158,9 @@ class Exchange(ScoringStage, frozen=True, kw_only=True, tag="exchange"):
         return before + np.maximum(share * reads["before"], self.after * reads["after"])
 
 
-def _asked(sheet: Sheet, ctx: RankContext, before: Int32Array) -> BoolArray:
+def _asked(sheet: Sheet, ctx: RankContext) -> BoolArray:
     """Where the memory before holds a question mark and stands under another label than the candidate."""
+    before, _ = ctx.view.conversations.neighbours(sheet.memories)
     marks, there = ctx.view.marks, before >= 0
     rows = ctx.view.documents.rows_of(np.where(there, before, 0), ctx.view.seq)
     there = there & (rows >= 0)
@@ -194,9 +194,9 @@ class Around(Stage, frozen=True, kw_only=True, tag="around"):
 
     def apply(self, sheet: Sheet, ctx: RankContext) -> None:
         values = sheet.columns[self.name] = np.full(len(sheet), np.nan)
-        beside = [sheet.places(memories) for memories in ctx.view.conversations.neighbours(sheet.memories)]
+        beside = ctx.beside(sheet)
         near = [(places >= 0) & sheet.kept[places] for places in beside] if len(sheet) else []
-        terms = list(dict.fromkeys(ANALYZERS[self.analyzer](ctx.question.text)))
+        terms = terms_of(ctx.question.text, self.analyzer)
         if not terms or not any(there.any() for there in near):
             return
         lexical, seq = ctx.view.lexical(self.analyzer), ctx.view.seq

@@ -23,7 +23,13 @@ STOP_WORDS = frozenset(
 @lru_cache(maxsize=256)
 def words_of(text: str, analyzer: str) -> tuple[str, ...]:
     """The words of a text that are long enough to mean something, each once, in order."""
-    return tuple(dict.fromkeys(word for word in ANALYZERS[analyzer](text) if counts(word)))
+    return tuple(filter(counts, terms_of(text, analyzer)))
+
+
+@lru_cache(maxsize=256)
+def terms_of(text: str, analyzer: str) -> tuple[str, ...]:
+    """The different terms of a text, in order."""
+    return tuple(dict.fromkeys(ANALYZERS[analyzer](text)))
 
 
 def keywords_of(text: str, analyzer: str) -> tuple[str, ...]:
