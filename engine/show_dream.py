@@ -36,6 +36,8 @@ from recollect.events.facts import (
 from recollect.projections.adoptions import Dream
 
 _QUESTIONS = 50
+_Row = tuple[str, str, Value, Value, str]
+"""A memory, what of it changed, before, after, and why."""
 _PHASE_OF: dict[type, str] = {
     Consolidated: "consolidate", Downscaled: "downscale", Stabilized: "stabilize", Ingested: "summarise",
     Pruned: "prune", Placed: "place", Promoted: "promote", Clustered: "cluster",
@@ -87,7 +89,7 @@ def show_dream(store: Store, dream: Dream) -> ShownDream:
     assert isinstance(began, DreamBegan)
     assert isinstance(ended, DreamEnded)
     facts = [event.fact for event in store.log.read(dream.began, dream.ended - 1)]
-    changes = [(phase, change) for phase, fact in _by_phase(facts, began) for change in _changes(fact)]
+    rows = [(phase, row) for phase, fact in _by_phase(facts, began) for row in _changes(fact)]
     return ShownDream(
         id=dream.id,
         at=iso(store.event(dream.ended).at),
@@ -95,8 +97,11 @@ def show_dream(store: Store, dream: Dream) -> ShownDream:
         ended=dream.ended,
         basis=began.basis,
         now=iso(began.now),
-        changes=tuple(change for _, change in changes),
-        phases=tuple((phase, len(list(made))) for phase, made in groupby(changes, key=lambda one: one[0])),
+        changes=tuple(
+            Change(id=id_, what=what, before=before, after=after, why=why)
+            for _, (id_, what, before, after, why) in rows
+        ),
+        phases=tuple((phase, len(list(made))) for phase, made in groupby(rows, key=lambda one: one[0])),
         counts=ended.counts,
         metrics=ended.metrics,
         settings=began.settings,
@@ -116,35 +121,26 @@ def _by_phase(
         yield phase, fact
 
 
-def _changes(fact: AnyFact | Unknown | Redacted) -> Iterator[Change]:
+def _changes(fact: AnyFact | Unknown | Redacted) -> Iterator[_Row]:
     match fact:
-        case Consolidated():
-            yield from _consolidated(fact)
+        case Consolidated(changes=strengths, pairs=pairs):
+            for strength in strengths:
+                yield strength.id, "strength", strength.before, strength.after, "replayed in the dream"
+            for pair in pairs:
+                yield pair.new, "pair", None, pair.decision, f"similarity {pair.similarity:.4g} to {pair.old}"
         case Downscaled(undoes=int(seq)):
-            yield Change(
-                id=EVERY_MEMORY,
-                what="strength",
-                before=None,
-                after=None,
-                why=f"the downscale of @{seq} no longer counts",
-            )
+            yield EVERY_MEMORY, "strength", None, None, f"the downscale of @{seq} no longer counts"
         case Downscaled(factor=factor, tagged_factor=tagged, floor=floor):
             why = f"every strength × {factor:g} ({tagged:g} where tagged), not below {floor:g}"
-            yield Change(id=EVERY_MEMORY, what="strength", before=1.0, after=factor, why=why)
+            yield EVERY_MEMORY, "strength", 1.0, factor, why
         case Stabilized(changes=changes):
             for one in changes:
-                yield Change(
-                    id=one.id,
-                    what="stability",
-                    before=one.before,
-                    after=one.after,
-                    why="recalls and failures since",
-                )
+                yield one.id, "stability", one.before, one.after, "recalls and failures since"
         case Pruned(items=items):
             for item in items:
                 numbers = ", ".join(f"{name} {number:g}" for name, number in item.numbers.items())
                 why = f"{item.reason} ({numbers})" if numbers else item.reason
-                yield Change(id=item.id, what="visibility", before="visible", after="pruned", why=why)
+                yield item.id, "visibility", "visible", "pruned", why
         case Placed():
             yield from _placed(fact)
         case Promoted():
@@ -153,57 +149,40 @@ def _changes(fact: AnyFact | Unknown | Redacted) -> Iterator[Change]:
             yield from _told(fact)
 
 
-def _consolidated(fact: Consolidated) -> Iterator[Change]:
-    for one in fact.changes:
-        yield Change(
-            id=one.id, what="strength", before=one.before, after=one.after, why="replayed in the dream"
-        )
-    for pair in fact.pairs:
-        why = f"similarity {pair.similarity:.4g} to {pair.old}"
-        yield Change(id=pair.new, what="pair", before=None, after=pair.decision, why=why)
-
-
-def _placed(fact: Placed) -> Iterator[Change]:
+def _placed(fact: Placed) -> Iterator[_Row]:
     for one in fact.changes:
         moves = (("status", one.status_before, one.status), ("depth", one.depth_before, one.depth))
         yield from _moved(one.id, moves, "its activity")
         if one.restabilized:
-            why = "recalled since the last dream"
-            yield Change(id=one.id, what="restabilised", before="labile", after="stable", why=why)
+            yield one.id, "restabilised", "labile", "stable", "recalled since the last dream"
 
 
-def _promoted(fact: Promoted) -> Iterator[Change]:
+def _promoted(fact: Promoted) -> Iterator[_Row]:
     for one in fact.changes:
         moves = (("layer", one.layer_before, one.layer), ("depth", one.depth_before, one.depth))
         yield from _moved(one.id, moves, "its depth and use")
 
 
-def _moved(id_: str, moves: Iterable[tuple[str, Value, Value]], why: str) -> Iterator[Change]:
+def _moved(id_: str, moves: Iterable[tuple[str, Value, Value]], why: str) -> Iterator[_Row]:
     for what, before, after in moves:
         if before != after:
-            yield Change(id=id_, what=what, before=before, after=after, why=why)
+            yield id_, what, before, after, why
 
 
-def _told(fact: AnyFact | Unknown | Redacted) -> Iterator[Change]:
+def _told(fact: AnyFact | Unknown | Redacted) -> Iterator[_Row]:
     """What a dream tells beside the changes of its phases: summaries, links, clusters, what an undoing brings back."""
     match fact:
         case Ingested(id=id_, content=content, kind=kind):
-            yield Change(
-                id=id_, what="memory", before=None, after=kind, why=f"made: {shorten(content, None)}"
-            )
+            yield id_, "memory", None, kind, f"made: {shorten(content, None)}"
         case Superseded(old=old, new=new, reason=reason):
-            yield Change(
-                id=old, what="visibility", before="visible", after=f"superseded by {new}", why=reason
-            )
+            yield old, "visibility", "visible", f"superseded by {new}", reason
         case Restored(id=id_, reason=reason):
-            yield Change(id=id_, what="visibility", before="hidden", after="visible", why=reason)
+            yield id_, "visibility", "hidden", "visible", reason
         case Linked(a=a, b=b, kind=kind, weight=weight):
-            yield Change(id=a, what=f"link {kind}", before=None, after=weight, why=f"to {b}")
+            yield a, f"link {kind}", None, weight, f"to {b}"
         case Clustered(method=method, clusters=clusters):
-            yield Change(
-                id=EVERY_MEMORY, what="clusters", before=None, after=float(len(clusters)), why=f"by {method}"
-            )
+            yield EVERY_MEMORY, "clusters", None, float(len(clusters)), f"by {method}"
         case Redacted():
-            yield Change(id=EVERY_MEMORY, what="event", before=None, after=None, why="erased since")
+            yield EVERY_MEMORY, "event", None, None, "erased since"
         case _:
             return
