@@ -84,44 +84,38 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     keys: dict[str, bool]
 
 
-class Configuration(msgspec.Struct, frozen=True, kw_only=True):
-    """All settings by name, and the files that they may come from."""
-
-    settings: dict[Name, Setting]
-    files: tuple[Path, ...]
-
-    def __getitem__(self, name: Name) -> Setting:
-        return self.settings[name]
-
-    def explained(self) -> Explanation:
-        """The settings for people; a password in a URL is not shown."""
-        return Explanation(
-            settings=tuple(map(_explained, self.settings.values())),
-            files={str(file): file.is_file() for file in self.files},
-            keys={key: bool(os.environ.get(key)) for key in KEYS},
-        )
+Configuration = dict[Name, Setting]
 
 
-def configured(store: str | Path | None, flags: Mapping[Name, str | None] | None = None) -> Configuration:
+def explained(store: str | Path | None, flags: Mapping[Name, str | None]) -> Explanation:
+    """The settings for people; a password in a URL is not shown."""
+    return Explanation(
+        settings=tuple(map(_explained, configured(store, flags).values())),
+        files={str(file): file.is_file() for _, file in _files(store)},
+        keys={key: bool(os.environ.get(key)) for key in KEYS},
+    )
+
+
+def configured(store: str | Path | None, flags: Mapping[Name, str | None] = {}) -> Configuration:
     """What holds for a store, by its directory; None is one without a directory here."""
-    files: list[tuple[Source, Path]] = [("user", user_file())]
-    if store is not None:
-        files.insert(0, ("store", Path(store).expanduser() / FILE))
     settings: dict[Name, list[Said]] = {name: [] for name in NAMES}
-    for name, value in (flags or {}).items():
+    for name, value in flags.items():
         if value is not None:
             settings[name].append(Said(source="flag", where=f"--{name}", value=value))
     for name in NAMES:
         variable = f"RECOLLECT_{name.replace('.', '_').upper()}"
         if value := os.environ.get(variable, "").strip():
             settings[name].append(Said(source="environment", where=variable, value=value))
-    for source, file in files:
+    for source, file in _files(store):
         for name, value in _read(file):
             settings[name].append(Said(source=source, where=str(file), value=value))
-    return Configuration(
-        settings={name: Setting(name=name, said=tuple(found)) for name, found in settings.items()},
-        files=tuple(file for _, file in files),
-    )
+    return {name: Setting(name=name, said=tuple(found)) for name, found in settings.items()}
+
+
+def _files(store: str | Path | None) -> list[tuple[Source, Path]]:
+    """The files that settings may come from, the first to be heard first."""
+    own: list[tuple[Source, Path]] = [] if store is None else [("store", Path(store).expanduser() / FILE)]
+    return [*own, ("user", user_file())]
 
 
 def user_file() -> Path:

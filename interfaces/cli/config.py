@@ -37,7 +37,7 @@ def config(
         "embedder": embedder, "reranker": reranker, "formula": formula, "project": project,
     }  # fmt: skip
     folder = None if is_url(store) else Path(store).expanduser()
-    found = configuration.configured(folder, flags).explained()
+    found = configuration.explained(folder, flags)
     kept = _kept_embedder(folder)
     if kept is not None:
         noted = [_noting(one, kept) if one.name == "embedder" else one for one in found.settings]
