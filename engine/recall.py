@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -33,7 +32,7 @@ from recollect.engine.recall_models import Expander, Models
 from recollect.engine.recall_options import RecallOptions, question_of
 from recollect.engine.recorded_question import Posed, posed
 from recollect.engine.store import Store
-from recollect.engine.torn_state import TornState, locked
+from recollect.engine.torn_state import locked
 from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput, LogDamaged, RecollectError, StillBehind
 from recollect.events.facts import (
@@ -78,14 +77,6 @@ class Standpoint(NamedTuple):
     now: int
     models: Models = Models()
     seq: int | None = None
-
-    @property
-    def lock(self) -> threading.RLock:
-        return self.store.lock
-
-    @property
-    def torn_state(self) -> TornState:
-        return self.store.torn_state
 
 
 class Ranked(NamedTuple):

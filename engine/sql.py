@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
 
 from recollect.engine import validate
 from recollect.engine.lazy import LazyModule
 from recollect.engine.store import Store
-from recollect.engine.torn_state import TornState, locked
+from recollect.engine.torn_state import locked
 
 if TYPE_CHECKING:
     from recollect.projections.sql import face, limits, reading
@@ -23,16 +22,8 @@ class SqlTables:
     """The tables of one store, as far as they were asked for."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self.store = store
         self._face: SqlFace | None = None
-
-    @property
-    def lock(self) -> threading.RLock:
-        return self._store.lock
-
-    @property
-    def torn_state(self) -> TornState:
-        return self._store.torn_state
 
     def query(self, statement: str, params: dict[str, Value], *, timeout: Value) -> SqlTable:
         """One reading statement, ended after `timeout` seconds unless that is a parameter of its own."""
@@ -46,13 +37,13 @@ class SqlTables:
 
     @locked
     def _queried(self, statement: str, params: dict[str, Value], seconds: float) -> SqlTable:
-        self._store.catch_up()
-        log, projections = self._store.log, self._store.projections
+        self.store.catch_up()
+        log, projections = self.store.log, self.store.projections
         if self._face is not None and not self._face.serves(projections):
             self.close()
         if self._face is None:
             allowed = limits.allowed_bytes(log.status().bytes)
-            self._face = face.SqlFace(log, projections, clock=self._store.clock, memory_bytes=allowed)
+            self._face = face.SqlFace(log, projections, clock=self.store.clock, memory_bytes=allowed)
         return self._face.query(statement, params, seconds=seconds)
 
     def close(self) -> None:

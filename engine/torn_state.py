@@ -7,7 +7,7 @@ in such a way leaves `torn` behind, and `Store.catch_up` folds new projections b
 
 The lock itself stays Python's own, taken by a `with` of its own: an enter or exit that is written in Python (a
 `@contextmanager`, too) can be interrupted between taking and holding the lock, which would then be held for ever. So
-the lock is put around functions: `@locked` holds it for one whose first argument is the store.
+the lock is put around functions: `@locked` holds it for one whose first argument is the store, or has it as `store`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable
 from functools import wraps
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 
 class TornState:
@@ -48,7 +48,7 @@ def interrupted() -> bool:
 
 
 class Lockable(Protocol):
-    """A store, or an object with its lock."""
+    """A store."""
 
     @property
     def lock(self) -> threading.RLock: ...
@@ -57,17 +57,25 @@ class Lockable(Protocol):
     def torn_state(self) -> TornState: ...
 
 
-S = TypeVar("S", bound=Lockable)
+class OfStore(Protocol):
+    """An object that works on a store."""
+
+    @property
+    def store(self) -> Lockable: ...
+
+
+S = TypeVar("S", bound=Lockable | OfStore)
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def locked(work: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """Hold the lock of the first argument while the function runs, and note an interruption."""
+    """Hold the lock of the first argument, or of its store, while the function runs, and note an interruption."""
 
     @wraps(work)
-    def holding(store: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def holding(first: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        store: Any = getattr(first, "store", first)
         with store.lock, store.torn_state:
-            return work(store, *args, **kwargs)
+            return work(first, *args, **kwargs)
 
     return holding

@@ -207,16 +207,15 @@ def _overrides(start: Formula, found: Found) -> Sequence[str]:
 
 def _settings(start: Formula, stage: int, values: dict[str, float]) -> list[str]:
     places = numbers_of(start.stages[stage])
-    plain = [
-        f"{toml_key(name)} = {toml(value)}"
-        for name, value in values.items()
-        if places[name].field in (name, "parameters")
-    ]
+    plain: dict[str, object] = {}
     tables: dict[str, dict[str, float]] = {}
     for name, value in values.items():
-        if places[name].field not in (name, "parameters"):
-            tables.setdefault(places[name].field, {})[name] = value
-    return plain + [f"{field} = {toml(table)}" for field, table in tables.items()]
+        field = places[name].field
+        if field in (name, "parameters"):
+            plain[name] = value
+        else:
+            tables.setdefault(field, {})[name] = value
+    return [f"{toml_key(key)} = {toml(value)}" for key, value in (plain | tables).items()]
 
 
 def toml_key(name: str) -> str:

@@ -7,7 +7,6 @@ memories that changed since are looked at again.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from typing import Literal
 
@@ -15,7 +14,7 @@ import msgspec
 import numpy as np
 
 from recollect.engine.store import Store
-from recollect.engine.torn_state import TornState, locked
+from recollect.engine.torn_state import locked
 from recollect.interfaces.common.file_uris import parse_source, prefix_of
 from recollect.interfaces.folders.chunk import Print, body_of, digest, fingerprint
 from recollect.interfaces.folders.link_parsing import Link, links_in
@@ -62,23 +61,15 @@ class Manifest:
 
     def __init__(self, folder: str, store: Store) -> None:
         self._folder = folder
-        self._store = store
+        self.store = store
         self.seq = -1
         self._known: dict[int, Known] = {}
         self._paths: dict[str, dict[int, Known]] = {}
 
-    @property
-    def lock(self) -> threading.RLock:
-        return self._store.lock
-
-    @property
-    def torn_state(self) -> TornState:
-        return self._store.torn_state
-
     @locked
     def refresh(self) -> set[str]:
         """Catch up with the log; returns the paths whose chunks changed."""
-        view = self._store.view()
+        view = self.store.view()
         if self.seq < 0:
             numbers = np.arange(view.documents.memories, dtype=np.int64)
         else:
@@ -145,7 +136,7 @@ class Manifest:
             )
 
     def _text(self, view: View, number: int) -> str:
-        return self._store.content_of_row(view.documents.newest_row(number, view.seq))
+        return self.store.content_of_row(view.documents.newest_row(number, view.seq))
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -172,18 +163,18 @@ class Manifest:
     @locked
     def text(self, known: Known) -> str:
         """The newest text of a chunk."""
-        return self._text(self._store.projections.at(self.seq, 0), known.number)
+        return self._text(self.store.projections.at(self.seq, 0), known.number)
 
     def takes(self, id_: str) -> bool:
         """Whether the store has a memory of this id, from any source."""
-        return self._store.projections.documents.ids.find(id_) >= 0
+        return self.store.projections.documents.ids.find(id_) >= 0
 
     @locked
     def was_erased(self, id_: str) -> bool:
-        number = self._store.projections.documents.ids.find(id_)
+        number = self.store.projections.documents.ids.find(id_)
         if number < 0:
             return False
-        columns = self._store.projections.lifecycle.at(np.array([number], dtype=np.int64), self.seq)
+        columns = self.store.projections.lifecycle.at(np.array([number], dtype=np.int64), self.seq)
         return int(columns.visibility[0]) == ERASED
 
     @locked
@@ -192,7 +183,7 @@ class Manifest:
 
         Edges that lead out of the folder are left out: a watcher of a larger folder maintains them.
         """
-        view = self._store.projections.at(self.seq, 0)
+        view = self.store.projections.at(self.seq, 0)
         if kind not in view.graph.edges.kinds:
             return set()
         numbers = np.array(list(self._known), dtype=np.int64)
