@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from recollect.engine.store import Progress
 from recollect.events.facts import ShardRetired, ShardSealed
+from recollect.events.log import facts_of
 from recollect.events.redacted_log import RedactedLog
 from recollect.projections import checkpoints
 from recollect.projections.columns import State
@@ -137,14 +138,9 @@ class Caches:
     def _refused_seals(self) -> Iterator[Problem]:
         """Seals that number other rows than the log has, though nothing in their block was erased since its basis."""
         documents, known = self._projections.documents, self._projections.vectors.digests
-        retired = {
-            fact.digest
-            for seq in self._log.positions("shard.retired")
-            if isinstance(fact := self._log.get(seq).fact, ShardRetired)
-        }
-        for seq in self._log.positions("shard.sealed"):
-            fact = self._log.get(seq).fact
-            if not isinstance(fact, ShardSealed) or fact.digest in known or fact.digest in retired:
+        retired = {fact.digest for _, fact in facts_of(self._log, ShardRetired)}
+        for seq, fact in facts_of(self._log, ShardSealed):
+            if fact.digest in known or fact.digest in retired:
                 continue
             block = set(documents.memory_of[fact.first_row : fact.end_row].tolist())
             if not any(one.seq > fact.basis and one.memory in block for one in documents.erasures):

@@ -30,9 +30,9 @@ from recollect.engine.store import Progress, Store
 from recollect.engine.time_travel import moment_at
 from recollect.engine.torn_state import locked
 from recollect.engine.writer import Writer
-from recollect.events.envelope import type_name
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import ExpectationWithdrawn, Expected, GridVector, Question, Recalled
+from recollect.events.log import facts_of
 from recollect.projections.view import Projections
 from recollect.query.formula import Formula, built_in
 from recollect.query.ranking import Ranking, rank_around
@@ -41,8 +41,6 @@ from recollect.replay.changes.last_break import last_break
 from recollect.replay.fork.note import read_note
 from recollect.replay.fork.topic import with_previous
 from recollect.replay.verify import formula_of
-
-EXPECTED, WITHDRAWN = type_name(Expected), type_name(ExpectationWithdrawn)
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,7 +140,7 @@ def withdraw(writer: Writer, name: str, reason: str) -> int:
     fact = ExpectationWithdrawn(expected=int(digits), reason=validate.text(reason, "reason"))
 
     def standing() -> None:
-        if fact.expected not in _standing(store):
+        if fact.expected not in standing_expectations(store):
             raise InvalidInput(f"{name!r} is no expectation that stands; `expectations` lists them")
 
     return writer.append_if(lambda _: standing(), fact)
@@ -151,25 +149,14 @@ def withdraw(writer: Writer, name: str, reason: str) -> int:
 @locked
 def expectations(store: Store) -> list[Expectation]:
     """The expectations that were not withdrawn, oldest first."""
-    store.catch_up()
-    return [_listed(store, seq, fact) for seq, fact in _standing(store).items()]
+    return [_listed(store, seq, fact) for seq, fact in standing_expectations(store).items()]
 
 
 def standing_expectations(store: Store) -> dict[int, Expected]:
     """The facts behind `expectations`, by seq."""
     store.catch_up()
-    return _standing(store)
-
-
-def _standing(store: Store) -> dict[int, Expected]:
-    log = store.log
-    withdrawn = {
-        fact.expected
-        for seq in log.positions(WITHDRAWN)
-        if isinstance(fact := log.get(seq).fact, ExpectationWithdrawn)
-    }
-    facts = {seq: log.get(seq).fact for seq in log.positions(EXPECTED) if seq not in withdrawn}
-    return {seq: fact for seq, fact in facts.items() if isinstance(fact, Expected)}
+    withdrawn = {fact.expected for _, fact in facts_of(store.log, ExpectationWithdrawn)}
+    return {seq: fact for seq, fact in facts_of(store.log, Expected) if seq not in withdrawn}
 
 
 def _listed(store: Store, seq: int, fact: Expected) -> Expectation:
@@ -235,7 +222,7 @@ def _checked(here: Standpoint, store: Store, options: CheckOptions) -> CheckRepo
     world = _World(
         store, here, moment_at(store, at), named, at is not None or options.get("fork") is not None
     )
-    asked = {seq: fact for seq, fact in _standing(source).items() if only in (None, f"e{seq}")}
+    asked = {seq: fact for seq, fact in standing_expectations(source).items() if only in (None, f"e{seq}")}
     if only is not None and not asked:
         raise InvalidInput(f"{only!r} is no expectation that stands; `expectations` lists them")
     outcomes = []

@@ -19,12 +19,10 @@ from recollect.engine.relations import link, supersede
 from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
 from recollect.engine.writer import Writer
-from recollect.events.envelope import type_name
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import Consolidated, MemoryId, PairDecision, Pairing, Superseded
+from recollect.events.log import facts_of
 from recollect.projections.view import View
-
-_CONSOLIDATED = type_name(Consolidated)
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,9 +89,8 @@ def _open(store: Store, view: View) -> list[Proposal]:
 
 def _recorded(store: Store, view: View) -> Iterator[_Recorded]:
     undone = {dream.id for dream in view.adoptions.dreams if 0 < dream.undone_at <= view.seq}
-    for seq in store.log.positions(_CONSOLIDATED, 0):
-        fact = store.event(seq).fact
-        if not isinstance(fact, Consolidated) or fact.dream in undone or seq > view.seq:
+    for seq, fact in facts_of(store.log, Consolidated):
+        if fact.dream in undone or seq > view.seq:
             continue
         for number, pairing in enumerate(fact.pairs, 1):
             if pairing.decision in (DUPLICATE, CONTRADICTION):

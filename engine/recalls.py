@@ -18,9 +18,10 @@ from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.remember import recall_seq
 from recollect.engine.store import REDACTED, Store
 from recollect.engine.torn_state import locked
-from recollect.events.envelope import Recorded, type_name
+from recollect.events.envelope import Recorded
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Filters, MemoryId, Question, Rated, Recalled
+from recollect.events.log import facts_of
 from recollect.query.formula import from_log
 
 LIMIT_DEFAULT = 50
@@ -183,11 +184,10 @@ def _rated(store: Store, how: bool | str) -> set[int]:
     """The recalls that a rating names: any, or only a good or a bad one."""
     if how not in (True, "good", "bad"):
         raise InvalidInput(f"rated is {how!r}; it is true, good or bad")
-    facts = (store.event(seq).fact for seq in store.log.positions(type_name(Rated)))
     return {
         fact.recall
-        for fact in facts
-        if isinstance(fact, Rated) and fact.recall is not None
+        for _, fact in facts_of(store.log, Rated)
+        if fact.recall is not None
         if how is True or (fact.verdict == "helpful") == (how == "good")
     }
 

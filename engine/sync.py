@@ -34,6 +34,7 @@ from recollect.engine.store import Progress, Store
 from recollect.events import facts
 from recollect.events.envelope import Draft, Recorded, type_name
 from recollect.events.errors import HeadMoved, InvalidInput
+from recollect.events.log import facts_of
 from recollect.events.packs.urls import directory, is_url, shown
 from recollect.events.redacted_log import RedactedLog
 from recollect.events.segment_log import SegmentLog
@@ -139,11 +140,10 @@ def _erase_in_branches(folder: Path, actor: str) -> None:
     if not paths or not (folder / "log").is_dir():  # a swap that was interrupted is finished by the next sync
         return
     with closing(SegmentLog.open(folder / "log", read_only=True)) as common:
-        found = [RedactedLog(common).get(seq).fact for seq in common.positions(type_name(facts.Erased))]
         erased = [
             (fact, [common.get(seq).id for seq in fact.seqs])
-            for fact in found
-            if isinstance(fact, facts.Erased) and fact.id
+            for _, fact in facts_of(RedactedLog(common), facts.Erased)
+            if fact.id
         ]
     for path in paths:
         with closing(SegmentLog.open(path, read_only=True)) as log:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 import msgspec
 
 from recollect.events.clock import ClockAhead
-from recollect.events.envelope import Draft, Recorded
+from recollect.events.envelope import Draft, Recorded, type_name
 from recollect.events.errors import LogDamaged
+from recollect.events.facts import Fact
 
 Durability = Literal["durable", "group", "unsafe"]
 Clock = Callable[[], int]
+F = TypeVar("F", bound=Fact)
 
 
 class LogStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,3 +142,10 @@ class Log(Protocol):
     def status(self) -> LogStatus: ...
 
     def close(self) -> None: ...
+
+
+def facts_of(log: Log, kind: type[F]) -> Iterator[tuple[int, F]]:
+    """The facts of one kind that were not erased, oldest first, each with its seq."""
+    for seq in log.positions(type_name(kind)):
+        if isinstance(fact := log.get(seq).fact, kind):
+            yield seq, fact
