@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from recollect.interfaces.files.chats import conversations, list_at, text_at, turn
+from recollect.interfaces.files.chats import conversations, list_at, text_at, turn, value_at
 from recollect.interfaces.files.records import ByteProgress, Choices, Item, Problem, Skipped
 
 _ROLES = ("user", "assistant")
@@ -22,26 +22,22 @@ def read(path: Path, choices: Choices, progress: ByteProgress) -> Iterator[Item]
 
 
 def _conversation(conversation: object, where: str) -> Iterator[Item]:
-    nodes = conversation.get("mapping") if isinstance(conversation, Mapping) else None
+    nodes = value_at(conversation, "mapping")
     session = text_at(conversation, "conversation_id", "id")
     if not isinstance(nodes, Mapping) or not session:
         yield Problem(where=where, reason="a conversation without a mapping or an id")
         return
     branch = _branch(nodes, text_at(conversation, "current_node"))
-    before = _at(conversation, "create_time")
+    before = value_at(conversation, "create_time")
     title = text_at(conversation, "title")
     for node_id in branch:
-        message = _at(nodes[node_id], "message")
+        message = value_at(nodes[node_id], "message")
         if message is not None:
             yield _message(message, node_id, session, title, before, f"{where}, node {node_id}")
             before = _time(nodes[node_id]) or before
     for node_id in nodes.keys() - set(branch):
-        if _at(nodes[node_id], "message") is not None:
+        if value_at(nodes[node_id], "message") is not None:
             yield Skipped(reason="on another branch")
-
-
-def _at(value: object, name: str) -> object:
-    return value.get(name) if isinstance(value, Mapping) else None
 
 
 def _branch(nodes: Mapping[str, object], current: str) -> list[str]:
@@ -57,18 +53,18 @@ def _branch(nodes: Mapping[str, object], current: str) -> list[str]:
 
 
 def _time(node: object) -> float:
-    time = _at(_at(node, "message"), "create_time")
+    time = value_at(value_at(node, "message"), "create_time")
     return float(time) if isinstance(time, (int, float)) else 0.0
 
 
 def _message(message: object, node_id: str, session: str, title: str, before: object, where: str) -> Item:
     """What a message is; one without a time is as old as what stands `before` it."""
-    role = text_at(_at(message, "author"), "role")
-    content = _at(message, "content")
+    role = text_at(value_at(message, "author"), "role")
+    content = value_at(message, "content")
     kind = text_at(content, "content_type")
     if role not in _ROLES:
         return Skipped(reason=f"{role or 'unknown'} message")
-    if _at(_at(message, "metadata"), "is_visually_hidden_from_conversation") is True:
+    if value_at(value_at(message, "metadata"), "is_visually_hidden_from_conversation") is True:
         return Skipped(reason="hidden message")
     if text_at(message, "recipient") not in ("", "all"):
         return Skipped(reason="call of a tool")
@@ -77,7 +73,7 @@ def _message(message: object, node_id: str, session: str, title: str, before: ob
     said = "\n\n".join(filter(str.strip, map(_part, list_at(content, "parts"))))
     if not said.strip():
         return Skipped(reason="message without text")
-    at = _at(message, "create_time")
+    at = value_at(message, "create_time")
     return turn(
         text_at(message, "id") or node_id, said, role=role, at=before if at is None else at, session=session,
         program="chatgpt", title=title, where=where,

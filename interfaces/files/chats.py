@@ -57,15 +57,16 @@ def turn(
     )  # fmt: skip
 
 
+def value_at(value: object, name: str) -> object:
+    """A field of an object; None if there is no such field, or it is no object."""
+    return value.get(name) if isinstance(value, Mapping) else None
+
+
 def text_at(value: object, *names: str) -> str:
     """The first of these fields that is a text, or an empty text."""
-    if isinstance(value, Mapping):
-        for name in names:
-            if isinstance(found := value.get(name), str):
-                return found
-    return ""
+    return next((found for name in names if isinstance(found := value_at(value, name), str)), "")
 
 
 def list_at(value: object, name: str) -> list[object]:
-    found = value.get(name) if isinstance(value, Mapping) else None
+    found = value_at(value, name)
     return found if isinstance(found, list) else []

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 import msgspec
 
 from recollect.events.errors import InvalidInput
-from recollect.interfaces.files.chats import text_at, turn
+from recollect.interfaces.files.chats import text_at, turn, value_at
 from recollect.interfaces.files.input_streams import files_under, json_lines, modified_at, place_of, size_of
 from recollect.interfaces.files.records import ByteProgress, Choices, Item, Problem, Record, Skipped
 
@@ -77,8 +77,7 @@ def _summary(entry: Mapping[str, object], file: Path, where: str) -> Item:
 def _said(
     entry: Mapping[str, object], role: str, file: Path, include: frozenset[str], where: str
 ) -> Iterator[Item]:
-    message = entry.get("message")
-    content = message.get("content") if isinstance(message, Mapping) else None
+    content = value_at(value_at(entry, "message"), "content")
     parts: list[str] = []
     for block in content if isinstance(content, list) else [content]:
         taken = block if isinstance(block, str) else _block(block, include)
@@ -110,7 +109,7 @@ def _block(block: object, include: frozenset[str]) -> str | Skipped:
         return text_at(block, "thinking")
     if type_ in ("tool_use", "tool_result") and "tools" in include:
         name = text_at(block, "name")
-        said = block.get("input" if name else "content") if isinstance(block, Mapping) else None
+        said = value_at(block, "input" if name else "content")
         try:
             return f"{name} {said if isinstance(said, str) else msgspec.json.encode(said).decode()}".strip()
         except RecursionError:

@@ -133,16 +133,19 @@ def _in_folder(file: Path) -> tuple[str | None, str]:
 
 
 def unread(folder: Path, format_: str) -> list[Skipped]:
-    """The files of a folder that the reader of a format does not look at."""
-    patterns = WHOLE_FOLDERS.get(format_)
-    if patterns is None:
-        return []
-    read = set(files_under(folder, *patterns, deep=patterns != (CONVERSATIONS,)).files)
+    """The files of a folder of one program that its reader does not look at."""
+    read = _read_as(format_, folder)
     return [
         Skipped(reason=f"not a file of {format_}", where=file.relative_to(folder).as_posix())
         for file in files_under(folder, "*").files
         if file not in read
     ]
+
+
+def _read_as(format_: str, folder: Path) -> set[Path]:
+    """The files of a folder that the reader of a format looks at."""
+    patterns = WHOLE_FOLDERS.get(format_, ())
+    return set(files_under(folder, *patterns, deep=patterns != (CONVERSATIONS,)).files)
 
 
 def _of_folder(path: Path) -> str | None:
@@ -152,9 +155,7 @@ def _of_folder(path: Path) -> str | None:
     if len(formats) != 1:
         return FOLDER if formats else None
     (only,) = formats
-    patterns = WHOLE_FOLDERS.get(only, ())
-    whole = files_under(path, *patterns, deep=patterns != (CONVERSATIONS,)).files if patterns else []
-    return only if files.keys() <= set(whole) else FOLDER
+    return only if files.keys() <= _read_as(only, path) else FOLDER
 
 
 def _of_file(path: Path) -> str | None:

@@ -15,6 +15,7 @@ from recollect.engine.store import Store
 from recollect.events.facts import AnyFact, Forgotten, Ingested, Revised
 from recollect.interfaces.files.records import Record
 from recollect.interfaces.files.report import ImportReport
+from recollect.projections.view import View
 
 ACTOR = "import:"
 _ALWAYS = ("content", "kind", "tags", "entities")
@@ -54,13 +55,9 @@ class Plan:
         for reason, count in self._skipped.items():
             report.left_out(reason, count)
 
-    def _known(self, id_: str) -> int:
-        memory = self.view.documents.ids.find(id_)
-        return memory if memory >= 0 and self.view.documents.newest_row(memory, self.view.seq) >= 0 else -1
-
     def _say(self, planned: Planned) -> AnyFact | None:
         fact = planned.fact
-        memory = self._known(fact.id)
+        memory = known(self.view, fact.id)
         if memory < 0:
             self._counts["remembered"] += 1
             return fact
@@ -78,7 +75,7 @@ class Plan:
     def _step(self, planned: Planned) -> AnyFact | None:
         """Plan the next entry of a history; pass over those that an import wrote already."""
         record, fact = planned.record, planned.fact
-        memory = self._known(fact.id)
+        memory = known(self.view, fact.id)
         written = len(self._imported(memory)) if memory >= 0 else 0
         if record.nth < written:
             self._counts["unchanged"] += 1
@@ -125,6 +122,12 @@ class Plan:
             self._store.event(seq) for seq in self.view.lifecycle.history(memory) if seq <= self.view.seq
         )
         return [event.fact for event in events if event.actor.startswith(ACTOR)]
+
+
+def known(view: View, id_: str) -> int:
+    """The number of a memory that is here, also of a hidden one; -1 if there is no such memory."""
+    memory = view.documents.ids.find(id_)
+    return memory if memory >= 0 and view.documents.newest_row(memory, view.seq) >= 0 else -1
 
 
 def _said(planned: Planned) -> dict[str, object]:

@@ -18,7 +18,7 @@ from recollect.engine.moments import to_datetime
 from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import AnyFact, Ingested, Linked
-from recollect.interfaces.files.import_plan import Plan, Planned
+from recollect.interfaces.files.import_plan import Plan, Planned, known
 from recollect.interfaces.files.records import Item, Link, Notice, Problem, Record, Skipped, memory_id
 from recollect.interfaces.files.report import ImportReport
 from recollect.projections.view import View
@@ -80,16 +80,17 @@ class Importer:
     def _checked(self, record: Record) -> list[Planned]:
         """The record as an event, or nothing if it cannot be kept or the file had it already."""
         id_ = self._id(record, record.external)
-        if record.step == "say":
-            if id_ in self._seen:
-                self.report.left_out("the same id again")
-                return []
-            self._seen.add(id_)
+        if record.step == "say" and id_ in self._seen:
+            self.report.left_out("the same id again")
+            return []
         try:
-            return [Planned(record, event_of(record, id_, self._store.clock()))]
+            planned = Planned(record, event_of(record, id_, self._store.clock()))
         except InvalidInput as error:
             self._problem(Problem(where=record.where, reason=str(error)))
             return []
+        if record.step == "say":
+            self._seen.add(id_)
+        return [planned]
 
     def _write(self, batch: list[Planned]) -> None:
         """Plan and append, again if others wrote in between; what is embedded is embedded once."""
@@ -139,9 +140,10 @@ class Importer:
             missing = 0
             for link in links:
                 a, b = self._id(link, link.a), self._id(link, link.b)
-                if a == b or not (self._present(view, a) and self._present(view, b)):
+                first, second = known(view, a), known(view, b)
+                if a == b or not (self._is_here(first, a) and self._is_here(second, b)):
                     missing += 1
-                elif not _stands(view, a, b, link):
+                elif not _stands(view, first, second, link):
                     facts.append(Linked(a=a, b=b, kind=link.kind, weight=link.weight))
             if facts and not self.report.dry_run:
                 self._writer.append(facts, actor=self._actor, expect=view.seq)
@@ -153,14 +155,12 @@ class Importer:
         self.report.linked += linked
         self.report.events += linked
 
-    def _present(self, view: View, id_: str) -> bool:
-        memory = view.documents.ids.find(id_)
-        known = memory >= 0 and view.documents.newest_row(memory, view.seq) >= 0
-        return known or (self.report.dry_run and id_ in self._seen)
+    def _is_here(self, memory: int, id_: str) -> bool:
+        """Whether a memory is in the store, or would be if this were no dry run."""
+        return memory >= 0 or (self.report.dry_run and id_ in self._seen)
 
 
-def _stands(view: View, a: str, b: str, link: Link) -> bool:
-    first, second = view.documents.ids.find(a), view.documents.ids.find(b)
+def _stands(view: View, first: int, second: int, link: Link) -> bool:
     if min(first, second) < 0:
         return False
     edges = view.graph.edges_of(first, view.seq, direction="out", kinds=(link.kind,), min_weight=-1.0)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from recollect.engine import validate
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.files.foreign_times import moment
 from recollect.interfaces.files.records import Notice, Problem, Record, digest
@@ -148,19 +147,15 @@ def _list(value: object) -> tuple[str, ...]:
 
 
 def _further(values: Mapping[str, object]) -> dict[str, object]:
-    """Further columns: numbers and times, parsed or refused."""
+    """Further columns: numbers and times. What a number may be is checked where all memories are (`event_of`)."""
     found: dict[str, object] = {
         name: moment(values[name]) for name in _TIMES if values.get(name) not in (None, "")
     }
     if (importance := values.get("importance")) not in (None, ""):
-        found["importance"] = validate.number(
-            _number(importance, "importance"), "importance", low=0.0, high=1.0
-        )
+        found["importance"] = _number(importance, "importance")
     if (priority := values.get("priority")) not in (None, ""):
         number = _number(priority, "priority")
-        found["priority"] = validate.whole(
-            int(number) if number.is_integer() else priority, "priority", low=1, high=5
-        )
+        found["priority"] = int(number) if number.is_integer() else priority
     return found
 
 
