@@ -9,7 +9,6 @@ Files that an older `READER` read are read again once: the same bytes may give o
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
@@ -45,8 +44,7 @@ class FileCache:
     """The cache of one folder; kept in memory alone for a store without a directory."""
 
     def __init__(self, folder: Folder, cache: Path | None) -> None:
-        name = hashlib.sha256(os.fsencode(folder.path)).hexdigest()[:16]
-        self._file = None if cache is None else cache / "folders" / f"{name}.looks"
+        self._file = None if cache is None else folder.file_in(cache, "looks")
         saved = self._load()
         self.marker = saved.marker
         self.files = {os.fsdecode(path): each for path, each in saved.files.items()}

@@ -7,6 +7,7 @@ from it, or when its marker is unknown and nothing that is known is in it.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from collections.abc import Iterable, Sequence
@@ -33,6 +34,11 @@ class Folder(msgspec.Struct, frozen=True):
     @property
     def shown(self) -> str:
         return shown(self.path)
+
+    def file_in(self, cache: Path, ending: str) -> Path:
+        """A file about this folder in a store's cache."""
+        name = hashlib.sha256(os.fsencode(self.path)).hexdigest()[:16]
+        return cache / "folders" / f"{name}.{ending}"
 
     def marker(self) -> Marker | None:
         """What the folder is on disk; None if it is not there."""
@@ -66,15 +72,6 @@ def folders_of(paths: Iterable[str | os.PathLike[str]], *, store: str | None) ->
 
 def _within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
-
-
-def own_folders(store: str | None) -> frozenset[tuple[int, int]]:
-    """Device and inode of the store's folder, by which it is recognised through links too."""
-    try:
-        found = None if store is None else Path(store).stat()
-    except OSError:
-        return frozenset()
-    return frozenset() if found is None else frozenset({(found.st_dev, found.st_ino)})
 
 
 def doubt(

@@ -17,7 +17,7 @@ from recollect.engine.store import Progress
 from recollect.engine.writer import Writer
 from recollect.interfaces.folders.chunk import BINARY, EXPORTED, fingerprint
 from recollect.interfaces.folders.file_cache import FileCache, Quarantined
-from recollect.interfaces.folders.folder import Folder, Marker, doubt, own_folders
+from recollect.interfaces.folders.folder import Folder, Marker, doubt
 from recollect.interfaces.folders.lease import lease
 from recollect.interfaces.folders.link_edges import wanted_edges
 from recollect.interfaces.folders.manifest import Manifest
@@ -51,7 +51,6 @@ class Step(msgspec.Struct, kw_only=True):
     unlinked: int = 0
     quarantined: dict[str, str] = {}
     paused: str | None = None
-    waiting: set[str] = set()
     stopped: bool = False
 
     def follow(self, later: Step) -> None:
@@ -129,11 +128,8 @@ class FolderSync:
 
     def _rules(self) -> Rules:
         store = self._store.folder
-        return Rules(
-            self.folder.path,
-            ignore=self._settings.ignore,
-            own=own_folders(None if store is None else str(store)),
-        )
+        own = None if store is None else Folder(str(store)).marker()
+        return Rules(self.folder.path, ignore=self._settings.ignore, own=own)
 
     def _doubt(self, marker: Marker | None, seen: Seen) -> str | None:
         known = self.manifest.paths()
@@ -159,7 +155,7 @@ class FolderSync:
         if self._links_moved or step.changes:
             step.linked, step.unlinked = self._writer.link(wanted_edges(self.manifest))
             self._links_moved = False
-        self._remember(step, reading, disk)
+        self._remember(reading, disk)
 
     def _last_stamps(self, reading: Reading) -> dict[str, FileStamp]:
         before = {path: known.stamp for path, known in self._cache.files.items()}
@@ -232,7 +228,7 @@ class FolderSync:
             f"what was written is whole. Try when it is quiet"
         )
 
-    def _remember(self, step: Step, reading: Reading, disk: Disk) -> None:
+    def _remember(self, reading: Reading, disk: Disk) -> None:
         """Save which files need not be read again, and which are still waited for."""
         for path, taken in reading.taken.items():
             if taken.document is not None:
@@ -244,4 +240,3 @@ class FolderSync:
             if path not in known:
                 self._missing_since.pop(path, None)
                 self._cache.forget(path)
-        step.waiting = self.waiting

@@ -7,7 +7,6 @@ The kernel gives back the lease of a process that died.
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -38,8 +37,7 @@ def lease(
     if cache is None or not cache.parent.is_dir():
         yield
         return
-    name = hashlib.sha256(os.fsencode(folder.path)).hexdigest()[:16]
-    file = cache / "folders" / f"{name}.lock"
+    file = folder.file_in(cache, "lock")
     make_private(file.parent)
     descriptor = open_private(file, os.O_RDWR | os.O_CREAT)
     try:

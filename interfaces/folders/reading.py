@@ -63,8 +63,6 @@ class Reading(msgspec.Struct):
 
 def settle(folder: str, stamps: Mapping[str, FileStamp], timing: Timing) -> dict[str, FileStamp]:
     """The newest stamp of each file once it has settled; without those that are gone."""
-    if not timing.settle_s:
-        return dict(stamps)
     settled: dict[str, FileStamp] = {}
     waiting = dict(stamps)
     deadline = timing.clock() + timing.settle_max_s

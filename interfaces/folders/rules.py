@@ -20,6 +20,7 @@ from pathspec import GitIgnoreSpec
 
 from recollect.events.errors import InvalidInput
 from recollect.events.regular_files import NOT_REGULAR, SYMBOLIC_LINK, read_whole
+from recollect.interfaces.folders.folder import Marker
 from recollect.interfaces.folders.formats import is_known_format
 
 IGNORE_FILES = (".gitignore", ".ignore", ".recollectignore")
@@ -41,9 +42,9 @@ class Rules:
         folder: str,
         *,
         ignore: Sequence[str] = (),
-        own: frozenset[tuple[int, int]] = frozenset(),
+        own: Marker | None = None,
     ) -> None:
-        """`own` are the device and inode numbers of folders that are never entered: the store's."""
+        """`own` is the store's folder, which is never entered, also not through a link."""
         self._folder = folder
         self._given = spec_of(tuple(ignore))
         self._own = own
@@ -53,7 +54,7 @@ class Rules:
         """Why a folder below the root is not entered; None if it is."""
         if stat.S_ISLNK(found.st_mode):
             return SYMBOLIC_LINK
-        if (found.st_dev, found.st_ino) in self._own:
+        if Marker(found.st_dev, found.st_ino) == self._own:
             return "the store itself"
         return "ignored" if self._ignored(f"{path}/") else None
 

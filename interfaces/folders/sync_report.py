@@ -71,7 +71,7 @@ def describe(report: WatchReport, sync: FolderSync, step: Step, touched: set[str
         Trouble(path=f"{prefix}{shown(path)}", reason=reason)
         for path, reason in sorted(step.quarantined.items())
     )
-    report.waiting += len(step.waiting)
+    report.waiting += len(sync.waiting)
     report.degraded += tuple(
         f"{prefix}{shown(path) or sync.folder.shown} cannot be read ({why}); what is known of it is kept"
         for path, why in sorted(step.seen.unreadable.items())

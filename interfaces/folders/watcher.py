@@ -54,10 +54,10 @@ class Watcher:
         for sync in self._syncs:
             step = self._full(sync, bars)
             for _ in range(_ROUNDS):
-                if not step.waiting or self._timing.stop.is_set():
+                if step.paused is not None or not sync.waiting or self._timing.stop.is_set():
                     break
                 self._timing.stop.wait(max(self._timing.grace_s, self._timing.settle_s))
-                step.waiting = self._step(sync, step.waiting).waiting
+                step = self._step(sync, sync.waiting)
         self._store.sealer.start()
         return self._finished()
 
@@ -155,7 +155,6 @@ class Watcher:
 
     def _finished(self) -> WatchReport:
         for sync, step in self._whole.items():
-            step.waiting = sync.waiting
             sync_report.describe(self._report, sync, step, self._touched[sync])
         stopped = (
             ("stopped before everything was compared; the next run goes on from here",) if self._cut else ()
