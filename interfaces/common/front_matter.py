@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import date
 from typing import NamedTuple
 
 from recollect.events.errors import InvalidInput
@@ -16,7 +17,11 @@ from recollect.interfaces.common.yaml_block import Refused, load_yaml
 _YAML = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _TOML = re.compile(r"\A\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _PAGE_CHARACTERS_MAX = 1_000_000
+_LABEL_CHARACTERS_MAX = 256
+_SEPARATORS = re.compile(r"[,\s]+")
 _NOT_YAML = "is not YAML"
+
+Scalar = str | int | float | date
 
 
 class Unreadable(ValueError):
@@ -62,11 +67,13 @@ def is_exported_page(fields: Mapping[str, object] | Mapping[object, object]) -> 
     return fields.get("recollect") == 1 and "id" in fields
 
 
-def texts(value: object) -> tuple[str, ...]:
-    """A list of words, or words with commas between, without repeats and leading hashes."""
-    parts = value if isinstance(value, list) else str(value or "").split(",")
-    words = (str(part).strip().lstrip("#").strip() for part in parts if part is not None)
-    return tuple(dict.fromkeys(word for word in words if word))
+def labels(value: object, *, spaces: bool = False) -> tuple[str, ...]:
+    """A list of labels, or one text with labels separated by commas (and with `spaces` by those), each once."""
+    if isinstance(value, str):
+        value = _SEPARATORS.split(value) if spaces else value.split(",")
+    items = value if isinstance(value, list) else [value]
+    named = (str(item).strip().lstrip("#").strip() for item in items if isinstance(item, Scalar))
+    return tuple(dict.fromkeys(name[:_LABEL_CHARACTERS_MAX].strip() for name in named if name))
 
 
 def _from_toml(block: str, characters_max: int) -> dict[object, object]:

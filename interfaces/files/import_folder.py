@@ -103,12 +103,7 @@ def _parts(folder: Path, found: Contents, passed_over: list[Skipped]) -> list[_P
 def _items(part: _Part, choices: Choices, progress: ByteProgress) -> Iterator[Item]:
     """The reader's items with the file's name; an error that ends the reader becomes a problem of this part."""
     alone = part.name != "."
-    own = Choices(
-        mapping=choices.mapping if part.format in TABLES else {},
-        include=choices.include if part.format == "claude-code" else frozenset(),
-        files=None if alone else part.files,
-        follow=False,
-    )
+    own = msgspec.structs.replace(choices, files=None if alone else part.files, follow=False)
     try:
         for item in READERS[part.format](part.path, own, progress):
             yield _named(item, part) if alone else item

@@ -146,6 +146,12 @@ def finish(
     return tuple(chunk for chunk in chunks if chunk.text.strip())
 
 
+def by_paragraphs(text: str, characters_max: int, *, title: str, meta: Meta) -> tuple[Chunk, ...]:
+    """The chunks of a text without headings: runs of paragraphs, known by their first words."""
+    pieces = (Section((), piece) for piece in pack(text, characters_max))
+    return finish(pieces, title=title, meta=meta, by_words=True)
+
+
 def _pieces(body: str, characters_max: int) -> list[str]:
     body = body.strip("\n").rstrip()
     if len(body) <= characters_max:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 
-from recollect.interfaces.folders.chunk import Chunk, Meta, Section, finish
-from recollect.interfaces.folders.paragraphs import pack
+from recollect.interfaces.folders.chunk import Chunk, Meta, Section, by_paragraphs, finish
 
 CODE_CHARACTERS_MAX = 4_000
 _LINE_CHARACTERS_MAX = 1_000  # a longer line is data, or was made by a tool
@@ -42,8 +41,7 @@ def chunks(text: str, path: str, suffix: str) -> tuple[Chunk, ...]:
     starts = _starts(lines, suffix)
     meta = Meta(kind="code")
     if not starts:
-        pieces = (Section((), piece) for piece in pack(text, CODE_CHARACTERS_MAX // 2))
-        return finish(pieces, title=path, meta=meta, by_words=True)
+        return by_paragraphs(text, CODE_CHARACTERS_MAX // 2, title=path, meta=meta)
     ends = [place for place, _ in starts[1:]] + [len(lines)]
     sections = [
         Section((name,), "\n".join(lines[start:end])) for (start, name), end in zip(starts, ends, strict=True)

@@ -6,8 +6,16 @@ import codecs
 import posixpath
 
 from recollect.interfaces.common.file_uris import shown
-from recollect.interfaces.folders import code, markdown, org, pdf, plain_text
-from recollect.interfaces.folders.chunk import BINARY, Chunk, NoNote, Unreadable
+from recollect.interfaces.folders import code, markdown, org, pdf
+from recollect.interfaces.folders.chunk import (
+    BINARY,
+    CHUNK_CHARACTERS_MAX,
+    Chunk,
+    Meta,
+    NoNote,
+    Unreadable,
+    by_paragraphs,
+)
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdx", ".mkd"})
 PLAIN = frozenset({".txt", ".text", ".rst", ".adoc", ".asciidoc"})
@@ -48,7 +56,7 @@ def chunks_of(path: str, data: bytes) -> tuple[Chunk, ...]:
         return org.chunks(text, stem)
     if suffix in CODE:
         return code.chunks(text, name, suffix)
-    return plain_text.chunks(text, stem)
+    return by_paragraphs(text, CHUNK_CHARACTERS_MAX, title=stem, meta=Meta())
 
 
 def decode(data: bytes) -> str:

@@ -7,20 +7,15 @@ and valid_to. Other keys are ignored. A field that cannot be read makes the file
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from datetime import UTC, date, datetime
 
 from recollect.engine.moments import micros
 from recollect.interfaces.common import front_matter
-from recollect.interfaces.common.front_matter import is_exported_page, split
+from recollect.interfaces.common.front_matter import Scalar, is_exported_page, labels, split
 from recollect.interfaces.folders.chunk import EXPORTED, Meta, NoNote, Unreadable
 
 _CHARACTERS_MAX = 65_536
-_LABEL_CHARACTERS_MAX = 256
-_SEPARATORS = re.compile(r"[,\s]+")
-
-Scalar = str | int | float | date | datetime
 
 
 def take(text: str) -> tuple[Meta, str]:
@@ -52,15 +47,6 @@ def read(fields: dict[object, object]) -> Meta:
     if meta.valid_from is not None and meta.valid_to is not None and meta.valid_from >= meta.valid_to:
         raise Unreadable("front matter: valid_from must come before valid_to")
     return meta
-
-
-def labels(value: object, *, spaces: bool = False) -> tuple[str, ...]:
-    """A list of labels, or one text with labels separated by commas (and, for tags, spaces)."""
-    if isinstance(value, str):
-        value = _SEPARATORS.split(value) if spaces else value.split(",")
-    items = value if isinstance(value, list) else [value]
-    named = (str(item).strip().lstrip("#").strip() for item in items if isinstance(item, Scalar))
-    return tuple(dict.fromkeys(name[:_LABEL_CHARACTERS_MAX].strip() for name in named if name))
 
 
 def moment(value: object, what: str) -> int | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from recollect.interfaces.common.front_matter import labels
 from recollect.interfaces.folders.chunk import Chunk, Meta, finish
-from recollect.interfaces.folders.note_fields import labels, moment
+from recollect.interfaces.folders.note_fields import moment
 from recollect.interfaces.folders.outline import Outline
 
 _HEADING = re.compile(r"(\*+)[ \t]+")
