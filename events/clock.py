@@ -16,7 +16,7 @@ no correction is written yet, times are read as if a correction had just been wr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -57,16 +57,15 @@ def clock_ahead(*, seq: int, at: int, now: int, ahead_max: int) -> ClockAhead | 
     return ClockAhead(seq=seq, at=at, now=now) if at - now > ahead_max else None
 
 
-def stamp(types: Iterable[str], *, seq: int, at: int, now: int, ahead_max: int) -> int:
+def stamp(types: set[str], *, seq: int, at: int, now: int, ahead_max: int) -> int:
     """The recorded time of a batch of these types behind the event at `seq`, which was recorded at `at`.
 
     A recovery is recorded whatever the clock says: without it the log does not open.
     """
-    kinds = set(types)
-    if CLOCK_CORRECTED in kinds:
+    if CLOCK_CORRECTED in types:
         return now
     refusal = clock_ahead(seq=seq, at=at, now=now, ahead_max=ahead_max)
-    if refusal is not None and kinds != {_RECOVERED}:
+    if refusal is not None and types != {_RECOVERED}:
         raise refusal
     return max(now, at)
 

@@ -28,6 +28,7 @@ from zlib import crc32
 
 from recollect.events.errors import LogBusy
 from recollect.events.private_files import make_private, open_private
+from recollect.events.process_forks import renewed_in_children
 
 
 class Disk(Protocol):
@@ -77,8 +78,8 @@ class Disk(Protocol):
         """A number for the machine's current boot, 32 bits; 0 if unknown. The page cache starts empty at each boot."""
         ...
 
-    def is_at(self, descriptor: int, path: Path) -> bool:
-        """Whether this open file is the one at the path now."""
+    def size_at(self, path: Path, descriptor: int) -> int | None:
+        """The size of this open file if it is the one at the path now, else None."""
         ...
 
     def try_lock(self, descriptor: int) -> bool:
@@ -132,22 +133,31 @@ def _boot() -> int:
 class RealDisk:
     """`Disk` on the operating system's own calls; no buffered Python files. What it makes is for its owner alone."""
 
+    def __init__(self) -> None:
+        self._inodes: dict[int, tuple[int, int]] = {}
+
     def open(self, path: Path, *, write: bool = True, create: bool = False) -> int:
-        """A regular file; opening anything else fails at once."""
         access = os.O_RDWR if write else os.O_RDONLY
-        descriptor = open_private(path, access | os.O_NONBLOCK | (os.O_CREAT if create else 0))
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            raise OSError(errno.EINVAL, "this is not a regular file", str(path))
-        return descriptor
+        return self._open(path, access | os.O_NONBLOCK | (os.O_CREAT if create else 0))
 
     def create(self, path: Path) -> int:
-        return open_private(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        return self._open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+
+    def _open(self, path: Path, flags: int) -> int:
+        """A regular file; opening anything else fails at once."""
+        descriptor = open_private(path, flags)
+        state = os.fstat(descriptor)
+        if not stat.S_ISREG(state.st_mode):
+            os.close(descriptor)
+            raise OSError(errno.EINVAL, "this is not a regular file", str(path))
+        self._inodes[descriptor] = state.st_dev, state.st_ino
+        return descriptor
 
     def open_directory(self, path: Path) -> int:
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def close(self, descriptor: int) -> None:
+        self._inodes.pop(descriptor, None)
         os.close(descriptor)
 
     def read(self, descriptor: int, size: int, offset: int) -> bytes:
@@ -202,11 +212,12 @@ class RealDisk:
     def boot(self) -> int:
         return _boot()
 
-    def is_at(self, descriptor: int, path: Path) -> bool:
+    def size_at(self, path: Path, descriptor: int) -> int | None:
         try:
-            return os.path.samestat(os.fstat(descriptor), path.stat())
+            state = os.stat(path)  # noqa: PTH116 (before every write)
         except FileNotFoundError:
-            return False
+            return None
+        return state.st_size if (state.st_dev, state.st_ino) == self._inodes.get(descriptor) else None
 
     def try_lock(self, descriptor: int) -> bool:
         try:
@@ -225,8 +236,8 @@ class RealDisk:
 #
 # The lock file is empty. If it was deleted or replaced, it is opened again. `flock` is used and not `fcntl`, because
 # closing any descriptor of a file drops the process's fcntl locks on it. A forked child shares its parent's open file
-# and with it the lock, so the file is opened again when the process id has changed. The kernel releases the lock of a
-# process that died, so there are no stale locks to break.
+# and with it the lock, so it closes the file and opens it again. The kernel releases the lock of a process that died,
+# so there are no stale locks to break.
 
 _PAUSE_S_MIN = 0.0002
 _PAUSE_S_MAX = 0.01
@@ -240,29 +251,34 @@ class WriterLock:
         self._path = path
         self._timeout_s = timeout_s
         self._descriptor: int | None = None
-        self._pid = os.getpid()
+        self.renew_locks()
+        renewed_in_children(self)
+
+    def renew_locks(self) -> None:
+        """Begin without the parent's lock; closing the descriptor that is shared with it unlocks nothing."""
         self._mutex = threading.RLock()
-        self._depth = 0
+        self._is_held = False
+        self.close()
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the lock; `LogBusy` when it cannot be had in time."""
-        self._forget_parent()
-        started_s = time.monotonic()
-        if not self._mutex.acquire(timeout=self._timeout_s):
+        started_s, mutex = time.monotonic(), self._mutex
+        if not mutex.acquire(timeout=self._timeout_s):
             raise self._busy(started_s)
         try:
-            if self._depth == 0:
-                self._acquire(started_s)
-            self._depth += 1
+            if self._is_held:
+                yield
+                return
+            self._acquire(started_s)
+            self._is_held = True
             try:
                 yield
             finally:
-                self._depth -= 1
-                if self._depth == 0:
-                    self._disk.unlock(self._open())
+                self._is_held = False
+                self._disk.unlock(self._open())
         finally:
-            self._mutex.release()
+            mutex.release()
 
     def is_free(self) -> bool:
         """Whether the lock is free at this moment. A missing lock file means that the log was never written."""
@@ -276,7 +292,6 @@ class WriterLock:
             self._disk.close(descriptor)
 
     def close(self) -> None:
-        self._forget_parent()
         if self._descriptor is not None:
             self._disk.close(self._descriptor)
             self._descriptor = None
@@ -284,7 +299,7 @@ class WriterLock:
     def _acquire(self, started_s: float) -> None:
         """Lock the file that is at the path now: a lock on a deleted file would keep no other process out."""
         self._wait_for(self._open(), started_s)
-        while not self._disk.is_at(self._open(), self._path):
+        while self._disk.size_at(self._path, self._open()) is None:
             self._disk.close(self._open())
             self._descriptor = None
             self._wait_for(self._open(), started_s)
@@ -307,14 +322,3 @@ class WriterLock:
         if self._descriptor is None:
             self._descriptor = self._disk.open(self._path, create=True)
         return self._descriptor
-
-    def _forget_parent(self) -> None:
-        """In a forked child, take a new mutex and open the file anew (closing the shared descriptor unlocks nothing)."""
-        if os.getpid() == self._pid:
-            return
-        self._pid = os.getpid()
-        self._mutex = threading.RLock()
-        self._depth = 0
-        if self._descriptor is not None:
-            self._disk.close(self._descriptor)
-            self._descriptor = None

@@ -175,6 +175,7 @@ def frame_bytes(meta_bytes: int, body_bytes: int) -> int:
     return (HEADER_BYTES + meta_bytes + body_bytes + 4 + 7) & ~7
 
 
+@lru_cache(maxsize=4096)
 def encode_meta(type_: str, actor: str) -> bytes:
     name = type_.encode()
     return bytes((len(name),)) + name + actor.encode()
@@ -191,17 +192,17 @@ def encode_batch(
     entries: Sequence[Entry], *, first_seq: int, durable_seq: int, at: int, chain: bytes, seed: int
 ) -> Batch:
     """One frame per entry, chained on `chain`."""
-    salts = os.urandom(SALT_BYTES * len(entries))
+    batch = len(entries)
+    salts = os.urandom(SALT_BYTES * batch)
     frames: list[bytes] = []
     starts: list[int] = []
     length = 0
-    for position, entry in enumerate(entries):
-        salt = salts[position * SALT_BYTES : (position + 1) * SALT_BYTES]
-        body = salt + entry.payload
-        meta = encode_meta(entry.type, entry.actor)
+    for position, (id_, type_, version, actor, payload) in enumerate(entries):
+        body = salts[position * SALT_BYTES : (position + 1) * SALT_BYTES] + payload
+        meta = encode_meta(type_, actor)
         fields = _FIELDS.pack(
-            MAGIC, FORMAT, EVENT, 0, len(body), len(meta), entry.version, first_seq + position, durable_seq,
-            at, entry.id, position, len(entries), sha256(body).digest(),
+            MAGIC, FORMAT, EVENT, 0, len(body), len(meta), version, first_seq + position, durable_seq,
+            at, id_, position, batch, sha256(body).digest(),
         )  # fmt: skip
         chain = sha256(chain + fields + meta).digest()
         fields += chain
@@ -355,7 +356,7 @@ def _entry(draft: Draft) -> Entry:
         raise InvalidInput(
             f"{type_} takes {len(payload):,} bytes and an event may have {PAYLOAD_BYTES_MAX:,}; split it"
         )
-    if 1 + len(type_.encode()) + len(draft.actor.encode()) > META_BYTES_MAX:
+    if len(encode_meta(type_, draft.actor)) > META_BYTES_MAX:
         raise InvalidInput(f"the actor's name has {len(draft.actor):,} characters; use a shorter one")
     return Entry(draft.id, type_, VERSIONS[type_], draft.actor, payload)
 

@@ -90,7 +90,7 @@ class MemoryLog:
 
     def _write(self, entries: Sequence[Entry]) -> None:
         head, now = self.head, self._clock()
-        types = (entry.type for entry in entries)
+        types = {entry.type for entry in entries}
         at = stamp(types, seq=head, at=self.time_of(head), now=now, ahead_max=self._ahead_max)
         batch = encode_batch(
             entries, first_seq=head + 1, durable_seq=head, at=at, chain=self._chain, seed=_SEED

@@ -124,7 +124,7 @@ class _Pass:
             offset, start, seq, chain = offset + found.length, start + found.length, seq + 1, found.chain
         self.events = len(places)
         index = SegmentIndex()
-        index.types = index.put(0, places)
+        index.put(0, places)
         footer = self._disk.read(self._descriptor, size - offset, offset)
         if footer != encode_footer(header, index, offset, chain):
             yield self._finding(offset, seq - 1, "the seal of the segment is not the one of its events")

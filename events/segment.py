@@ -137,7 +137,7 @@ class Segment:
         count = last_seq + 1 - self.first_seq
         segment = Segment(self.file.disk, self.path, self.file.descriptor, self.header, self._erasing)
         index = self.index if self.index.can_be_cut(count) else self._walked_index()
-        segment._index = index.prefix(count, self.count)
+        segment._index = index.prefix(count)
         segment.count, segment.last_at = count, segment._index.times[-1]
         segment.end = self.extent(last_seq)[1]
         segment.chain = self.header_of(last_seq).chain
@@ -154,10 +154,8 @@ class Segment:
         Ctrl-C may interrupt any call. What it leaves in the index is not counted, and is replaced when the frames are
         taken over again. There is no call between the assignments, so they happen all or not at all.
         """
-        index = self.index
-        types = index.put(self.count, places)
+        self.index.put(self.count, places)
         count, last_at = self.count + len(places), places[-1].at if places else self.last_at
-        index.types = types
         self.count = count
         self.last_at = last_at
         self.chain = chain
@@ -261,14 +259,14 @@ class Segment:
         if walked.problem is not None:
             raise self.damaged(walked.problem_offset, walked.problem_seq, walked.problem)
         index = SegmentIndex()
-        index.types = index.put(0, _places(walked.whole))
+        index.put(0, _places(walked.whole))
         return index
 
     def types(self) -> TypeCounts:
         """How many events of which type and version; an index read only for this is not kept."""
         index = self._index if self._index is not None else self.stored_index()
         index = index if index is not None else self.index
-        return index.types
+        return index.types(self.count)
 
     def find(self, ids: Sequence[bytes], id_min: bytes, id_max: bytes) -> dict[bytes, int]:
         """The seqs of those ids that are here; `id_min` and `id_max` are the ends of `ids`."""

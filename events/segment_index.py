@@ -27,7 +27,7 @@ import numpy.typing as npt
 ID_BYTES = 16
 _SCANNED_IDS = 8
 _SCANS = 4
-TypeCounts: TypeAlias = dict[tuple[str, int], int]
+TypeCounts: TypeAlias = Counter[tuple[str, int]]
 _Halves: TypeAlias = npt.NDArray[np.uint64]
 
 
@@ -45,10 +45,11 @@ class SegmentIndex:
     def __init__(self) -> None:
         self.offsets: array[int] = array("q")
         self.times: array[int] = array("q")
-        self.types: TypeCounts = {}
         self._ids = bytearray()
         self._kinds: list[tuple[str, int]] = []
         self._kinds_from = 0
+        self._types_before: TypeCounts = Counter()
+        self._types: tuple[int, TypeCounts] = (0, Counter())
         self._places: dict[bytes, int] | None = {}
         self._scans = 0
         self._sorted: tuple[_Halves, _Halves, npt.NDArray[np.intp]] | None = None
@@ -56,39 +57,41 @@ class SegmentIndex:
     def __len__(self) -> int:
         return len(self.offsets)
 
-    def put(self, start: int, places: Sequence[Place]) -> TypeCounts:
-        """Put these events from place `start` on, over what was there; returns the new `types` for the caller to set.
+    def put(self, start: int, places: Sequence[Place]) -> None:
+        """Put these events from place `start` on, over what was there.
 
         An interrupted call may leave some of them; the caller then repeats it from the same start.
         """
-        types = dict(self.types)
-        kinds, shared = [], {kind: kind for kind in types}
-        for place in places:
-            kind = shared.setdefault((place.type, place.version), (place.type, place.version))
-            kinds.append(kind)
-            types[kind] = types.get(kind, 0) + 1
-        self._kinds[start - self._kinds_from :] = kinds
+        self._kinds[start - self._kinds_from :] = [(place.type, place.version) for place in places]
         self.offsets[start:] = array("q", [place.offset for place in places])
         self.times[start:] = array("q", [place.at for place in places])
         self._ids[start * ID_BYTES :] = b"".join([place.id for place in places])
         if self._places is not None:
             self._places.update({place.id: number for number, place in enumerate(places, start)})
+
+    def types(self, count: int) -> TypeCounts:
+        """How many of the first `count` events have which type and version."""
+        counted, types = self._types
+        if counted < count:
+            start, stop = counted - self._kinds_from, count - self._kinds_from
+            types = types + Counter(self._kinds[start:stop])
+            self._types = count, types
         return types
 
     def can_be_cut(self, count: int) -> bool:
         """Whether the types of the events behind the first `count` are known one by one."""
         return self._kinds_from <= count
 
-    def prefix(self, count: int, of: int) -> SegmentIndex:
-        """An index of the first `count` of `of` events; those behind them were put here one by one."""
+    def prefix(self, count: int) -> SegmentIndex:
+        """An index of the first `count` events; those behind them were put here one by one."""
         assert self._kinds_from <= count
         index = SegmentIndex()
         index.offsets, index.times = self.offsets[:count], self.times[:count]
         index._ids = self._ids[: count * ID_BYTES]
         index._kinds_from, index._kinds = self._kinds_from, self._kinds[: count - self._kinds_from]
+        index._types_before = self._types_before
+        index._types = self._kinds_from, self._types_before
         index._places = None
-        dropped = Counter(self._kinds[count - self._kinds_from : of - self._kinds_from])
-        index.types = {kind: n - dropped[kind] for kind, n in self.types.items() if n > dropped[kind]}
         return index
 
     def id_at(self, place: int) -> bytes:
@@ -146,7 +149,8 @@ class SegmentIndex:
     # --- stored form -----------------------------------------------------------------------------
 
     def encode(self) -> bytes:
-        types = [(type_, version, count) for (type_, version), count in sorted(self.types.items())]
+        counts = sorted(self.types(len(self)).items())
+        types = [(type_, version, count) for (type_, version), count in counts]
         return b"".join(
             (_little(self.offsets), _little(self.times), bytes(self._ids), msgspec.msgpack.encode(types))
         )
@@ -160,7 +164,8 @@ class SegmentIndex:
         index._ids = bytearray(data[16 * count : 32 * count])
         index._places, index._kinds_from = None, count
         types = msgspec.msgpack.decode(data[32 * count :], type=list[tuple[str, int, int]])
-        index.types = {(type_, version): number for type_, version, number in types}
+        index._types_before = Counter({(type_, version): number for type_, version, number in types})
+        index._types = count, index._types_before
         return index
 
 

@@ -233,9 +233,9 @@ class SegmentLog:
             with self._lock.held(), self._mutex:
                 self._wrote = True
                 self._refuse_unless_writable()
-                self._refuse_if_replaced()
+                size = self._size_in_place()
                 try:
-                    self._writer.catch_up()
+                    self._writer.catch_up(size)
                     self._refuse_unless_writable()
                     yield
                 except OSError as error:
@@ -247,8 +247,9 @@ class SegmentLog:
             self._failure = str(error)
             raise self._failed(error) from error
         finally:
-            with self._synced:
-                self._synced.notify_all()
+            if self._waiting:
+                with self._synced:
+                    self._synced.notify_all()
 
     def _failed(self, error: OSError) -> LogFailed:
         return LogFailed(
@@ -261,15 +262,19 @@ class SegmentLog:
             if waiter.seq > self._writer.durable:
                 waiter.failure = failure
 
-    def _refuse_if_replaced(self) -> None:
-        """Raise if the files were moved away or deleted: a write into them would be lost, though readable here."""
+    def _size_in_place(self) -> int:
+        """The size of the last segment's file, 0 if there is none.
+
+        Raise if the files were moved away or deleted: a write into them would be lost, though readable here.
+        """
         last = self._segments.last
-        in_place = last is None or self._disk.is_at(last.file.descriptor, last.path)
-        if not (in_place and self._head.is_in_place()):
+        size = 0 if last is None else self._disk.size_at(last.path, last.file.descriptor)
+        if size is None or not self._head.is_in_place():
             raise LogReplaced(
                 f"the files in {self._path} were replaced or removed while this process had them open; nothing was "
                 f"written. Open the store again"
             )
+        return size
 
     def _refuse_unless_writable(self) -> None:
         self._readable()

@@ -127,17 +127,17 @@ class SegmentWriter:
             self._sync()
             self.faulty = False
 
-    def catch_up(self) -> None:
-        """Take over what other processes wrote; only a few system calls if they wrote nothing."""
+    def catch_up(self, size: int) -> None:
+        """Take over what other processes wrote; `size` is that of the last segment's file, which shows whether they did."""
         if self.faulty:
             self.recover()
             return
         published = self._head.published()
-        last = self._segments.last
+        last, tail = self._segments.last, self._segments.tail
         if published is not None:
-            self.visible = max(self.visible, min(published.visible, self._segments.tail))
-            self.durable = max(self.durable, min(published.durable, self._segments.tail))
-        if last is None or last.sealed or last.size() != last.end or published is None:
+            self.visible = max(self.visible, min(published.visible, tail))
+            self.durable = max(self.durable, min(published.durable, tail))
+        if last is None or last.sealed or size != last.end or published is None:
             self._take_over()
 
     def _take_over(self) -> None:
@@ -188,7 +188,7 @@ class SegmentWriter:
             self.show_pending()
         if fresh:
             first = self._write(fresh)
-            known = known | {entry.id: first + place for place, entry in enumerate(fresh)}
+            known |= {entry.id: first + place for place, entry in enumerate(fresh)}
         seqs = [known[entry.id] for entry in entries]
         if durability == "durable" and max(seqs) > self.durable:
             self.sync()
@@ -207,7 +207,7 @@ class SegmentWriter:
     def _write(self, entries: Sequence[Entry]) -> int:
         """One batch behind the last one; returns its first seq."""
         tail, last_at = self._segments.tail, self._segments.last_at
-        types = (entry.type for entry in entries)
+        types = {entry.type for entry in entries}
         at = stamp(types, seq=tail, at=last_at, now=self._clock(), ahead_max=self._ahead_max)
         segment = self._growing(at)
         batch = encode_batch(

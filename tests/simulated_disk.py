@@ -328,8 +328,9 @@ class SimulatedDisk:
     def boot(self) -> int:
         return self._boot
 
-    def is_at(self, descriptor: int, path: Path) -> bool:
-        return self._file(path) is self._opened(descriptor)
+    def size_at(self, path: Path, descriptor: int) -> int | None:
+        file = self._opened(descriptor)
+        return len(file.content) if self._file(path) is file else None
 
     def try_lock(self, descriptor: int) -> bool:
         self._check()

@@ -186,7 +186,7 @@ class PackLog(Replica):
     def _frames_of(self, entries: Sequence[Entry], bodies: Sequence[bytes]) -> list[Frame]:
         head = self.head
         at = stamp(
-            (entry.type for entry in entries), seq=head, at=self._mirror.time_of(head), now=self._clock(), ahead_max=self._ahead_max
+            {entry.type for entry in entries}, seq=head, at=self._mirror.time_of(head), now=self._clock(), ahead_max=self._ahead_max
         )  # fmt: skip
         return chained(entries, bodies, first_seq=head + 1, at=at, chain=self._mirror.chain_at(head))
 

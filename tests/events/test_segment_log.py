@@ -135,10 +135,10 @@ def test_an_index_survives_its_stored_form() -> None:
     index = SegmentIndex()
     ids = [bytes([n]) * 16 for n in (9, 3, 7)]
     places = [Place(128 + n * 200, 10 + n, id_, "memory.forgotten", 1 + n % 2) for n, id_ in enumerate(ids)]
-    index.types = index.put(0, places)
+    index.put(0, places)
     again = SegmentIndex.decode(index.encode(), 3)
     assert (list(again.offsets), list(again.times)) == ([128, 328, 528], [10, 11, 12])
-    assert again.types == {("memory.forgotten", 1): 2, ("memory.forgotten", 2): 1}
+    assert again.types(3) == {("memory.forgotten", 1): 2, ("memory.forgotten", 2): 1}
     assert again.id_range() == (ids[1], ids[0])
     assert again.find(ids) == again.find_sealed(ids) == {ids[0]: 0, ids[1]: 1, ids[2]: 2}
     assert again.find_sealed([bytes(16), b"\xff" * 16]) == {}
