@@ -158,6 +158,19 @@ class Frame(NamedTuple):
         frame = b"".join((fields, _SEAL.pack(crc32(fields, seed), 0), self.meta, self.body, pad))
         return frame + _CRC.pack(crc32(frame, seed))
 
+    def recorded(self) -> Recorded:
+        """The event in it, erased if the body is all zeros."""
+        header, payload = self.header, self.body[SALT_BYTES:]
+        type_, actor = decode_meta(self.meta)
+        fact: AnyFact | Unknown | Redacted
+        if not any(self.body):
+            payload, fact = b"", Redacted(type=type_)
+        elif header.kind == EVENT:
+            fact = decode(type_, header.version, payload)
+        else:
+            fact = Unknown(type=type_, version=header.version)
+        return Recorded(header.seq, header.at, header.id, actor, type_, header.version, payload, fact)
+
 
 def copy_batch(frames: Sequence[Frame], seed: int) -> tuple[Batch, list[Entry]]:
     """Frames as they are, in the form in which a log writes new ones."""
@@ -246,10 +259,18 @@ def check_frame(data: bytes, start: int, end: int, seed: int) -> None:
         raise BadFrame("its checksum does not match")
 
 
-def chain_after(chain: bytes, data: bytes, start: int, header: Header) -> bytes:
-    """What the chain value of this frame must be, given the one before."""
+def check_chain(chain: bytes, data: bytes, start: int, header: Header) -> None:
+    """The chain value of a frame, given the one before."""
     meta = data[start + HEADER_BYTES : start + header.body_offset]
-    return sha256(chain + data[start : start + 96] + meta).digest()
+    if sha256(chain + data[start : start + 96] + meta).digest() != header.chain:
+        raise BadFrame("its chain value does not follow from the one before")
+
+
+def check_body(data: bytes, start: int, header: Header) -> None:
+    """The digest over salt and payload; an erased body has another one."""
+    body = body_of(data, start, header)
+    if sha256(body).digest() != header.digest and not is_erased(body, header.digest):
+        raise BadFrame("its payload is not the one that was recorded")
 
 
 def intact(frame: bytes, seq: int, seed: int, chain: bytes) -> bytes | None:
@@ -314,15 +335,6 @@ def decode_frame(data: bytes, start: int, end: int, seq: int, seed: int) -> Reco
         return Recorded(seq, at, id_, actor, type_, version, b"", Redacted(type=type_))
     fact = decode(type_, version, payload) if kind == EVENT else Unknown(type=type_, version=version)
     return Recorded(seq, at, id_, actor, type_, version, payload, fact)
-
-
-def redacted_frame(data: bytes, start: int, seq: int, seed: int) -> Recorded:
-    """The event in a frame whose body is being overwritten right now, from its header alone."""
-    header = parse_header(data, start, seed)
-    if header.seq != seq:
-        raise BadFrame(f"another frame (@{header.seq}) stands in its place")
-    type_, actor = decode_meta(data[start + HEADER_BYTES : start + header.body_offset])
-    return Recorded(seq, header.at, header.id, actor, type_, header.version, b"", Redacted(type=type_))
 
 
 # What happens to a call of `append` before anything is written: the same for every log.

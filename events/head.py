@@ -52,6 +52,14 @@ class Position(NamedTuple):
     durable: int
 
 
+class _Slot(NamedTuple):
+    remade_at: int
+    counter: int
+    visible: int
+    durable: int
+    boot: int
+
+
 class HeadFile:
     """Written only under the writer lock; read without it, by any thread."""
 
@@ -112,15 +120,14 @@ class HeadFile:
     def missing_at(self, head: int) -> int:
         """How many of the log's `head` events existed when its head file was found missing; 0 if it never was."""
         data = read_whole(self._disk, self._path)
-        return head if data is None else max(_remade_at(data, slot) for slot in range(4))
+        return head if data is None else max((slot.remade_at for slot in _slots(data) if slot), default=0)
 
     def flaw(self) -> str | None:
         """What is wrong with the file of a log that has events; a slot that was never written is all zeros."""
         data = read_whole(self._disk, self._path) or b""
-        slots = range(len(self._counters))
-        whole = [slot for slot in slots if _parse(data, slot)[1] is not None]
-        torn = [slot for slot in slots if slot not in whole and any(_fields(data, slot))]
-        if not whole:
+        slots = _slots(data)
+        torn = [number for number, slot in enumerate(slots) if slot is None and any(_fields(data, number))]
+        if not any(slots):
             return "nothing in it can be read" if data else "it is missing or empty"
         return f"{len(torn)} of its {len(slots)} slots cannot be read" if torn else None
 
@@ -138,14 +145,14 @@ class HeadFile:
 
     def _take(self, data: bytes) -> None:
         self._seen = data
-        slots = [_parse(data, slot) for slot in range(4)]
-        self._counters = [counter for counter, _, _ in slots]
-        latest = max(_PUBLICATIONS, key=self._counters.__getitem__)
-        _, self._published, boot = slots[latest]
-        self.of_this_boot = boot == self._boot != 0
-        self.remade_at = max(self.remade_at, *(_remade_at(data, slot) for slot in range(4)))
-        durable = (position.durable for _, position, _ in slots if position is not None)
-        self.witnessed = max(self.witnessed, *durable, 0)
+        slots = _slots(data)
+        self._counters = [slot.counter if slot else 0 for slot in slots]
+        latest = slots[max(_PUBLICATIONS, key=self._counters.__getitem__)]
+        self._published = Position(latest.visible, latest.durable) if latest else None
+        self.of_this_boot = latest is not None and latest.boot == self._boot != 0
+        for slot in filter(None, slots):
+            self.remade_at = max(self.remade_at, slot.remade_at)
+            self.witnessed = max(self.witnessed, slot.durable)
 
     def _write(self, pair: tuple[int, int], position: Position) -> None:
         """Write into the older slot of a pair."""
@@ -162,21 +169,17 @@ class HeadFile:
         self.witnessed = max(self.witnessed, position.durable)
 
 
-def _remade_at(data: bytes, slot: int) -> int:
-    if _parse(data, slot)[1] is None:
-        return 0
-    remade_at: int = _SLOT.unpack(_fields(data, slot))[1]
-    return remade_at
+def _slots(data: bytes) -> list[_Slot | None]:
+    """The four slots, None for one that was never written or is torn."""
+    return [_parse(_fields(data, number)) for number in range(4)]
 
 
-def _fields(data: bytes, slot: int) -> bytes:
-    return data[slot * _SLOT_STRIDE : slot * _SLOT_STRIDE + _SLOT.size]
+def _fields(data: bytes, number: int) -> bytes:
+    return data[number * _SLOT_STRIDE : number * _SLOT_STRIDE + _SLOT.size]
 
 
-def _parse(data: bytes, slot: int) -> tuple[int, Position | None, int]:
-    """Counter, position and boot of a slot; (0, None, 0) if it was never written, or is torn."""
-    fields = _fields(data, slot)
+def _parse(fields: bytes) -> _Slot | None:
     if len(fields) < _SLOT.size or crc32(fields[:-4]) != int.from_bytes(fields[-4:], "little"):
-        return 0, None, 0
-    magic, _, counter, visible, durable, boot, _ = _SLOT.unpack(fields)
-    return (counter, Position(visible, durable), boot) if magic == _MAGIC else (0, None, 0)
+        return None
+    magic, *numbers, _ = _SLOT.unpack(fields)
+    return _Slot(*numbers) if magic == _MAGIC else None

@@ -53,13 +53,6 @@ def _covered_later(disk: Disk, path: Path, stop: Stop) -> bool:
     return any(header.durable_seq >= stop.cut_seq for header in frames)
 
 
-def show_until_damage(segments: Segments, stop: Stop | None) -> None:
-    """Make the good frames before a damaged one in the same batch readable; they were acknowledged with it."""
-    last = segments.last
-    if stop is not None and last is not None and last.name == stop.name:
-        last.accept(stop.partial)
-
-
 def set_aside(disk: Disk, path: Path, segments: Segments, stop: Stop) -> Recovered:
     """Copy the unfinished tail to quarantine, cut it, and seal the segment; delete the segment if it has no events."""
     source = path / str(stop.name)

@@ -1,7 +1,7 @@
 """Walking through frames without an index: what stands in a segment from a given offset on.
 
-A scan checks everything: header CRC, frame CRC, seq, batch positions and chain. It ends at the end of the file, at
-the seq it was told to reach, or at the first frame that fails, and says which.
+A scan checks header CRC, frame CRC, seq, batch positions and chain, and payload digests if it is told to. It ends at
+the end of the file, at the seq it was told to reach, or at the first frame that fails, and says which.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from recollect.events.frame import (
     MAGIC,
     BadFrame,
     Header,
-    chain_after,
+    check_body,
+    check_chain,
     check_frame,
     decode_meta,
     parse_header,
 )
+from recollect.events.segment_index import Place
 
 CHUNK_BYTES = 1024 * 1024
 
@@ -33,19 +35,11 @@ class FrameFile(NamedTuple):
     seed: int
 
 
-class Found(NamedTuple):
-    """A frame that was found whole."""
-
-    offset: int
-    header: Header
-    type: str
-
-
 class Scan(NamedTuple):
-    """Whole batches, then the frames of an incomplete batch, then why the scan ended."""
+    """Whole batches, then the events of an incomplete batch, then why the scan ended."""
 
-    whole: list[Found]
-    partial: list[Found]
+    whole: list[Place]
+    partial: list[Place]
     end: int
     chain: bytes
     problem: str | None
@@ -61,16 +55,17 @@ def scan(
     chain: bytes,
     upto: int | None = None,
     erasing: frozenset[int] = frozenset(),
+    bodies: bool = False,
 ) -> Scan:
-    """The frames from `start` on, the first of which should be `seq` and follow `chain`.
+    """The frames from `start` on, the first of which should be `seq` and follow `chain`; with `bodies` payloads, too.
 
     Frames in `erasing` may have a body that is half overwritten.
     """
-    whole: list[Found] = []
-    partial: list[Found] = []
+    whole: list[Place] = []
+    partial: list[Place] = []
     offset, end, last_chain = start, start, chain
     problem: str | None = None
-    frames = _frames(file, start, erasing)
+    frames = _frames(file, start, erasing, bodies)
     while upto is None or seq <= upto:
         try:
             found = next(frames, None)
@@ -79,12 +74,13 @@ def scan(
                 break
             data, at, header = found
             _check_place(header, seq=seq, position=len(partial))
-            chain = _check_chain(chain, data, at, header)
+            check_chain(chain, data, at, header)
         except BadFrame as bad:
             problem = str(bad)
             break
+        chain = header.chain
         type_, _ = decode_meta(data[at + HEADER_BYTES : at + header.body_offset])
-        partial.append(Found(offset, header, type_))
+        partial.append(Place(offset, header.at, header.id, type_, header.version))
         offset += header.length
         seq += 1
         if len(partial) == header.batch:
@@ -101,13 +97,9 @@ def _check_place(header: Header, *, seq: int, position: int) -> None:
         raise BadFrame("the batch before it is not complete")
 
 
-def _check_chain(chain: bytes, data: bytes, start: int, header: Header) -> bytes:
-    if chain_after(chain, data, start, header) != header.chain:
-        raise BadFrame("its chain value does not follow from the one before")
-    return header.chain
-
-
-def _frames(file: FrameFile, offset: int, erasing: frozenset[int]) -> Iterator[tuple[bytes, int, Header]]:
+def _frames(
+    file: FrameFile, offset: int, erasing: frozenset[int], bodies: bool
+) -> Iterator[tuple[bytes, int, Header]]:
     """Frame after frame as (bytes, start in them, header), up to the end of the file."""
     size = file.disk.size(file.descriptor)
     data, start = b"", 0
@@ -119,6 +111,8 @@ def _frames(file: FrameFile, offset: int, erasing: frozenset[int]) -> Iterator[t
             data, start = file.disk.read(file.descriptor, max(CHUNK_BYTES, header.length), offset), 0
         if header.seq not in erasing:
             check_frame(data, start, start + header.length, file.seed)
+            if bodies:
+                check_body(data, start, header)
         yield data, start, header
         offset += header.length
         start += header.length

@@ -7,9 +7,8 @@ instead: an index is never more than a shortcut.
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,9 +26,8 @@ from recollect.events.frame import (
     copy_batch,
     decode_frame,
     parse_header,
-    redacted_frame,
 )
-from recollect.events.scan import CHUNK_BYTES, Found, FrameFile, Scan, scan
+from recollect.events.scan import CHUNK_BYTES, FrameFile, Scan, scan
 from recollect.events.segment_format import (
     HEADER_BYTES,
     TRAILER_BYTES,
@@ -129,7 +127,7 @@ class Segment:
         scanned = scan(
             self.file, start=self.end, seq=self.last_seq + 1, chain=self.chain, upto=upto, erasing=self._erasing()
         )  # fmt: skip
-        self._take(_places(scanned.whole), end=scanned.end, chain=scanned.chain)
+        self._take(scanned.whole, end=scanned.end, chain=scanned.chain)
         return scanned
 
     def rewound(self, last_seq: int) -> Segment:
@@ -143,10 +141,9 @@ class Segment:
         segment.chain = self.header_of(last_seq).chain
         return segment
 
-    def accept(self, frames: Sequence[Found]) -> None:
-        """Take over whole frames of an incomplete batch: they can be read, but nothing may be appended after them."""
-        end = frames[-1].offset + frames[-1].header.length if frames else self.end
-        self._take(_places(frames), end=end, chain=self.chain)
+    def accept(self, places: Sequence[Place], end: int) -> None:
+        """Take over events of an incomplete batch: they can be read, but nothing may be appended after them."""
+        self._take(places, end=end, chain=self.chain)
 
     def _take(self, places: Sequence[Place], *, end: int, chain: bytes) -> None:
         """Count these events, which are on disk, as this segment's.
@@ -259,7 +256,7 @@ class Segment:
         if walked.problem is not None:
             raise self.damaged(walked.problem_offset, walked.problem_seq, walked.problem)
         index = SegmentIndex()
-        index.put(0, _places(walked.whole))
+        index.put(0, walked.whole)
         return index
 
     def types(self) -> TypeCounts:
@@ -293,10 +290,9 @@ class Segment:
     def whole(self, seq: int) -> Frame:
         """The frame of an event after checking its checksums; a frame that is being erased has no body any more."""
         erasing = seq in self._erasing()
-        frame = self.frame(seq)
+        header, frame = self._headed(seq)
         try:
             if erasing:
-                header = parse_header(frame, 0, self.file.seed)
                 return Frame(header, frame[FRAME_HEADER_BYTES : header.body_offset], bytes(header.body_bytes))
             check_frame(frame, 0, len(frame), self.file.seed)
             return Frame.parse(frame, self.file.seed)
@@ -304,92 +300,67 @@ class Segment:
             raise self.damaged(self.extent(seq)[0], seq, str(bad)) from bad
 
     def wholes(self, after: int, upto: int) -> Iterator[Frame]:
-        """The frames of the events with after < seq <= upto, read in large pieces."""
-        seed, seq = self.file.seed, after + 1
-        while seq <= upto:
-            begin, ends = self._piece(seq, upto)
-            data = self.file.disk.read(self.file.descriptor, ends[-1] - begin, begin)
-            start = 0
-            for end in ends:
-                frame = data[start : end - begin]
-                try:
-                    check_frame(frame, 0, len(frame), seed)
-                    yield Frame.parse(frame, seed)
-                except BadFrame:
-                    yield self.whole(seq)
-                start = end - begin
-                seq += 1
+        """The frames of the events with after < seq <= upto, checked as `whole` does."""
+        seed = self.file.seed
+        for seq, frame in self.frames(after, upto):
+            try:
+                check_frame(frame, 0, len(frame), seed)
+                yield Frame.parse(frame, seed)
+            except BadFrame:
+                yield self.whole(seq)
 
     def header_of(self, seq: int) -> Header:
         """The header of an event, checked."""
+        return self._headed(seq)[0]
+
+    def _headed(self, seq: int) -> tuple[Header, bytes]:
+        """The checked header of an event, and the whole frame."""
+        frame = self.frame(seq)
         try:
-            header = parse_header(self.frame(seq), 0, self.file.seed)
+            header = parse_header(frame, 0, self.file.seed)
         except BadFrame as bad:
             raise self.damaged(self.extent(seq)[0], seq, str(bad)) from bad
         if header.seq != seq:
             raise self.damaged(self.extent(seq)[0], seq, f"another frame (@{header.seq}) stands in its place")
-        return header
+        return header, frame
 
     def record(self, seq: int) -> Recorded:
         frame = self.frame(seq)
         try:
             return decode_frame(frame, 0, len(frame), seq, self.file.seed)
         except BadFrame:
-            return self._recheck(seq)
+            return self.whole(seq).recorded()
 
     def records(self, after: int, upto: int) -> Iterator[Recorded]:
-        """Events with after < seq <= upto, read in large pieces."""
-        seed, seq = self.file.seed, after + 1
-        while seq <= upto:
-            begin, ends = self._piece(seq, upto)
-            data = self.file.disk.read(self.file.descriptor, ends[-1] - begin, begin)
-            start = 0
-            for end in ends:
+        """Events with after < seq <= upto."""
+        seed = self.file.seed
+        for data, extents in self._pieces(after, upto):
+            for seq, start, end in extents:
                 try:
-                    yield decode_frame(data, start, end - begin, seq, seed)
+                    yield decode_frame(data, start, end, seq, seed)
                 except BadFrame:
-                    yield self._recheck(seq)
-                start = end - begin
-                seq += 1
+                    yield self.whole(seq).recorded()
 
-    def frames(self) -> Iterator[tuple[int, bytes]]:
-        """Every frame with its seq, read in large pieces; nothing is checked."""
-        seq = self.first_seq
-        while seq <= self.last_seq:
-            begin, ends = self._piece(seq, self.last_seq)
-            data = self.file.disk.read(self.file.descriptor, ends[-1] - begin, begin)
-            start = 0
-            for end in ends:
-                yield seq, data[start : end - begin]
-                start = end - begin
-                seq += 1
+    def frames(self, after: int, upto: int) -> Iterator[tuple[int, bytes]]:
+        """Every frame with after < seq <= upto and its seq; nothing is checked."""
+        for data, extents in self._pieces(after, upto):
+            for seq, start, end in extents:
+                yield seq, data[start:end]
 
-    def _piece(self, seq: int, upto: int) -> tuple[int, array[int]]:
-        """Where to begin reading, and where each frame of one piece ends."""
-        end = self.end  # before the offsets: a writing thread adds to those first
-        offsets, place, stop = self.index.offsets, seq - self.first_seq, upto + 1 - self.first_seq
-        begin = offsets[place]
-        fits = bisect_right(offsets, begin + CHUNK_BYTES, place + 1) - 1
-        last = min(max(fits, place + 1), stop)
-        ends = offsets[place + 1 : last + 1]
-        if len(ends) < last - place:
-            ends.append(end)
-        return begin, ends
-
-    def _recheck(self, seq: int) -> Recorded:
-        """Check a frame that failed once more: it may be in the middle of being erased."""
-        erasing = seq in self._erasing()
-        frame = self.frame(seq)
-        try:
-            if erasing:
-                return redacted_frame(frame, 0, seq, self.file.seed)
-            return decode_frame(frame, 0, len(frame), seq, self.file.seed)
-        except BadFrame as bad:
-            raise self.damaged(self.extent(seq)[0], seq, str(bad)) from bad
+    def _pieces(self, after: int, upto: int) -> Iterator[tuple[bytes, Iterable[tuple[int, int, int]]]]:
+        """The frames with after < seq <= upto in large pieces: bytes, and in them each seq with where it begins and ends."""
+        while after < upto:
+            file_end = self.end  # before the offsets: a writing thread adds to those first
+            offsets, place, stop = self.index.offsets, after + 1 - self.first_seq, upto + 1 - self.first_seq
+            begin = offsets[place]
+            fits = bisect_right(offsets, begin + CHUNK_BYTES, place + 1) - 1
+            last = min(max(fits, place + 1), stop)
+            ends = [offset - begin for offset in offsets[place + 1 : last + 1]]
+            if len(ends) < last - place:
+                ends.append(file_end - begin)
+            data = self.file.disk.read(self.file.descriptor, ends[-1], begin)
+            yield data, zip(range(after + 1, upto + 1), [0, *ends[:-1]], ends, strict=False)
+            after += len(ends)
 
     def damaged(self, offset: int, seq: int, reason: str) -> LogDamaged:
         return LogDamaged(path=str(self.path), offset=offset, seq=seq, reason=reason)
-
-
-def _places(frames: Sequence[Found]) -> list[Place]:
-    return [Place(offset, header.at, header.id, type_, header.version) for offset, header, type_ in frames]

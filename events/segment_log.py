@@ -43,7 +43,7 @@ from recollect.events.frame import Frame, decode_meta, prepare
 from recollect.events.head import HEAD, HeadFile, Position
 from recollect.events.log import Clock, Durability, Finding, LogStatus
 from recollect.events.process_forks import renewed_in_children
-from recollect.events.recovery import QUARANTINE, find_damage, show_until_damage
+from recollect.events.recovery import QUARANTINE
 from recollect.events.segment_writer import SegmentWriter
 from recollect.events.segments import Segments, check_seq
 from recollect.events.verification import verify_segments
@@ -160,11 +160,7 @@ class SegmentLog:
             return
         stop = self._segments.follow()
         synced = self._segments.sync_last()
-        self._writer.damage = find_damage(
-            self._disk, self._path, self._segments, stop, witnessed=self._head.witnessed
-        )  # fmt: skip
-        if self._writer.damage is not None:
-            show_until_damage(self._segments, stop)
+        self._writer.find_damage(stop)
         self._writer.visible = tail = self._segments.tail
         self._writer.durable = tail if synced else min(self._head.witnessed, tail)
 
@@ -350,9 +346,7 @@ class SegmentLog:
         stop = self._segments.follow(published.visible)
         self._show(published)
         if stop is not None and self.head < published.visible:
-            self._writer.damage = find_damage(
-                self._disk, self._path, self._segments, stop, witnessed=self._head.witnessed
-            )  # fmt: skip
+            self._writer.find_damage(stop)
 
     @contextmanager
     def _reading(self) -> Iterator[Segments]:

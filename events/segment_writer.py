@@ -44,10 +44,10 @@ from recollect.events.facts import Recovered
 from recollect.events.frame import Entry, Frame, encode_batch, refuse_other_event
 from recollect.events.head import HEAD, HeadFile, Position
 from recollect.events.log import Clock, Durability
-from recollect.events.recovery import find_damage, purge_quarantine, set_aside, show_until_damage
+from recollect.events.recovery import find_damage, purge_quarantine, set_aside
 from recollect.events.segment import Segment
 from recollect.events.segment_format import SegmentHeader, SegmentName
-from recollect.events.segments import INDEX_CACHE, Segments
+from recollect.events.segments import INDEX_CACHE, Segments, Stop
 from recollect.events.upcasts import VERSIONS
 
 _MARK_EVENTS = 10_000
@@ -143,19 +143,23 @@ class SegmentWriter:
     def _take_over(self) -> None:
         """Follow the files to their end; recover an unfinished tail; sync and publish what was not published."""
         stop = self._segments.follow()
-        self.damage = find_damage(
-            self._disk, self._path, self._segments, stop, witnessed=self._head.witnessed
-        )  # fmt: skip
-        if self.damage is not None:
-            show_until_damage(
-                self._segments, stop
-            )  # the damaged event was durable, and so were all before it
+        self.find_damage(stop)
+        if self.damage is not None:  # the damaged event was durable, and so were all before it
             self.visible = self.durable = self._segments.tail
             return
         recovered = set_aside(self._disk, self._path, self._segments, stop) if stop is not None else None
         self._show_taken_over()
         if recovered is not None and not self._mirror:
             self._append_recovered(recovered)
+
+    def find_damage(self, stop: Stop | None) -> None:
+        """Decide whether what stopped following is damage; if so, good frames before it in its batch can be read."""
+        self.damage = find_damage(
+            self._disk, self._path, self._segments, stop, witnessed=self._head.witnessed
+        )  # fmt: skip
+        last = self._segments.last
+        if self.damage is not None and stop is not None and last is not None and last.name == stop.name:
+            last.accept(stop.partial, stop.offset)
 
     def _show_taken_over(self) -> None:
         """Publish what was not published yet, or take back a publication that a power cut made untrue."""

@@ -19,9 +19,9 @@ from recollect.events.disk import Disk, read_whole
 from recollect.events.envelope import Recorded
 from recollect.events.errors import InvalidInput, LogDamaged
 from recollect.events.frame import GENESIS, Frame
-from recollect.events.scan import Found
 from recollect.events.segment import Erasing, Segment
 from recollect.events.segment_format import HEADER_BYTES, SegmentHeader, SegmentName
+from recollect.events.segment_index import Place
 from recollect.events.upcasts import VERSIONS
 
 INDEX_CACHE = "active.index"
@@ -41,7 +41,7 @@ class Stop(NamedTuple):
     offset: int
     seq: int
     reason: str
-    partial: tuple[Found, ...] = ()
+    partial: tuple[Place, ...] = ()
     proven: bool = False
 
 

@@ -34,7 +34,7 @@ from recollect.events.frame import (
     BadFrame,
     Entry,
     Frame,
-    chain_after,
+    check_chain,
     check_frame,
     encode_meta,
     parse_header,
@@ -157,8 +157,9 @@ def _frames(body: bytes, seq: int, chain: bytes) -> tuple[Frame, ...]:
             header = parse_header(body, start, _SEED)
             end = start + header.length
             check_frame(body, start, end, _SEED)
-            if header.seq != seq or chain_after(chain, body, start, header) != header.chain:
+            if header.seq != seq:
                 raise BadPack(f"@{seq} does not follow from the event before")
+            check_chain(chain, body, start, header)
             frames.append(Frame.parse(body[start:end], _SEED))
             start, seq, chain = end, seq + 1, header.chain
     except BadFrame as bad:

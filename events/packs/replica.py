@@ -12,10 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from recollect.events.clock import ClockAhead
-from recollect.events.envelope import Recorded, decode
+from recollect.events.envelope import Recorded
 from recollect.events.errors import LogDamaged
-from recollect.events.facts import Redacted, Unknown
-from recollect.events.frame import EVENT, SALT_BYTES, BadFrame, Frame, decode_meta
+from recollect.events.frame import BadFrame, Frame
 from recollect.events.log import Finding
 from recollect.events.packs.keys import ERASED, KeyFile, decode_box, encode_box, unseal
 from recollect.events.packs.pack import Pack
@@ -64,7 +63,7 @@ class Replica:
 
     def read(self, after: int = 0, upto: int | None = None) -> Iterator[Recorded]:
         head = self.head
-        return map(_recorded, self.frames(max(0, after), head if upto is None else min(upto, head)))
+        return map(Frame.recorded, self.frames(max(0, after), head if upto is None else min(upto, head)))
 
     def get(self, seq: int) -> Recorded:
         check_seq(seq, low=1, head=self.head)
@@ -195,19 +194,3 @@ class Replica:
             time.sleep(min(pause, max(0.0, deadline - time.monotonic())))
             pause = min(2 * pause, _PAUSE_S_MAX)
         yield True
-
-
-def _recorded(frame: Frame) -> Recorded:
-    header = frame.header
-    type_, actor = decode_meta(frame.meta)
-    if not any(frame.body):
-        return Recorded(
-            header.seq, header.at, header.id, actor, type_, header.version, b"", Redacted(type=type_)
-        )
-    payload = frame.body[SALT_BYTES:]
-    fact = (
-        decode(type_, header.version, payload)
-        if header.kind == EVENT
-        else Unknown(type=type_, version=header.version)
-    )
-    return Recorded(header.seq, header.at, header.id, actor, type_, header.version, payload, fact)
