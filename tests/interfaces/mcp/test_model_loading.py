@@ -27,6 +27,10 @@ class Gated(HashEmbedder):
     def ready(self):
         return (folder / "go").exists()
 
+    @property
+    def state(self):
+        return "ready" if self.ready else "not loaded"
+
     def embed(self, texts):
         while not self.ready:
             if (folder / "fail").exists():
