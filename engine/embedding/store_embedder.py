@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from recollect.engine.embedding.embedder import (
@@ -91,14 +93,22 @@ class Embedding:
         return self._loading and self.problem is not None
 
     def warm(self) -> None:
-        """Start loading the model in the background."""
+        """Load the model in the background; `failure` says if it could not be loaded."""
+        self._begin()
+        Thread(target=self._load_quietly, name="recollect-model", daemon=True).start()
+
+    def _begin(self) -> None:
         if self.embedder is not None:
             self._loading = True
             self.embedder.warm()
 
+    def _load_quietly(self) -> None:
+        with suppress(Exception):
+            self.load()
+
     def load(self) -> None:
         """Wait until texts can be embedded; raises what the embedder raised, and keeps it as `failure`."""
-        self.warm()
+        self._begin()
         if self.embedder is not None and not self.embedder.ready:
             self._embed(self.embedder, [PROBE_TEXT])
 

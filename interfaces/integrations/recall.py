@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
+import msgspec
+
 from recollect.engine.answers import Answer, Hit
 from recollect.engine.recall_options import RecallOptions
 from recollect.interfaces.python.async_memory import AsyncMemory
@@ -26,20 +28,7 @@ async def arecall(memory: AnyMemory, query: str, options: RecallOptions) -> Answ
 
 def metadata(answer: Answer, hit: Hit) -> dict[str, object]:
     """What a document carries beside its text; `recall` is the id to ask `why` with, None if it was not recorded."""
-    return {
-        "id": hit.id,
-        "score": hit.score,
-        "rank": hit.rank,
-        "kind": hit.kind,
-        "at": hit.at,
-        "project": hit.project,
-        "session": hit.session,
-        "source": hit.source,
-        "tags": list(hit.tags),
-        "revision": hit.revision,
-        "recall": answer.id,
-        "basis": answer.basis,
-        "formula": answer.formula,
-        "factors": dict(hit.factors),
-        "degraded": list(answer.degraded),
-    }
+    beside = msgspec.to_builtins(hit)
+    del beside["content"]
+    said = {"basis": answer.basis, "formula": answer.formula, "degraded": list(answer.degraded)}
+    return {**beside, "recall": answer.id, **said}

@@ -96,14 +96,7 @@ class LazyStore:
 
         memory = self._source() if callable(self._source) else self._source
         memory.warm()
-        threading.Thread(target=_load_quietly, args=(memory,), name="recollect-model", daemon=True).start()
         return AsyncMemory(memory, owner=callable(self._source))
-
-
-def _load_quietly(memory: Memory) -> None:
-    """Load the model; every answer says if that failed."""
-    with suppress(Exception):
-        memory.load_model()
 
 
 def _tell(note: str) -> None:

@@ -93,7 +93,7 @@ class Memory:
         return engine.recall.Standpoint(self._store, self._writer.embedding, self._formula, now, self._models)
 
     def warm(self) -> None:
-        """Start loading the model in the background."""
+        """Start loading the model in the background; every answer says if it could not be loaded."""
         self._writer.embedding.warm()
 
     def load_model(self) -> None:

@@ -41,10 +41,12 @@ from recollect.web.forms import (
     Serving,
     Sides,
     Timeline,
+    TimelinePage,
 )
-from recollect.web.timeline import TimelinePage, timeline_page
 
 ENDPOINTS = Endpoints()
+
+_WINDOW = 1_024
 
 
 def formula_of(memory: Memory, name: str | None) -> Formula | None:
@@ -193,10 +195,22 @@ def verify_one(memory: Memory, _: Nothing, request: Request) -> RecallCheck:
 
 @ENDPOINTS.add("GET", "/api/timeline", "the log in words, newest first")
 def timeline(memory: Memory, page: Timeline, _: Request) -> TimelinePage:
+    # The log is read backwards, and only as far as it must be.
+    store = memory.store
     selection = streaming.select(
-        memory.store, memory=page.memory, session=page.session, type=page.type, since=page.since, until=page.until
-    )  # fmt: skip
-    return timeline_page(memory, selection, before=page.before, limit=page.limit)
+        store, memory=page.memory, session=page.session, type=page.type, since=page.since, until=page.until
+    )
+    head = store.catch_up()
+    first, last = selection.span(store.log, head)
+    upto = max(0, min(last, last if page.before is None else page.before - 1))
+    found: list[Happening] = []
+    while upto > first and len(found) <= page.limit:
+        after = max(first, upto - _WINDOW)
+        window = [r for r in store.log.read(after, upto) if selection.matches(r)]
+        found += [happening_of(recorded) for recorded in reversed(window)]
+        upto = after
+    shown = tuple(found[: page.limit])
+    return TimelinePage(events=shown, head=head, before=shown[-1].seq if len(found) > page.limit else None)
 
 
 @ENDPOINTS.add("GET", "/api/events/{seq:int}", "one position of the log: its time and what happened")

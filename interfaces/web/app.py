@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import Lifespan
 
@@ -22,10 +23,11 @@ from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.web import api, api_expectations, api_page, api_tell, assets, openapi, streams
 from recollect.web.endpoint import Endpoint
 from recollect.web.forms import Serving
-from recollect.web.requests import NotAllowed, Problem, error_of, json_response, status_of
+from recollect.web.requests import NotAllowed, Problem, error_of, status_of
 from recollect.web.streams import Stream
 
 ENDPOINTS = (*api_page.ENDPOINTS, *api.ENDPOINTS, *api_expectations.ENDPOINTS, *api_tell.ENDPOINTS)
+_HEADERS = {"Content-Security-Policy": assets.API_POLICY, **assets.HEADERS}
 
 
 def application(
@@ -51,7 +53,7 @@ def application(
             *mounts,
         ],
         lifespan=lifespan,
-        exception_handlers={HTTPException: _http_error, Exception: _unexpected},
+        exception_handlers={RecollectError: _refused, HTTPException: _http_error, Exception: _unexpected},
     )
     app.state.serving = serving
     app.state.times = LogTimes()
@@ -75,15 +77,10 @@ async def _openapi(_: Request) -> Response:
 
 def _streaming(memory: AsyncMemory, stream: Stream) -> Callable[[Request], Awaitable[Response]]:
     async def handle(request: Request) -> Response:
-        await (
-            request.body()
-        )  # a response that streams listens for the end of the connection, and would take it
-        try:
-            response = streams.response(stream, memory, request)
-        except RecollectError as error:
-            return _answer(error_of(error), status_of(error))
-        response.headers.update({"Content-Security-Policy": assets.API_POLICY, **assets.HEADERS})
-        return response
+        # Read the body first: a response that streams listens for the end of the connection, and would take it.
+        await request.body()
+        events = stream.events(memory, request)
+        return StreamingResponse(events, media_type="text/event-stream", headers=_HEADERS)
 
     return handle
 
@@ -91,21 +88,20 @@ def _streaming(memory: AsyncMemory, stream: Stream) -> Callable[[Request], Await
 def _handler(memory: AsyncMemory, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
     async def handle(request: Request) -> Response:
         serving: Serving = request.app.state.serving
-        try:
-            if endpoint.writes and serving.read_only:
-                raise NotAllowed(serving.read_only_because)
-            value = await endpoint.answer(memory, request)
-        except RecollectError as error:
-            return _answer(error_of(error), status_of(error))
-        return _answer(value, endpoint.status)
+        if endpoint.writes and serving.read_only:
+            raise NotAllowed(serving.read_only_because)
+        return _answer(await endpoint.answer(memory, request), endpoint.status)
 
     return handle
 
 
 def _answer(value: object, status: int) -> Response:
-    response = json_response(value, status)
-    response.headers.update({"Content-Security-Policy": assets.API_POLICY, **assets.HEADERS})
-    return response
+    return Response(msgspec.json.encode(value), status, _HEADERS, "application/json")
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RecollectError)
+    return _answer(error_of(error), status_of(error))
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

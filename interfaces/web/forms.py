@@ -112,6 +112,14 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     until: str | None = None
 
 
+class TimelinePage(msgspec.Struct, frozen=True, kw_only=True):
+    """Newest first; `before` asks for the next page, None at the end."""
+
+    events: tuple[Happening, ...]
+    head: int
+    before: int | None
+
+
 class Formulas(msgspec.Struct, frozen=True, kw_only=True):
     """The built-in formulas, those in the log as name@digest, and the one in force."""
 

@@ -8,10 +8,9 @@ one that was not asked for the longest makes room; if all are at work, the new o
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -47,17 +46,6 @@ def place_of(where: str, name: str) -> str:
     return urlunsplit(url._replace(path=path, query=urlencode(options, safe="/:")))
 
 
-def load_model(memory: Memory) -> None:
-    """Load the model in the background; every answer says if it could not be loaded."""
-
-    def load() -> None:
-        with suppress(Exception):  # every answer reports a model that could not be loaded
-            memory.load_model()
-
-    memory.warm()
-    threading.Thread(target=load, name="recollect-model", daemon=True).start()
-
-
 class OpenStore:
     """An open store and its applications: one that writes, with agents beside it, and one that only reads."""
 
@@ -75,7 +63,7 @@ class OpenStore:
 
     async def _live(self) -> None:
         async with self.memory, AsyncExitStack() as beside:
-            load_model(self.memory.memory)
+            self.memory.memory.warm()
             if self._agents is not None:
                 await beside.enter_async_context(self._agents.router.lifespan_context(self._agents))
             await beside.enter_async_context(background_task(keep_scrubbing_beside(self.memory.store)))

@@ -11,7 +11,6 @@ from typing import TypeVar
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
 
 from recollect.engine.dream_schedule import DreamOvertaken
 from recollect.engine.embedding.embedder import EmbedderMismatch
@@ -34,19 +33,6 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 _LISTS = {"tags", "kinds", "without", "ids"}
 _DEPTH_MAX = 64
-_STATUS: tuple[tuple[type[RecollectError], int], ...] = (
-    (UnknownMemory, 404),
-    (UnknownRecall, 404),
-    (NothingLeftToExplain, 404),
-    (HeadMoved, 409),
-    (EventIdReused, 409),
-    (EmbedderMismatch, 409),
-    (DreamOvertaken, 409),
-    (LogBusy, 503),
-    (LogDamaged, 503),
-    (LogFailed, 503),
-    (LogReadOnly, 503),
-)
 
 
 class NotAllowed(RecollectError):
@@ -57,13 +43,26 @@ class NotJson(RecollectError):
     """The body is not JSON: 415."""
 
 
-_OWN_STATUS: dict[type[RecollectError], int] = {NotAllowed: 403, NotJson: 415}
+_STATUS: dict[type[RecollectError], int] = {
+    UnknownMemory: 404,
+    UnknownRecall: 404,
+    NothingLeftToExplain: 404,
+    HeadMoved: 409,
+    EventIdReused: 409,
+    EmbedderMismatch: 409,
+    DreamOvertaken: 409,
+    LogBusy: 503,
+    LogDamaged: 503,
+    LogFailed: 503,
+    LogReadOnly: 503,
+    NotAllowed: 403,
+    NotJson: 415,
+}
 
 
 def status_of(error: RecollectError) -> int:
     """The HTTP status of an error; 400 unless the table says otherwise."""
-    own = _OWN_STATUS.get(type(error))
-    return own or next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
+    return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 400)
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,10 +86,6 @@ def error_of(error: RecollectError) -> Problem:
     name = "InvalidInput" if isinstance(error, RefusedParameter) else type(error).__name__
     code = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
     return Problem(error=str(error), code=code, field=getattr(error, "field", None))
-
-
-def json_response(value: object, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(value), status, media_type="application/json")
 
 
 def parameters(request: Request, kind: type[T]) -> T:

@@ -37,7 +37,7 @@ from recollect.web import assets
 from recollect.web.app import application
 from recollect.web.forms import Serving
 from recollect.web.many_stores import ManyStores
-from recollect.web.open_stores import IDLE_S, READ_ONLY, OpenMemory, OpenStores, load_model
+from recollect.web.open_stores import IDLE_S, READ_ONLY, OpenMemory, OpenStores
 from recollect.web.tokens import Tokens
 
 HOST = "127.0.0.1"
@@ -156,7 +156,7 @@ def _application(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with shared, AsyncExitStack() as beside:
-            load_model(memory)
+            memory.warm()
             if agents is not None:
                 await beside.enter_async_context(agents.router.lifespan_context(agents))
             if not serving.read_only:

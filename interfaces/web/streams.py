@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
 
 from recollect.engine.compare import render
 from recollect.engine.store import Progress
@@ -110,7 +109,3 @@ TABLE = (
     Stream("/api/stream/compare", comparison, "compare with its progress, then the report"),
     Stream("/api/stream/compare", comparison_tried, "the same with a formula that is tried", method="POST"),
 )
-
-
-def response(stream: Stream, memory: AsyncMemory, request: Request) -> Response:
-    return StreamingResponse(stream.events(memory, request), media_type="text/event-stream")

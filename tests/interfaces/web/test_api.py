@@ -19,7 +19,6 @@ from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
 from recollect.web.app import application
 from recollect.web.forms import Serving
-from recollect.web.open_stores import load_model
 
 QUESTION = "where are auth sessions stored?"
 
@@ -208,7 +207,7 @@ def test_while_the_model_loads_words_answer_and_a_model_that_failed_is_said(tmp_
         loading = asyncio.run(ask(serving))
         assert [hit["id"] for hit in loading["hits"]] == ["a"]
         assert loading["degraded"] == ["vector: never/1 is still loading"]
-        load_model(memory)
+        memory.warm()
         assert begun.wait(120)
         assert loading["degraded"][0] in asyncio.run(ask(serving, "/api/status"))["degraded"]
         model.fail.set()
