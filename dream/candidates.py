@@ -3,6 +3,14 @@
 DuckDB reads the lifecycle's columns where they stand, as numpy arrays; nothing is copied into a database and
 nothing outlives the question. Values go in as parameters, never as text. The table is `memories`; a memory's
 kind brings along the numbers that the settings give it. Ages are never negative.
+
+    staleness = idle_days × decay_per_day(kind)        idle_days run from the last access, or else from the creation
+    signal    = accesses_per_day × revision_count × weight(kind)
+
+The two formulas are those of Reverie's ADR-006 (`staleness_score`, `signal_score`). 1 / decay_per_day is the number of
+idle days after which a memory of that kind counts as stale (staleness 1), which Reverie's prune rules give (session 30,
+bug 60, config 90, decision 180; reference and heuristic never, so their staleness is 0). A memory's score for pruning is
+signal / staleness.
 """
 
 from __future__ import annotations
@@ -15,14 +23,21 @@ import numpy as np
 import numpy.typing as npt
 
 from recollect.dream.phase import PhaseInput
+from recollect.events.facts import Micros
 from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
-from recollect.projections.lifecycle.derived import MICROS_PER_DAY, elapsed_days, signal, staleness
 from recollect.projections.lifecycle.lifecycle import LifecycleColumns
 from recollect.projections.lifecycle.usage import NEVER_ACCESSED
 from recollect.projections.view import View
 
 Array = npt.NDArray[Any]
 Row = dict[str, Any]
+
+MICROS_PER_DAY = 86_400_000_000
+
+
+def elapsed_days(since: IntArray, now: Micros) -> FloatArray:
+    """Days from each time to `now`; 0 for a time that is still to come."""
+    return np.maximum(now - since, 0) / float(MICROS_PER_DAY)
 
 
 def living(view: View) -> IntArray:
@@ -141,12 +156,8 @@ class Candidates:
         return {
             "kind_importance": importance,
             "when_stale": stale.astype(np.int32),
-            "staleness": staleness(idle_days=columns["idle_days"], decay_per_day=decay),
-            "signal": signal(
-                accesses_per_day=columns["accesses"] / age_days,
-                revision_count=columns["revisions"].astype(np.float64),
-                weight=weight,
-            ),
+            "staleness": columns["idle_days"] * decay,
+            "signal": columns["accesses"] / age_days * columns["revisions"] * weight,
         }
 
 

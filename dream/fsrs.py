@@ -33,11 +33,6 @@ class Grade(IntEnum):
     EASY = 4
 
 
-def first_stability(grade: Grade) -> float:
-    """The stability after the first review."""
-    return W[grade - 1]
-
-
 def first_difficulty(grade: Grade) -> float:
     return _bounded(W[4] - exp(W[5] * (grade - 1)) + 1.0)
 

@@ -22,9 +22,12 @@ from recollect.projections.lifecycle.usage import NEVER_ACCESSED, NO_RECALL
 from recollect.projections.string_sets import StringSets
 
 
-def _column(history: str, name: str, default: float) -> cached_property[Any]:
+class RecordedColumn(cached_property[Any]):
     """A column as a history has it; the default for a memory without a record there."""
-    return cached_property(lambda columns: columns.read(history, name, default))
+
+    def __init__(self, history: str, name: str, default: float) -> None:
+        super().__init__(lambda columns: columns.read(history, name, default))
+        self.history, self.name, self.default = history, name, default
 
 
 class LifecycleColumns:
@@ -82,24 +85,24 @@ class LifecycleColumns:
 
     # --- traits ----------------------------------------------------------------------------------
 
-    importance: cached_property[FloatArray] = _column("traits", "importance", 0.5)
-    trust: cached_property[FloatArray] = _column("traits", "trust", 1.0)
-    priority: cached_property[IntArray] = _column("traits", "priority", NO_PRIORITY)
-    created_at: cached_property[IntArray] = _column("traits", "created_at", ALWAYS)
-    updated_at: cached_property[IntArray] = _column("traits", "updated_at", ALWAYS)
-    valid_from: cached_property[IntArray] = _column("traits", "valid_from", ALWAYS)
-    valid_to: cached_property[IntArray] = _column("traits", "valid_to", NEVER)
-    expires_at: cached_property[IntArray] = _column("traits", "expires_at", NEVER)
-    kind: cached_property[Int32Array] = _column("traits", "kind", -1)
-    tags: cached_property[Int32Array] = _column("traits", "tags", 0)
-    entities: cached_property[Int32Array] = _column("traits", "entities", 0)
-    project: cached_property[Int32Array] = _column("traits", "project", -1)
-    session: cached_property[Int32Array] = _column("traits", "session", -1)
-    source: cached_property[Int32Array] = _column("traits", "source", -1)
-    importance_tag: cached_property[Int32Array] = _column("traits", "importance_tag", -1)
-    key: cached_property[Int32Array] = _column("traits", "key", -1)
-    embedder: cached_property[Int32Array] = _column("traits", "embedder", -1)
-    revision_count: cached_property[Int32Array] = _column("traits", "revision", 0)
+    importance: cached_property[FloatArray] = RecordedColumn("traits", "importance", 0.5)
+    trust: cached_property[FloatArray] = RecordedColumn("traits", "trust", 1.0)
+    priority: cached_property[IntArray] = RecordedColumn("traits", "priority", NO_PRIORITY)
+    created_at: cached_property[IntArray] = RecordedColumn("traits", "created_at", ALWAYS)
+    updated_at: cached_property[IntArray] = RecordedColumn("traits", "updated_at", ALWAYS)
+    valid_from: cached_property[IntArray] = RecordedColumn("traits", "valid_from", ALWAYS)
+    valid_to: cached_property[IntArray] = RecordedColumn("traits", "valid_to", NEVER)
+    expires_at: cached_property[IntArray] = RecordedColumn("traits", "expires_at", NEVER)
+    kind: cached_property[Int32Array] = RecordedColumn("traits", "kind", -1)
+    tags: cached_property[Int32Array] = RecordedColumn("traits", "tags", 0)
+    entities: cached_property[Int32Array] = RecordedColumn("traits", "entities", 0)
+    project: cached_property[Int32Array] = RecordedColumn("traits", "project", -1)
+    session: cached_property[Int32Array] = RecordedColumn("traits", "session", -1)
+    source: cached_property[Int32Array] = RecordedColumn("traits", "source", -1)
+    importance_tag: cached_property[Int32Array] = RecordedColumn("traits", "importance_tag", -1)
+    key: cached_property[Int32Array] = RecordedColumn("traits", "key", -1)
+    embedder: cached_property[Int32Array] = RecordedColumn("traits", "embedder", -1)
+    revision_count: cached_property[Int32Array] = RecordedColumn("traits", "revision", 0)
 
     @cached_property
     def event_dated(self) -> BoolArray:
@@ -113,15 +116,15 @@ class LifecycleColumns:
 
     # --- usage and feedback ----------------------------------------------------------------------
 
-    access_count: cached_property[Int32Array] = _column("usage", "accesses", 0)
-    used_count: cached_property[Int32Array] = _column("usage", "used", 0)
-    injected_count: cached_property[Int32Array] = _column("usage", "injected", 0)
-    last_access_at: cached_property[IntArray] = _column("usage", "last_access_at", NEVER_ACCESSED)
+    access_count: cached_property[Int32Array] = RecordedColumn("usage", "accesses", 0)
+    used_count: cached_property[Int32Array] = RecordedColumn("usage", "used", 0)
+    injected_count: cached_property[Int32Array] = RecordedColumn("usage", "injected", 0)
+    last_access_at: cached_property[IntArray] = RecordedColumn("usage", "last_access_at", NEVER_ACCESSED)
     # The seq of the last recall that an access belonged to; -1 if no access named a recall.
-    last_recall: cached_property[IntArray] = _column("usage", "last_recall", NO_RECALL)
-    helpful_count: cached_property[Int32Array] = _column("feedback", "helpful", 0)
-    unhelpful_count: cached_property[Int32Array] = _column("feedback", "unhelpful", 0)
-    outdated_count: cached_property[Int32Array] = _column("feedback", "outdated", 0)
+    last_recall: cached_property[IntArray] = RecordedColumn("usage", "last_recall", NO_RECALL)
+    helpful_count: cached_property[Int32Array] = RecordedColumn("feedback", "helpful", 0)
+    unhelpful_count: cached_property[Int32Array] = RecordedColumn("feedback", "unhelpful", 0)
+    outdated_count: cached_property[Int32Array] = RecordedColumn("feedback", "outdated", 0)
 
     @cached_property
     def returned_count(self) -> Int32Array:
@@ -164,16 +167,16 @@ class LifecycleColumns:
 
     # --- condition and visibility ----------------------------------------------------------------
 
-    stability: cached_property[FloatArray] = _column("condition", "stability", STABILITY)
-    depth_score: cached_property[Int32Array] = _column("condition", "depth_score", DEPTH)
-    status: cached_property[Int32Array] = _column("condition", "status", 0)
-    layer: cached_property[Int32Array] = _column("condition", "layer", NO_LAYER)
-    visibility: cached_property[Int32Array] = _column("visibility", "visibility", VISIBLE)
+    stability: cached_property[FloatArray] = RecordedColumn("condition", "stability", STABILITY)
+    depth_score: cached_property[Int32Array] = RecordedColumn("condition", "depth_score", DEPTH)
+    status: cached_property[Int32Array] = RecordedColumn("condition", "status", 0)
+    layer: cached_property[Int32Array] = RecordedColumn("condition", "layer", NO_LAYER)
+    visibility: cached_property[Int32Array] = RecordedColumn("visibility", "visibility", VISIBLE)
     # The seq at which the memory was last hidden or restored; 0 if it never was.
-    visibility_seq: cached_property[IntArray] = _column("visibility", "seq", 0)
-    hidden_reason: cached_property[Int32Array] = _column("visibility", "reason", -1)
+    visibility_seq: cached_property[IntArray] = RecordedColumn("visibility", "seq", 0)
+    hidden_reason: cached_property[Int32Array] = RecordedColumn("visibility", "reason", -1)
     # The id, as the number of a string, of the memory that took the place of this one.
-    superseded_by: cached_property[Int32Array] = _column("visibility", "superseded_by", -1)
+    superseded_by: cached_property[Int32Array] = RecordedColumn("visibility", "superseded_by", -1)
 
     @cached_property
     def strength_seq(self) -> IntArray:

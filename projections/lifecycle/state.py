@@ -10,7 +10,7 @@ import numpy as np
 from recollect.events.facts import MemoryId, Micros, Status
 from recollect.projections.columns import Versions
 from recollect.projections.lifecycle import traits
-from recollect.projections.lifecycle.columns import LifecycleColumns
+from recollect.projections.lifecycle.columns import LifecycleColumns, RecordedColumn
 from recollect.projections.lifecycle.condition import STATUSES, VISIBILITIES, VisibilityName
 from recollect.projections.lifecycle.histories import Histories
 from recollect.projections.lifecycle.usage import NEVER_ACCESSED, NO_RECALL
@@ -101,12 +101,27 @@ def provenance(histories: Histories, memory: int, seq: int) -> dict[str, tuple[i
     the newest 50 are given (the counter itself is their total); a strength from the event that set it and the
     downscales that count since.
     """
-    return {
-        **_traits_from(histories, memory, seq),
-        **_usage_from(histories, memory, seq),
-        **_condition_from(histories, memory, seq),
-        **_visibility_from(histories, memory, seq),
+    found: dict[str, tuple[int, ...]] = {}
+    for name in LifecycleState.__struct_fields__:
+        column = vars(LifecycleColumns)["status" if name == "consolidation_status" else name]
+        if isinstance(column, RecordedColumn):
+            default = (
+                None if column.history == "traits" else column.default
+            )  # the first version gives every trait
+            seqs = _changes(histories.of_memories[column.history], memory, seq, column.name, default)
+            found[name] = seqs[-EVENTS_MAX if name.endswith("_count") else -1 :]
+    newest = _records(histories.visibility, memory, seq)[-1:]
+    return found | {
+        "session_spread": _spread_from(histories, memory, seq)[-EVENTS_MAX:],
+        "feedback": _records(histories.feedback, memory, seq)[-EVENTS_MAX:],
+        "strength": _strength_from(histories, memory, seq),
+        **dict.fromkeys(("visibility", "hidden_reason", "superseded_by"), newest),
     }
+
+
+def _records(history: Versions, memory: int, seq: int) -> tuple[int, ...]:
+    """The seqs of all records up to `seq`."""
+    return tuple(at for at in map(history.seq, history.chain(memory)) if at <= seq)
 
 
 def _changes(
@@ -124,50 +139,15 @@ def _changes(
     return tuple(records["seq"][changed].tolist())
 
 
-def _traits_from(histories: Histories, memory: int, seq: int) -> dict[str, tuple[int, ...]]:
-    history = histories.traits
-    found = {name: _changes(history, memory, seq, name)[-1:] for name in traits.NAMES}
-    found["revision_count"] = _changes(history, memory, seq, "revision")[-EVENTS_MAX:]
-    del found["revision"]
-    return found
-
-
-def _usage_from(histories: Histories, memory: int, seq: int) -> dict[str, tuple[int, ...]]:
-    usage, feedback = histories.usage, histories.feedback
+def _spread_from(histories: Histories, memory: int, seq: int) -> tuple[int, ...]:
+    """The seqs of the birth in a session, and of the first access in each other one."""
     born_in_session = bool(histories.usage.born_in[memory] >= 0)
-    birth = histories.born.array[memory : memory + 1] if born_in_session else ()
-    spread = (*map(int, birth), *_changes(usage, memory, seq, "sessions", int(born_in_session)))
-    counters = {
-        "access_count": _changes(usage, memory, seq, "accesses", 0),
-        "used_count": _changes(usage, memory, seq, "used", 0),
-        "injected_count": _changes(usage, memory, seq, "injected", 0),
-        "session_spread": tuple(s for s in spread if s <= seq),
-        "helpful_count": _changes(feedback, memory, seq, "helpful", 0),
-        "unhelpful_count": _changes(feedback, memory, seq, "unhelpful", 0),
-        "outdated_count": _changes(feedback, memory, seq, "outdated", 0),
-        "feedback": tuple(s for s in map(feedback.seq, feedback.chain(memory)) if s <= seq),
-    }
-    return {
-        **{name: seqs[-EVENTS_MAX:] for name, seqs in counters.items()},
-        "last_access_at": _changes(usage, memory, seq, "last_access_at", NEVER_ACCESSED)[-1:],
-        "last_recall": _changes(usage, memory, seq, "last_recall", NO_RECALL)[-1:],
-    }
+    birth = (int(histories.born[memory]),) if born_in_session else ()
+    accessed = _changes(histories.usage, memory, seq, "sessions", int(born_in_session))
+    return tuple(at for at in (*birth, *accessed) if at <= seq)
 
 
-def _condition_from(histories: Histories, memory: int, seq: int) -> dict[str, tuple[int, ...]]:
-    history = histories.condition
-    set_at = _changes(history, memory, seq, "strength_seq", 0)[-1:]
+def _strength_from(histories: Histories, memory: int, seq: int) -> tuple[int, ...]:
+    set_at = _changes(histories.condition, memory, seq, "strength_seq", 0)[-1:]
     since = set_at[0] if set_at else int(histories.born[memory])
-    return {
-        "strength": set_at + tuple(histories.downscales.counting(since, seq)[-EVENTS_MAX:]),
-        "stability": _changes(history, memory, seq, "stability", 1.0)[-1:],
-        "depth_score": _changes(history, memory, seq, "depth_score", 2)[-1:],
-        "consolidation_status": _changes(history, memory, seq, "status", 0)[-1:],
-        "layer": _changes(history, memory, seq, "layer", -1)[-1:],
-    }
-
-
-def _visibility_from(histories: Histories, memory: int, seq: int) -> dict[str, tuple[int, ...]]:
-    history = histories.visibility
-    newest = tuple(s for s in map(history.seq, history.chain(memory)) if s <= seq)[-1:]
-    return {"visibility": newest, "hidden_reason": newest, "superseded_by": newest}
+    return set_at + tuple(histories.downscales.counting(since, seq)[-EVENTS_MAX:])

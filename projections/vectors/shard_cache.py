@@ -214,15 +214,6 @@ class ShardCache:
             self._pinned = frozenset(digests)
             self._shrink()
 
-    def purge(self) -> None:
-        """Unload every shard and delete every file: they are built again when needed."""
-        with self._lock:
-            self._loaded.clear()
-            self._failed.clear()
-            if self._directory is not None and self._directory.exists():
-                for path in [*self._directory.glob("*.hnsw"), *self._directory.glob("*.building")]:
-                    path.unlink(missing_ok=True)
-
     def keep_only(self, digests: Container[str]) -> list[str]:
         """Unload all other shards and delete their files and unfinished ones; the names of the files."""
         with self._lock:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from recollect.dream.fsrs import (
     Grade,
+    W,
     difficulty_after,
     first_difficulty,
-    first_stability,
     next_difficulty,
     next_stability,
     retrievability,
@@ -53,14 +53,14 @@ def test_the_curve_inverts_to_the_published_intervals(retention, days):
 
 
 def test_the_first_review_sets_the_published_stability_and_difficulty():
-    assert [first_stability(grade) for grade in Grade] == [0.212, 1.2931, 2.3065, 8.2956]
+    assert [W[grade - 1] for grade in Grade] == [0.212, 1.2931, 2.3065, 8.2956]
     assert [first_difficulty(grade) for grade in Grade] == pytest.approx(
         [6.4133, 5.11217071, 2.11810397, 1.0], abs=1e-7
     )
 
 
 def test_a_history_of_reviews_ends_at_the_published_state():
-    stability, difficulty = first_stability(Grade.AGAIN), first_difficulty(Grade.AGAIN)
+    stability, difficulty = W[Grade.AGAIN - 1], first_difficulty(Grade.AGAIN)
     for days in (0, 1, 3, 8, 21):
         stability, difficulty = review(stability, difficulty, days, Grade.GOOD)
     assert stability == pytest.approx(53.335106, abs=1e-4)
@@ -68,7 +68,7 @@ def test_a_history_of_reviews_ends_at_the_published_state():
 
 
 def test_reviews_at_their_due_time_give_the_published_intervals():
-    stability, difficulty = review(first_stability(Grade.GOOD), first_difficulty(Grade.GOOD), 0, Grade.GOOD)
+    stability, difficulty = review(W[Grade.GOOD - 1], first_difficulty(Grade.GOOD), 0, Grade.GOOD)
     intervals = []
     for _ in range(5):
         intervals.append(round(stability))
