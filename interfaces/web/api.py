@@ -14,6 +14,7 @@ from recollect.engine.moments import iso
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.recalls import Recalls
 from recollect.engine.show import Shown
+from recollect.engine.show_memory import show_memory
 from recollect.engine.show_recall import RecallCheck, ShownRecall, check, show_recall
 from recollect.engine.stale import Stale
 from recollect.interfaces.python.memory import Memory
@@ -33,7 +34,8 @@ from recollect.web.forms import (
     Event,
     Formulas,
     MemoPage,
-    Moment,
+    Named,
+    NamedAt,
     Nothing,
     RecallsPage,
     Scope,
@@ -52,6 +54,11 @@ _WINDOW = 1_024
 def formula_of(memory: Memory, name: str | None) -> Formula | None:
     """A formula by name: never a file of the machine that serves."""
     return formula_named(memory.store, name, files=False) if name else None
+
+
+def _id(given: Named, request: Request) -> str:
+    path: str = request.path_params["id"]
+    return path if given.id is None else given.id
 
 
 def _options(memory: Memory, ask: AskNow | Changed) -> RecallOptions:
@@ -91,13 +98,13 @@ def explain(memory: Memory, ask: AskAbout, _: Request) -> Explanation:
 
 
 @ENDPOINTS.add("GET", "/api/why/{recall}/{id:path}", "why a memory ranked where it did in a recorded recall")
-def why(memory: Memory, _: Nothing, request: Request) -> Explanation:
-    return memory.why(request.path_params["recall"], request.path_params["id"])
+def why(memory: Memory, given: Named, request: Request) -> Explanation:
+    return memory.why(request.path_params["recall"], _id(given, request))
 
 
 @ENDPOINTS.add("GET", "/api/why-not/{recall}/{id:path}", "where a memory was lost in a recorded recall")
-def why_not(memory: Memory, _: Nothing, request: Request) -> Explanation:
-    return memory.why_not(request.path_params["recall"], request.path_params["id"])
+def why_not(memory: Memory, given: Named, request: Request) -> Explanation:
+    return memory.why_not(request.path_params["recall"], _id(given, request))
 
 
 @ENDPOINTS.add("GET", "/api/why-changed", "why rank and score differ between two moments", lane="long")
@@ -119,8 +126,8 @@ def compare(memory: Memory, sides: Sides, _: Request) -> Comparison:
 @ENDPOINTS.add(
     "GET", "/api/impact/{id:path}", "the recorded answers that held a memory, and without it", lane="long"
 )
-def impact(memory: Memory, _: Nothing, request: Request) -> Impact:
-    return memory.impact(request.path_params["id"])
+def impact(memory: Memory, given: Named, request: Request) -> Impact:
+    return memory.impact(_id(given, request))
 
 
 @ENDPOINTS.add(
@@ -155,13 +162,13 @@ def memories(memory: Memory, scope: Scope, _: Request) -> MemoPage:
 
 
 @ENDPOINTS.add("GET", "/api/memories/{id:path}/history", "every event that touched a memory")
-def history(memory: Memory, _: Nothing, request: Request) -> list[Happening]:
-    return memory.history(request.path_params["id"])
+def history(memory: Memory, given: Named, request: Request) -> list[Happening]:
+    return memory.history(_id(given, request))
 
 
 @ENDPOINTS.add("GET", "/api/memories/{id:path}", "a memory's content and whole state, now or as of `at`")
-def get(memory: Memory, moment: Moment, request: Request) -> Memo:
-    return memory.get(request.path_params["id"], at=moment.at)
+def get(memory: Memory, given: NamedAt, request: Request) -> Memo:
+    return memory.get(_id(given, request), at=given.at)
 
 
 @ENDPOINTS.add("GET", "/api/recalls", "recorded recalls, newest first, filtered")
@@ -177,7 +184,9 @@ def recall_shown(memory: Memory, _: Nothing, request: Request) -> ShownRecall:
 @ENDPOINTS.add(
     "GET", "/api/show/{name:path}", "everything about a recall, a memory, an event, a dream or a formula"
 )
-def shown(memory: Memory, _: Nothing, request: Request) -> Shown:
+def shown(memory: Memory, given: Named, request: Request) -> Shown:
+    if given.id is not None:
+        return show_memory(memory.store, given.id)
     return memory.show(request.path_params["name"])
 
 

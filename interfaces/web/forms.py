@@ -80,7 +80,13 @@ class MemoPage(msgspec.Struct, frozen=True, kw_only=True):
     before: int | None
 
 
-class Moment(msgspec.Struct, frozen=True, kw_only=True):
+class Named(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory's `id` in place of the one in the path: a path cannot hold every id (`..`, `x/history`)."""
+
+    id: str | None = None
+
+
+class NamedAt(Named, frozen=True, kw_only=True):
     at: str | None = None
 
 

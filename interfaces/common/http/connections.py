@@ -67,6 +67,12 @@ class Server(uvicorn.Server):
         for listening in sockets or ():
             listening.listen(_BACKLOG)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """A second Ctrl-C ends the waiting for answers under way; the application is ended in any case."""
+        await super().shutdown(sockets)
+        if self.force_exit:
+            await self.lifespan.shutdown()
+
 
 class _Limited(H11Protocol):
     limits: Limits

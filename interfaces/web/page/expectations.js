@@ -1,7 +1,7 @@
 // Expectations about recorded questions: asked again, red or green, with the event that broke one.
 
-import { get } from "./api.js";
-import { h, link, show } from "./dom.js";
+import { get, post } from "./api.js";
+import { h, link, problem, show } from "./dom.js";
 
 export async function renderExpectations(place, app, signal) {
   const stated = await get("expectations", {}, signal);
@@ -13,11 +13,22 @@ export async function renderExpectations(place, app, signal) {
 }
 
 function row(one, app) {
-  const { recall, id, expects, note } = one.expectation;
+  const { name, recall, id, expects, note } = one.expectation;
   return h("li", { class: `card pad ${one.held ? "holds" : "broken"}` },
     h("b", { class: one.held ? "good" : "bad" }, one.held ? "holds " : "broken "),
     link(app, { view: "", recall, memory: id, ask: "" }, {}, `${recall} ${expects}`),
     h("p", { class: "small" }, one.sentence),
     one.broken_by ? h("p", { class: "small" }, `by @${one.broken_by}: ${one.event}`) : null,
-    note ? h("p", { class: "small dim" }, note) : null);
+    note ? h("p", { class: "small dim" }, note) : null,
+    app.status.read_only ? null : h("button", { type: "button", class: "mini", "aria-label": `Withdraw ${name}`, onclick: ({ target }) => withdraw(target, name, app) }, "Withdraw"));
+}
+
+async function withdraw(button, name, app) {
+  button.disabled = true;
+  try {
+    await post(`expectations/${name}/withdraw`, {});
+    app.refresh("centre");
+  } catch (error) {
+    button.replaceWith(problem(error));
+  }
 }

@@ -1,4 +1,5 @@
 // One memory: why it stands where it stands in the open question, its versions as blame, and where it answered.
+// Its id is a parameter of every request: a path cannot hold ".." or "x/history".
 
 import { get, post } from "./api.js";
 import { question } from "./centre.js";
@@ -11,16 +12,15 @@ export async function renderDetail(place, app, signal) {
   const id = app.state.memory;
   place.hidden = !id;
   if (!id) return show(place);
-  const path = `memories/${encodeURIComponent(id)}`;
   const parts = ["why", "memo", "versions", "links", "changes", "answered"].map((name) => h("section", { class: `card pad ${name}` }));
-  const shown = get(`show/${encodeURIComponent(id)}`, {}, signal);
+  const shown = get("show/-", { id }, signal);
   show(place, h("div", { class: "bartop" }, h("h2", {}, h("code", {}, id)), link(app, { memory: "" }, { class: "mini button" }, "Close")), parts);
   await Promise.all([
     filled(parts[0], () => why(app, id, signal)),
-    filled(parts[1], () => memo(app, id, path, signal)),
+    filled(parts[1], () => memo(app, id, signal)),
     filled(parts[2], async () => versions(await shown)),
     filled(parts[3], async () => links(await shown, app)),
-    filled(parts[4], () => changes(app, id, path, signal)),
+    filled(parts[4], () => changes(app, id, signal)),
     filled(parts[5], async () => answered(await shown, app)),
   ]);
 }
@@ -41,7 +41,7 @@ async function why(app, id, signal) {
   const { recall, ask, b, formula } = app.state;
   if (!recall && !ask) return null;
   const found = recall && !formula && !b
-    ? await get(`why/${encodeURIComponent(recall)}/${encodeURIComponent(id)}`, {}, signal)
+    ? await get(`why/${encodeURIComponent(recall)}/-`, { id }, signal)
     : await get("explain", { ...(recall ? await asIfThen(app, signal) : { q: ask, k: app.state.k, at: b }), formula, id }, signal);
   return [h("h3", {}, found.rank ? `Why it is ${found.rank} of ${found.candidates}` : "Why it is not in the answer"), h("p", { class: "sentence" }, found.sentence),
     found.dropped_at ? h("p", { class: "small lost" }, `${found.dropped_at.title}: ${found.dropped_at.reason}`) : null,
@@ -85,8 +85,8 @@ function expectForm(recall, id) {
   return form;
 }
 
-async function memo(app, id, path, signal) {
-  const found = await get(path, { at: app.state.b }, signal);
+async function memo(app, id, signal) {
+  const found = await get("memories/-", { id, at: app.state.b }, signal);
   const { state } = found;
   const facts = [["kind", state.kind], ["project", state.project], ["session", state.session], ["source", state.source], ["tags", state.tags.join(", ")], ["importance", state.importance], ["strength", number(state.strength)], ["used", state.used_count], ["accessed", state.access_count], ["layer", state.layer], ["superseded by", state.superseded_by], ["hidden", found.hidden_because]];
   const impact = h("div", { class: "impact" });
@@ -98,7 +98,7 @@ async function memo(app, id, path, signal) {
 async function impactOf(place, app, id) {
   show(place, h("p", { class: "dim small" }, "replaying every answer that held it, without it …"));
   try {
-    const found = await get(`impact/${encodeURIComponent(id)}`);
+    const found = await get("impact/-", { id });
     show(place, h("p", { class: "small" }, `${plural(found.answers.length, "recorded answer")} held it; ${found.changed} would have been others without it, ${found.first_changed} with another first hit.`), h("ul", { class: "plain small" }, found.answers.slice(0, 50).map((one) => h("li", {}, link(app, { recall: one.recall, ask: "", formula: "", b: "" }, {}, one.recall), ` ${one.changed ? "changed without it" : "the same without it"}: `, said(one.query || "")))));
   } catch (error) {
     show(place, problem(error));
@@ -119,8 +119,8 @@ function links(shown, app) {
 }
 
 // What dreams made of it, before → after, and what else touched it beside new versions and accesses.
-async function changes(app, id, path, signal) {
-  const [history, ended] = await Promise.all([get(`${path}/history`, {}, signal), get("timeline", { type: "dream.ended", limit: 1000 }, signal)]);
+async function changes(app, id, signal) {
+  const [history, ended] = await Promise.all([get("memories/-/history", { id }, signal), get("timeline", { type: "dream.ended", limit: 1000 }, signal)]);
   const dreams = ended.events.map((event) => ({ ...event, name: event.summary.match(/\bd\d+\b/)?.[0] })).map((one) => ({ ...one, began: Number(one.name?.slice(1)) }));
   const within = (event) => dreams.find((one) => one.began <= event.seq && event.seq <= one.seq);
   const by = [...new Set(history.map(within).filter(Boolean))].toSorted((a, b) => b.seq - a.seq);

@@ -491,6 +491,29 @@ def test_expectations_are_stated_listed_checked_and_withdrawn(server):
     assert server.get("/api/expectations") == []
 
 
+def test_an_id_that_a_path_cannot_hold_is_given_as_a_parameter(start):
+    server = start()
+    for id_ in ("x", "x/history", "..", "@3"):
+        server.send("POST", "/api/remember", {"id": id_, "content": f"what {id_} says"}, 201)
+    recall = server.send("POST", "/api/recall", {"q": "what x/history says"})["id"]
+    for id_ in ("x", "x/history", "..", "@3"):
+        assert server.get("/api/memories/-", id=id_)["content"] == f"what {id_} says"
+        assert server.get("/api/memories/-/history", id=id_)[0]["type"] == "memory.ingested"
+        assert server.get("/api/show/-", id=id_)["content"] == f"what {id_} says"
+        assert server.get(f"/api/why/{recall}/-", id=id_)["id"] == id_
+        assert server.get("/api/impact/-", id=id_)["id"] == id_
+    assert server.get("/api/show/@3")["thing"] == "event"
+    assert server.get("/api/memories/-", 404, id="-")["code"] == "unknown_memory"
+
+
+def test_a_second_interrupt_ends_the_server_without_a_traceback(start):
+    server = start()
+    head = server.get("/api/status")["head"]
+    server.process.send_signal(signal.SIGINT)
+    time.sleep(0.05)  # two at once may come as one
+    assert server.stop() == (0, f"recollect: stopped; the store is closed, its head is @{head}\n")
+
+
 def test_a_formula_that_is_tried_is_kept_nowhere_and_one_that_is_adopted_is_in_force(start):
     server = start()
     head = server.get("/api/status")["head"]

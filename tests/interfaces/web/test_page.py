@@ -25,6 +25,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--disable-dev-shm-usage", "--window-size=1400,1100",
 )  # fmt: skip
+AWKWARD_IDS = (".", "..", "@3", "r6", "x", "x/history")
 PATIENCE_S = 300  # longer than any machine needs
 CHROMIUM, CHROMEDRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
@@ -236,6 +237,7 @@ def test_the_river_steps_event_by_event_and_the_question_follows(page_world, bro
     person.still()
     bars = page_world.get("/api/bars", recall=recall["id"], at="@1201")
     person.until(lambda: person.ids() == [bar["id"] for bar in bars["hits"]])
+    assert "not the recall's own" in "".join(person.texts("#centre p.dim"))
     counts = person.driver.execute_script("return document.querySelectorAll('.river .lane').length")
     assert counts == 5
     person.click("#river .tools button:nth-child(4)")  # zoom in
@@ -624,6 +626,36 @@ def test_new_events_arrive_by_themselves_and_a_server_that_is_gone_greys_the_pag
     server.stop()
     person.until(lambda: person.find("#gone").is_displayed())
     assert "gone" in browser.execute_script("return document.body.className")
+
+
+@in_a_browser
+def test_an_expectation_is_withdrawn_where_it_is_shown(start, browser):
+    server = start()
+    recall = server.get("/api/recalls")["recalls"][0]["id"]
+    server.send("POST", "/api/expectations", {"recall": recall, "id": "auth", "first": True}, 201)
+    person = Person(browser, server.address["page"], "#/view/expectations")
+    person.click("#centre .holds button")
+    person.until(lambda: person.texts("#centre .empty"))
+    assert server.get("/api/expectations") == []
+    assert person.complaints() == []
+
+
+@in_a_browser
+def test_a_memory_opens_whole_whatever_its_id_is(start, browser):
+    server = start()
+    for id_ in AWKWARD_IDS:
+        server.send("POST", "/api/remember", {"id": id_, "content": f"this is what {id_} says"}, 201)
+    for id_ in AWKWARD_IDS:
+        address = f"#/ask/{quote(QUESTION)}/memory/{quote(id_, safe='')}"
+        person = Person(browser, server.address["page"], address)
+        person.until(lambda: person.texts("#detail .sentence") and person.texts("#detail .memo h3"))  # noqa: B023
+        person.still()
+        assert f"this is what {id_} says" in person.texts("#detail .memo .said")
+        assert f"this is what {id_} says" in person.texts("#detail .versions .said")
+        person.click("#detail .memo button")
+        person.until(lambda: "held it" in "".join(person.texts("#detail .impact")))  # noqa: B023
+        assert person.texts("#detail .problem") == []
+        assert person.complaints() == []
 
 
 @in_a_browser
