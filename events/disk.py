@@ -281,15 +281,20 @@ class WriterLock:
             mutex.release()
 
     def is_free(self) -> bool:
-        """Whether the lock is free at this moment. A missing lock file means that the log was never written."""
+        """Whether the lock is free at this moment; not if the disk fails.
+
+        A missing lock file means that the log was never written.
+        """
         try:
             descriptor = self._disk.open(self._path, write=False)
+            try:
+                return self._disk.try_lock(descriptor)
+            finally:
+                self._disk.close(descriptor)
         except FileNotFoundError:
             return True
-        try:
-            return self._disk.try_lock(descriptor)
-        finally:
-            self._disk.close(descriptor)
+        except OSError:
+            return False
 
     def close(self) -> None:
         if self._descriptor is not None:

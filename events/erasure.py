@@ -19,7 +19,7 @@ from zlib import crc32
 import msgspec
 
 from recollect.events.disk import Disk, read_whole, synced_directory, write_new
-from recollect.events.frame import body_of, erased_tail, is_erased, parse_header
+from recollect.events.frame import erased_tail, is_erased
 from recollect.events.segments import Segments
 
 INTENT = "erase.intent"
@@ -46,12 +46,10 @@ def plan(segments: Segments, seqs: Iterable[int]) -> list[Overwrite]:
     overwrites = []
     for seq in sorted(set(seqs)):
         segment = segments.of(seq)
-        segment.whole(seq)
-        frame = segment.frame(seq)
-        header = parse_header(frame, 0, segment.file.seed)
-        if is_erased(body_of(frame, 0, header), header.digest):
+        header, _, body = segment.whole(seq)
+        if is_erased(body, header.digest):
             continue
-        tail = erased_tail(frame, header, segment.file.seed)
+        tail = erased_tail(segment.frame(seq), header, segment.file.seed)
         offset = segment.extent(seq)[0] + header.body_offset
         overwrites.append(Overwrite(seq, segment.path.name, offset, len(tail) - 4, tail[-4:]))
     return overwrites

@@ -43,7 +43,6 @@ import os
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
-from itertools import accumulate
 from struct import Struct, error
 from typing import NamedTuple
 from zlib import crc32
@@ -113,11 +112,21 @@ class Header(NamedTuple):
         return HEADER_BYTES + self.meta_bytes
 
 
+class Place(NamedTuple):
+    """One event: where its frame begins, when it was recorded, its id, and what it is."""
+
+    offset: int
+    at: int
+    id: bytes
+    type: str
+    version: int
+
+
 class Batch(NamedTuple):
-    """The frames of one append: their bytes, where each one begins, and the chain value after the last."""
+    """The frames of one append: their bytes, their events, and the chain value after the last."""
 
     blob: bytes
-    starts: list[int]
+    places: list[Place]
     chain: bytes
 
 
@@ -172,16 +181,13 @@ class Frame(NamedTuple):
         return Recorded(header.seq, header.at, header.id, actor, type_, header.version, payload, fact)
 
 
-def copy_batch(frames: Sequence[Frame], seed: int) -> tuple[Batch, list[Entry]]:
-    """Frames as they are, in the form in which a log writes new ones."""
-    blobs = [frame.encode(seed) for frame in frames]
-    starts = [0, *accumulate(map(len, blobs))][:-1]
-    entries = [
-        Entry(header.id, type_, header.version, actor, body[SALT_BYTES:])
-        for header, meta, body in frames
-        for type_, actor in (decode_meta(meta),)
-    ]
-    return Batch(b"".join(blobs), starts, frames[-1].header.chain), entries
+def copy_batch(frames: Sequence[Frame], *, seed: int, offset: int) -> Batch:
+    """Frames as they are, in the form in which a log writes new ones at this offset."""
+    places = []
+    for header, meta, _ in frames:
+        places.append(Place(offset, header.at, header.id, decode_meta(meta)[0], header.version))
+        offset += header.length
+    return Batch(b"".join(frame.encode(seed) for frame in frames), places, frames[-1].header.chain)
 
 
 def frame_bytes(meta_bytes: int, body_bytes: int) -> int:
@@ -202,14 +208,20 @@ def decode_meta(meta: bytes) -> tuple[str, str]:
 
 
 def encode_batch(
-    entries: Sequence[Entry], *, first_seq: int, durable_seq: int, at: int, chain: bytes, seed: int
+    entries: Sequence[Entry],
+    *,
+    first_seq: int,
+    durable_seq: int,
+    at: int,
+    chain: bytes,
+    seed: int,
+    offset: int,
 ) -> Batch:
-    """One frame per entry, chained on `chain`."""
+    """One frame per entry, chained on `chain`, to be written at this offset."""
     batch = len(entries)
     salts = os.urandom(SALT_BYTES * batch)
     frames: list[bytes] = []
-    starts: list[int] = []
-    length = 0
+    places: list[Place] = []
     for position, (id_, type_, version, actor, payload) in enumerate(entries):
         body = salts[position * SALT_BYTES : (position + 1) * SALT_BYTES] + payload
         meta = encode_meta(type_, actor)
@@ -222,9 +234,9 @@ def encode_batch(
         pad = bytes(-(HEADER_BYTES + len(meta) + len(body) + 4) % 8)
         frame = b"".join((fields, _SEAL.pack(crc32(fields, seed), 0), meta, body, pad))
         frames += (frame, _CRC.pack(crc32(frame, seed)))
-        starts.append(length)
-        length += len(frame) + 4
-    return Batch(b"".join(frames), starts, chain)
+        places.append(Place(offset, at, id_, type_, version))
+        offset += len(frame) + 4
+    return Batch(b"".join(frames), places, chain)
 
 
 def parse_header(data: bytes, start: int, seed: int) -> Header:

@@ -93,18 +93,18 @@ class MemoryLog:
         types = {entry.type for entry in entries}
         at = stamp(types, seq=head, at=self.time_of(head), now=now, ahead_max=self._ahead_max)
         batch = encode_batch(
-            entries, first_seq=head + 1, durable_seq=head, at=at, chain=self._chain, seed=_SEED
+            entries, first_seq=head + 1, durable_seq=head, at=at, chain=self._chain, seed=_SEED, offset=0
         )  # fmt: skip
-        self._keep(batch, entries, [at] * len(entries))
+        self._keep(batch)
 
-    def _keep(self, batch: Batch, entries: Sequence[Entry], times: Sequence[int]) -> None:
-        ends = [*batch.starts[1:], len(batch.blob)]
-        for entry, at, start, end in zip(entries, times, batch.starts, ends, strict=True):
-            if entry.version > VERSIONS.get(entry.type, 0):
-                self._unknown[entry.type] = self._unknown.get(entry.type, 0) + 1
-            self._times.append(at)
-            self._seqs[entry.id] = self.head + 1
-            self._frames.append(batch.blob[start:end])
+    def _keep(self, batch: Batch) -> None:
+        ends = [*(place.offset for place in batch.places[1:]), len(batch.blob)]
+        for place, end in zip(batch.places, ends, strict=True):
+            if place.version > VERSIONS.get(place.type, 0):
+                self._unknown[place.type] = self._unknown.get(place.type, 0) + 1
+            self._times.append(place.at)
+            self._seqs[place.id] = self.head + 1
+            self._frames.append(batch.blob[place.offset : end])
         self._chain = batch.chain
         self._bytes += len(batch.blob)
 
@@ -118,8 +118,7 @@ class MemoryLog:
         with self._mutex:
             if frames[0].header.seq != self.head + 1:
                 raise HeadMoved(expected=frames[0].header.seq - 1, actual=self.head)
-            batch, entries = copy_batch(frames, _SEED)
-            self._keep(batch, entries, [frame.header.at for frame in frames])
+            self._keep(copy_batch(frames, seed=_SEED, offset=0))
 
     def verify_chain(self) -> list[Finding]:
         """Every frame that is not as it was written; see `verification`."""

@@ -27,5 +27,4 @@ def _renew() -> None:
         owner.renew_locks()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew)
+os.register_at_fork(after_in_child=_renew)

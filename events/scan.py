@@ -16,13 +16,13 @@ from recollect.events.frame import (
     MAGIC,
     BadFrame,
     Header,
+    Place,
     check_body,
     check_chain,
     check_frame,
     decode_meta,
     parse_header,
 )
-from recollect.events.segment_index import Place
 
 CHUNK_BYTES = 1024 * 1024
 

@@ -19,11 +19,10 @@ from recollect.events.frame import HEADER_BYTES as FRAME_HEADER_BYTES
 from recollect.events.frame import (
     BadFrame,
     Batch,
-    Entry,
     Frame,
     Header,
+    Place,
     check_frame,
-    copy_batch,
     decode_frame,
     parse_header,
 )
@@ -37,7 +36,7 @@ from recollect.events.segment_format import (
     encode_footer,
     footer_digest,
 )
-from recollect.events.segment_index import Place, SegmentIndex, TypeCounts
+from recollect.events.segment_index import SegmentIndex, TypeCounts
 
 Erasing = Callable[[], frozenset[int]]
 
@@ -160,23 +159,11 @@ class Segment:
 
     # --- writing ---------------------------------------------------------------------------------
 
-    def write(self, batch: Batch, entries: Sequence[Entry], at: int) -> None:
-        """Add a batch at the end, in one write, not synced yet."""
-        self._add(batch, entries, [at] * len(entries))
-
-    def _add(self, batch: Batch, entries: Sequence[Entry], times: Sequence[int]) -> None:
+    def write(self, batch: Batch) -> None:
+        """Add a batch whose places begin at the end, in one write, not synced yet."""
         assert not self.sealed
         self._write_at_end(batch.blob)
-        places = [
-            Place(self.end + start, at, entry.id, entry.type, entry.version)
-            for entry, at, start in zip(entries, times, batch.starts, strict=True)
-        ]
-        self._take(places, end=self.end + len(batch.blob), chain=batch.chain)
-
-    def copy(self, frames: Sequence[Frame]) -> None:
-        """Add whole batches of another log at the end, as they are."""
-        batch, entries = copy_batch(frames, self.file.seed)
-        self._add(batch, entries, [frame.header.at for frame in frames])
+        self._take(batch.places, end=self.end + len(batch.blob), chain=batch.chain)
 
     def write_again(self, seq: int) -> None:
         """Read the frames from `seq` on and, if they are whole, write the same bytes again.

@@ -18,27 +18,19 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+
+from recollect.events.frame import Place
 
 ID_BYTES = 16
 _SCANNED_IDS = 8
 _SCANS = 4
 TypeCounts: TypeAlias = Counter[tuple[str, int]]
 _Halves: TypeAlias = npt.NDArray[np.uint64]
-
-
-class Place(NamedTuple):
-    """One event: where its frame begins, when it was recorded, its id, and what it is."""
-
-    offset: int
-    at: int
-    id: bytes
-    type: str
-    version: int
 
 
 class SegmentIndex:

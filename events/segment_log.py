@@ -154,7 +154,7 @@ class SegmentLog:
         if not self._disk.names(self._path):
             raise InvalidInput(f"there is no log in {self._path}; open it without read_only to make one")
         published = self._head.published()
-        if published is not None and not self._lock_is_free():
+        if published is not None and not self._lock.is_free():
             self._segments.follow(published.visible)
             self._show(published)
             return
@@ -163,12 +163,6 @@ class SegmentLog:
         self._writer.find_damage(stop)
         self._writer.visible = tail = self._segments.tail
         self._writer.durable = tail if synced else min(self._head.witnessed, tail)
-
-    def _lock_is_free(self) -> bool:
-        try:
-            return self._lock.is_free()
-        except OSError:  # a disk that fails: as far as was published is safe to show
-            return False
 
     def _show(self, published: Position) -> None:
         tail = self._segments.tail

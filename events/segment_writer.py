@@ -41,7 +41,7 @@ from recollect.events.envelope import encode, new_event_id, type_name
 from recollect.events.erasure import Intent, plan
 from recollect.events.errors import HeadMoved, LogDamaged
 from recollect.events.facts import Recovered
-from recollect.events.frame import Entry, Frame, encode_batch, refuse_other_event
+from recollect.events.frame import Entry, Frame, copy_batch, encode_batch, refuse_other_event
 from recollect.events.head import HEAD, HeadFile, Position
 from recollect.events.log import Clock, Durability
 from recollect.events.recovery import find_damage, purge_quarantine, set_aside
@@ -215,9 +215,10 @@ class SegmentWriter:
         at = stamp(types, seq=tail, at=last_at, now=self._clock(), ahead_max=self._ahead_max)
         segment = self._growing(at)
         batch = encode_batch(
-            entries, first_seq=tail + 1, durable_seq=self.durable, at=at, chain=segment.chain, seed=segment.header.seed
+            entries, first_seq=tail + 1, durable_seq=self.durable, at=at, chain=segment.chain, seed=segment.header.seed,
+            offset=segment.end,
         )  # fmt: skip
-        segment.write(batch, entries, at)
+        segment.write(batch)
         self._wrote(tail + 1)
         return tail + 1
 
@@ -232,7 +233,8 @@ class SegmentWriter:
         first = frames[0].header.seq
         if first != self._segments.tail + 1:
             raise HeadMoved(expected=first - 1, actual=self._segments.tail)
-        self._growing(frames[0].header.at).copy(frames)
+        segment = self._growing(frames[0].header.at)
+        segment.write(copy_batch(frames, seed=segment.header.seed, offset=segment.end))
         self._wrote(first)
         self.sync()
 

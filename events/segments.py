@@ -18,10 +18,9 @@ from recollect.events.clock import CLOCK_CORRECTED, Correction, stretch
 from recollect.events.disk import Disk, read_whole
 from recollect.events.envelope import Recorded
 from recollect.events.errors import InvalidInput, LogDamaged
-from recollect.events.frame import GENESIS, Frame
+from recollect.events.frame import GENESIS, Frame, Place
 from recollect.events.segment import Erasing, Segment
 from recollect.events.segment_format import HEADER_BYTES, SegmentHeader, SegmentName
-from recollect.events.segment_index import Place
 from recollect.events.upcasts import VERSIONS
 
 INDEX_CACHE = "active.index"

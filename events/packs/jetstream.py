@@ -17,7 +17,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from typing import TypeVar
@@ -225,11 +225,8 @@ class JetStreamPackStore:
 
     def get_many(self, first: int, count: int) -> list[bytes | None]:
         stream = self._js
-
-        async def all_of_them() -> list[bytes | None]:
-            return await asyncio.gather(*(self._got(stream, first + place) for place in range(count)))
-
-        return self._run(all_of_them(), 4 * _CONNECT_S)
+        asked = (self._got(stream, first + place) for place in range(count))
+        return self._run(_together(asked), 4 * _CONNECT_S)
 
     async def _got(self, stream: JetStreamContext, position: int, *, direct: bool = False) -> bytes | None:
         """The pack from the leader, or with `direct` from any replica that answers."""
@@ -305,11 +302,7 @@ class JetStreamPackStore:
 
     def get_boxes(self, names: Sequence[str]) -> list[Box]:
         stream = self._js
-
-        async def all_of_them() -> list[Box]:
-            return await asyncio.gather(*(self._got_box(stream, name) for name in names))
-
-        return self._run(all_of_them(), 4 * _CONNECT_S)
+        return self._run(_together(self._got_box(stream, name) for name in names), 4 * _CONNECT_S)
 
     async def _got_box(self, stream: JetStreamContext, name: str) -> Box:
         try:
@@ -431,6 +424,10 @@ class JetStreamPackStore:
         self._thread.join(_CONNECT_S)
         if not self._thread.is_alive():
             self._loop.close()
+
+
+async def _together(asked: Iterable[Coroutine[object, object, Result]]) -> list[Result]:
+    return await asyncio.gather(*asked)
 
 
 def _configuration(name: str, subjects: list[str], replicas: int, *, keep: bool) -> StreamConfig:

@@ -64,11 +64,11 @@ class ObjectPackStore:
 
     def put_if(self, position: int, pack: bytes) -> None:
         try:
-            self._create(_pack(position), pack)
-        except (AlreadyExistsError, PreconditionError):
-            raise Unsettled(f"position {position} is taken") from None
-        except (BaseError, OSError) as error:
+            created = self._create(_pack(position), pack)
+        except StoreUnreachable as error:
             raise Unsettled(f"no acknowledgement: {error}") from error
+        if not created:
+            raise Unsettled(f"position {position} is taken")
 
     def get(self, position: int) -> bytes | None:
         return self._read(_pack(position))
@@ -125,18 +125,14 @@ class ObjectPackStore:
         return list(self._pool.map(first, names))
 
     def put_box(self, name: str, content: bytes, version: int) -> int:
-        try:
-            self._create(_box(name, version + 1), content)
-        except (AlreadyExistsError, PreconditionError):
-            if self._read(_box(name, version + 1)) != content:
-                raise BoxMoved(name) from None
-        except (BaseError, OSError) as error:
-            raise StoreUnreachable(f"{self.where} did not take the box {name}: {error}") from error
+        path = _box(name, version + 1)
+        if not self._create(path, content) and self._read(path) != content:
+            raise BoxMoved(name)
         versions = self._versions(name) if version else []
         if (
             max(versions, default=0) > version + 1
         ):  # it was replaced twice meanwhile, and the place was free again
-            self._delete(_box(name, version + 1))
+            self._delete(path)
             raise BoxMoved(name)
         for older in versions:
             if older <= version:
@@ -158,15 +154,9 @@ class ObjectPackStore:
 
     def put_blob(self, content: bytes) -> str:
         digest = sha256(content).hexdigest()
-        try:
-            self._create(f"blob/{digest}", content)
-        except (AlreadyExistsError, PreconditionError):
-            if self.get_blob(digest) != content:  # damaged: this one is right
-                self._asked(lambda: obstore.put(self._store, f"blob/{digest}", content))
-        except (BaseError, OSError) as error:
-            raise StoreUnreachable(
-                f"{self.where} did not take a blob of {len(content):,} bytes: {error}"
-            ) from error
+        path = f"blob/{digest}"
+        if not self._create(path, content) and self._read(path) != content:  # damaged: this one is right
+            self._asked(lambda: obstore.put(self._store, path, content))
         return digest
 
     def get_blob(self, digest: str) -> bytes | None:
@@ -177,10 +167,19 @@ class ObjectPackStore:
 
     # --- objects ---------------------------------------------------------------------------------
 
-    def _create(self, path: str, content: bytes) -> None:
-        obstore.put(self._store, path, content, mode="create", use_multipart=False)
-        if self._folder:
-            _sync(self._folder / path)
+    def _create(self, path: str, content: bytes) -> bool:
+        """Create an object, synced in a directory; False if it exists already."""
+        try:
+            obstore.put(self._store, path, content, mode="create", use_multipart=False)
+            if self._folder:
+                _sync(self._folder / path)
+        except (AlreadyExistsError, PreconditionError):
+            return False
+        except (BaseError, OSError) as error:
+            raise StoreUnreachable(
+                f"{self.where} did not take {path} of {len(content):,} bytes: {error}"
+            ) from error
+        return True
 
     def _read(self, path: str) -> bytes | None:
         return self._asked(lambda: bytes(obstore.get(self._store, path).bytes()), missing=None)

@@ -118,7 +118,7 @@ def test_a_whole_frame_with_another_history_is_reported(files: Files) -> None:
         entries = [entry._replace(payload=entry.payload[::-1]) for entry in prepare(notes(17, 1))]
         header = segment.header_of(18)
     forged = encode_batch(
-        entries, first_seq=18, durable_seq=header.durable_seq, at=header.at, chain=GENESIS, seed=seed
+        entries, first_seq=18, durable_seq=header.durable_seq, at=header.at, chain=GENESIS, seed=seed, offset=0
     ).blob  # fmt: skip
     assert len(forged) == end - begin
     head = bytearray(forged[:128])

@@ -29,7 +29,7 @@ ENTRY = Entry(bytes(range(16)), "memory.forgotten", 1, "tester", PAYLOAD)
 
 
 def one_frame(entry: Entry = ENTRY, *, chain: bytes = GENESIS) -> bytes:
-    return encode_batch([entry], first_seq=7, durable_seq=5, at=1234, chain=chain, seed=SEED).blob
+    return encode_batch([entry], first_seq=7, durable_seq=5, at=1234, chain=chain, seed=SEED, offset=0).blob
 
 
 def test_every_field_stands_where_the_description_says() -> None:
@@ -59,8 +59,8 @@ def test_two_frames_of_one_payload_have_different_digests() -> None:
 
 def test_a_batch_numbers_and_chains_its_frames() -> None:
     entries = [ENTRY._replace(id=bytes([n] * 16)) for n in range(3)]
-    batch = encode_batch(entries, first_seq=10, durable_seq=0, at=1, chain=GENESIS, seed=SEED)
-    headers = [parse_header(batch.blob, start, SEED) for start in batch.starts]
+    batch = encode_batch(entries, first_seq=10, durable_seq=0, at=1, chain=GENESIS, seed=SEED, offset=0)
+    headers = [parse_header(batch.blob, place.offset, SEED) for place in batch.places]
     assert [(header.seq, header.position, header.batch) for header in headers] == [
         (10, 0, 3),
         (11, 1, 3),

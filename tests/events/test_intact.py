@@ -19,9 +19,10 @@ ENTRIES = [
 
 
 def _frames() -> list[bytes]:
-    batch = encode_batch(ENTRIES, first_seq=5, durable_seq=4, at=1_000, chain=GENESIS, seed=SEED)
-    ends = [*batch.starts[1:], len(batch.blob)]
-    return [batch.blob[start:end] for start, end in zip(batch.starts, ends, strict=True)]
+    batch = encode_batch(ENTRIES, first_seq=5, durable_seq=4, at=1_000, chain=GENESIS, seed=SEED, offset=0)
+    starts = [place.offset for place in batch.places]
+    ends = [*starts[1:], len(batch.blob)]
+    return [batch.blob[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 FRAMES = _frames()
