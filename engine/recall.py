@@ -247,7 +247,7 @@ def _hits(store: Store, ranked: Ranked) -> tuple[Hit, ...]:
     ranking = ranked.ranking
     if not ranking.ids:
         return ()
-    places = list(ranking.places)
+    places = list(ranking.order[: len(ranking.ids)])
     states = ranked.view.lifecycle.at(ranking.sheet.memories[places], ranking.basis)
     return tuple(
         Hit(

@@ -48,8 +48,3 @@ def range_of(name: str, parameters: Mapping[str, Parameter]) -> Range:
     """The lowest and the highest value that a factor can have with these parameters (all of them given)."""
     stated = RANGES[name]
     return stated(**parameters) if callable(stated) else stated
-
-
-def describe(name: str) -> str:
-    """The first line of a factor's docstring."""
-    return (inspect.getdoc(FACTORS[name]) or "").split("\n", 1)[0]

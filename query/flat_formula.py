@@ -18,7 +18,7 @@ from recollect.query.factors.factor import FACTORS
 from recollect.query.free_numbers import FreeNumber
 from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.stage import FactorStage, LexicalStage
-from recollect.query.versions import LEXICAL, written_factor, written_variant
+from recollect.query.versions import LEXICAL, VARIANTS, written
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
@@ -74,10 +74,10 @@ def as_written(stage: AnyStage, label: str) -> dict[str, object]:
         if not _is_left_out(field, plain[field.name]):
             fields[field.name] = _without_none(plain[field.name])
     if isinstance(stage, FactorStage):
-        fields["factor"] = written_factor(stage.factor, FACTORS)
+        fields["factor"] = written(stage.factor, FACTORS)
         _put_parameters(fields, stage)
     if fields["op"] in LEXICAL and isinstance(stage, LexicalStage):
-        fields["variant"] = written_variant(stage.variant)
+        fields["variant"] = written(stage.variant, VARIANTS)
     return fields
 
 

@@ -160,7 +160,7 @@ def _factors() -> tuple[Entry, ...]:
     return tuple(
         Entry(
             name=name,
-            meaning=f"{catalogue.describe(name)}{_range(name)}",
+            meaning=f"{_first(FACTORS[name])}{_range(name)}",
             rule=_rest(FACTORS[name]),
             reads=SIGNATURES[name].inputs,
             dials=SIGNATURES[name].dials,

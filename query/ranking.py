@@ -42,7 +42,6 @@ class Ranking(NamedTuple):
     scores: tuple[float, ...]
     basis: int
     formula: str
-    places: tuple[int, ...]
     order: tuple[int, ...]
     sheet: Sheet
 
@@ -90,7 +89,6 @@ def rank(
         scores=tuple(round12(value) for value in sheet.score[places].tolist()),
         basis=view.seq,
         formula=formula.label,
-        places=tuple(places),
         order=tuple(order),
         sheet=sheet,
     )

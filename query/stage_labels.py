@@ -45,14 +45,9 @@ def _free_name(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def jumped_to(stages: Sequence[AnyStage]) -> set[str]:
-    """The labels that some stage jumps to."""
-    return {stage.to for stage in stages if isinstance(stage, (Gate, Shortcut, Skip))}
-
-
 def set_aside(stages: Sequence[AnyStage]) -> tuple[tuple[AnyStage, ...], tuple[str, ...]]:
     """The stages without the labels that no stage jumps to, and the labels of all."""
-    targets = jumped_to(stages)
+    targets = {stage.to for stage in stages if isinstance(stage, (Gate, Shortcut, Skip))}
     kept = tuple(
         stage if not stage.label or stage.label in targets else msgspec.structs.replace(stage, label="")
         for stage in stages
@@ -62,9 +57,4 @@ def set_aside(stages: Sequence[AnyStage]) -> tuple[tuple[AnyStage, ...], tuple[s
 
 def label_twice(labels: Sequence[str]) -> str | None:
     """A label that two stages have."""
-    seen: set[str] = set()
-    for label in labels:
-        if label and label in seen:
-            return label
-        seen.add(label)
-    return None
+    return next((label for place, label in enumerate(labels) if label and label in labels[:place]), None)

@@ -12,7 +12,7 @@ from typing import get_args
 
 from recollect.projections.lexical.bm25 import DEFAULT_VARIANT, Variant
 
-_VARIANTS: tuple[str, ...] = get_args(Variant)
+VARIANTS: tuple[str, ...] = get_args(Variant)
 LEXICAL = ("retrieve", "measure")
 
 
@@ -26,22 +26,13 @@ def stated(stage: object, factors: Collection[str]) -> object:
         return stage
     variant = stage.get("variant", DEFAULT_VARIANT)
     if stage.get("op") in LEXICAL and isinstance(variant, str):
-        return {**stage, "variant": _stated(variant, _VARIANTS)}
+        return {**stage, "variant": _stated(variant, VARIANTS)}
     factor = stage.get("factor")
     return {**stage, "factor": _stated(factor, factors)} if isinstance(factor, str) else stage
 
 
-def written_factor(name: str, factors: Collection[str]) -> str:
-    """A factor of a built formula as a file must say it, to mean the same."""
-    return _written(name, factors)
-
-
-def written_variant(name: str) -> str:
-    """A variant of a built formula as a file must say it, to mean the same."""
-    return _written(name, _VARIANTS)
-
-
-def _written(name: str, known: Collection[str]) -> str:
+def written(name: str, known: Collection[str]) -> str:
+    """A factor or a variant of a built formula as a file must say it, to mean the same."""
     return name if _stated(name, known) == name else f"{name}/1"
 
 

@@ -1,6 +1,6 @@
-"""why and why_not: a recorded recall replayed at its own basis, formula and clock, with one memory watched.
+"""why: a recorded recall replayed at its own basis, formula and clock, with one memory watched.
 
-Both give the same object: for a hit it says how the score came about, for a miss where the memory was lost.
+For a hit the explanation says how the score came about, for a miss where the memory was lost.
 Nothing is written.
 """
 
@@ -50,11 +50,6 @@ def why(log: Log, projections: Projections, seq: int, memory_id: str) -> Explana
     # The digest as it was recorded: a later version may spell out more defaults in a formula's text.
     label = f"{case.formula.name}@{recalled.formula[:12]}"
     return msgspec.structs.replace(explanation, formula=label)
-
-
-def why_not(log: Log, projections: Projections, seq: int, memory_id: str) -> Explanation:
-    """Why a memory was not in the answer recorded at `seq`: `dropped_at` says where it was lost."""
-    return why(log, projections, seq, memory_id)
 
 
 def recorded(log: Log, projections: Projections, seq: int) -> Recalled:

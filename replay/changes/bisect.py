@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 import msgspec
-import numpy as np
 
 from recollect.events.facts import (
     Attested,
@@ -35,11 +34,10 @@ from recollect.events.facts import (
     Unknown,
 )
 from recollect.events.log import Log
-from recollect.replay.changes.bisect_probes import bisect_probes
+from recollect.replay.changes.bisect_probes import SAMPLES, bisect_probes
 from recollect.replay.changes.inquiry import Inquiry, Moment, Standing
 from recollect.replay.redaction import redacted_within
 
-SAMPLES = 12
 _UNMOVED_BY = (
     Attested, ClockCorrected, DreamBegan, Expected, ExpectationWithdrawn, Recovered, Unknown, Redacted,
 )  # fmt: skip
@@ -125,7 +123,7 @@ def bisect(
         crossings = list(_scan(probes, moving, since, until, progress))
         several = len(crossings) > 1
     else:
-        gaps = _gaps(probes, _asked_first(inquiry, memory_id, since, until))
+        gaps = _gaps(probes, bisect_probes(inquiry.projections, [memory_id], since, until))
         crossings = [probes.crossing(_narrow(probes, *gaps[0]))] if gaps else []
         several = len(gaps) > 1
     first = crossings[0] if crossings else None
@@ -147,14 +145,6 @@ def bisect(
         rankings=len(probes),
         redacted=redacted_within(inquiry.projections, (since, until)),
     )
-
-
-def _asked_first(inquiry: Inquiry, memory_id: str, since: int, until: int) -> list[int]:
-    """Positions spread over the range, and those before and at the memory's own events."""
-    spread = np.linspace(since, until, SAMPLES + 2).round().astype(int).tolist()
-    memory = inquiry.projections.documents.ids.find(memory_id)
-    own = bisect_probes(inquiry.projections, memory, since, until)
-    return sorted({*spread, *own, *(seq - 1 for seq in own)})
 
 
 def _gaps(probes: _Probes, seqs: list[int]) -> list[tuple[int, int]]:

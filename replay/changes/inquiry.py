@@ -18,6 +18,7 @@ from recollect.projections.view import Projections, View
 from recollect.query.formula import Formula, from_canonical
 from recollect.query.ranking import Ranking, rank_around
 from recollect.replay.shared_scans import SharedVectors
+from recollect.replay.verify import prepare
 
 Embed = Callable[[str], GridVector | None]
 
@@ -107,9 +108,7 @@ class Inquiry:
 
     def require(self, formula: Formula) -> None:
         """Make sure that the lexical indexes which a formula reads exist."""
-        for analyzer in formula.analyzers:
-            if analyzer not in self.projections.lexicals:
-                self.projections.index(analyzer, self._log.read(0, self.projections.position))
+        prepare(self._log, self.projections, formula)
 
     def ranking(self, moment: Moment) -> Ranking:
         formula = self.formula_at(moment.seq)
@@ -117,7 +116,10 @@ class Inquiry:
         return rank_around(self.question_at(*moment), self.view(moment.seq), formula, finite=False)[1]
 
     def standing(self, memory_id: str, moment: Moment) -> Standing:
-        ranking = self.ranking(moment)
+        return self.standing_in(self.ranking(moment), memory_id, moment)
+
+    def standing_in(self, ranking: Ranking, memory_id: str, moment: Moment) -> Standing:
+        """Where the memory stands in the ranking of this moment."""
         position, score = position_of(ranking, self.projections.documents.ids.find(memory_id))
         return Standing(
             seq=moment.seq,

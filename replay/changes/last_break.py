@@ -10,12 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 
-import numpy as np
-
 from recollect.projections.view import Projections
 from recollect.replay.changes.bisect_probes import bisect_probes
-
-SAMPLES = 12
 
 
 def last_break(
@@ -25,7 +21,7 @@ def last_break(
 
     None if it holds at none of the positions asked.
     """
-    asked = _positions(projections, memory_ids, since, until)
+    asked = bisect_probes(projections, memory_ids, since, until)
     known = {seq: holds(seq) for seq in asked}
     gap = next(((a, b) for a, b in reversed(list(pairwise(asked))) if known[a] and not known[b]), None)
     if gap is None:
@@ -35,12 +31,3 @@ def last_break(
         middle = (low + high) // 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return high
-
-
-def _positions(projections: Projections, memory_ids: Iterable[str], since: int, until: int) -> list[int]:
-    spread = np.linspace(since, until, SAMPLES + 2).round().astype(int).tolist()
-    memories = [projections.documents.ids.find(memory_id) for memory_id in memory_ids]
-    own = [
-        seq for memory in memories if memory >= 0 for seq in bisect_probes(projections, memory, since, until)
-    ]
-    return sorted({*spread, *own, *(seq - 1 for seq in own)})

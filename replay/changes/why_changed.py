@@ -119,8 +119,9 @@ class _Standings:
 def why_changed(log: Log, inquiry: Inquiry, memory_id: str, since: Moment, until: Moment) -> Change:
     """What changed for a memory between two moments, since first."""
     memory = inquiry.projections.documents.ids.find(memory_id)
-    before, after = inquiry.standing(memory_id, since), inquiry.standing(memory_id, until)
     first, last = inquiry.ranking(since), inquiry.ranking(until)
+    before = inquiry.standing_in(first, memory_id, since)
+    after = inquiry.standing_in(last, memory_id, until)
     ranked = before.rank is not None or after.rank is not None
     standings = _Standings(inquiry, memory, since, until)
     standings.settle(first, last)

@@ -22,6 +22,7 @@ from recollect.query.ranking import rank_around
 from recollect.query.stages.retrieving import Retrieve
 from recollect.replay.compare.recorded_questions import Asked, under
 from recollect.replay.compare.shared_search import SharedSearch
+from recollect.replay.verify import prepare
 
 Mode = Literal["frozen", "open loop", "closed loop"]
 
@@ -71,9 +72,7 @@ class FormulaSide:
     mode: Mode = "frozen"
 
     def __init__(self, log: Log, projections: Projections, formula: Formula) -> None:
-        for analyzer in formula.analyzers:
-            if analyzer not in projections.lexicals:
-                projections.index(analyzer, log.read(0, projections.position))
+        prepare(log, projections, formula)
         self.formula = formula
         self.label = formula.label
         self.depth = max(

@@ -45,6 +45,7 @@ from recollect.replay.fork.reembedding import Retold
 from recollect.replay.fork.renumbering import renumbered
 from recollect.replay.fork.rules import Counts, Dreaming, RecordedClock, Rules
 from recollect.replay.fork.topic import with_previous
+from recollect.replay.verify import prepare
 
 Progress = Callable[[int, int], None]
 
@@ -258,9 +259,7 @@ class ForkReplay:
         formula = self._rules.formula or self._formula(moved.formula)
         if formula is None:
             return moved
-        for analyzer in formula.analyzers:
-            if analyzer not in self._projections.lexicals:
-                self._projections.index(analyzer, self._target.read(0, self._projections.position))
+        prepare(self._target, self._projections, formula)
         view = self._projections.at(moved.basis, self._target.time_of(moved.basis))
         question = self._question(moved, view, formula)
         question, ranking = rank_around(question, view, formula, finite=formula.digest != moved.formula)

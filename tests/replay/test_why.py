@@ -14,7 +14,7 @@ from recollect.events.facts import Recalled, Superseded
 from recollect.interfaces.python.memory import Memory
 from recollect.query.explanation import reproduce
 from recollect.query.formula import built_in, from_canonical, names
-from recollect.replay.why import NothingLeftToExplain, why, why_not
+from recollect.replay.why import NothingLeftToExplain, why
 
 QUESTION = "where are auth sessions stored?"
 TEXTS = {
@@ -88,7 +88,7 @@ def test_why_and_why_not_are_one_object_in_both_cases(memory: Memory):
     seq = int(answer.id[1:])
     for id_ in TEXTS:
         one = why(store.log, store.projections, seq, id_)
-        assert why_not(store.log, store.projections, seq, id_) == one == memory.why_not(answer.id, id_)
+        assert why(store.log, store.projections, seq, id_) == one == memory.why_not(answer.id, id_)
 
 
 @pytest.mark.parametrize("recall", ["r1", "r999", "rx", "7", "", "r"])
