@@ -106,25 +106,35 @@ def select(
 
 def read_log(
     store: Store, *, limit: int | None, follow: bool, full: bool, **filters: Unpack[LogFilters]
-) -> Iterator[Happening]:
-    """The log in words, oldest first; `limit` shows the last so many, `follow` waits for more, `full` cuts no text."""
+) -> Iterator[Happening | None]:
+    """The log in words, oldest first; `limit` shows the last so many, `full` cuts no text.
+
+    With `follow` also what comes: None stands where the caller has to wait for it, `POLL_S` at a time.
+    """
     if limit is not None:
         whole(limit, "limit", low=1, high=10**9)
-    selection = select(store, follow=follow, **filters)
-    return stream(store, selection, limit=limit, follow=follow, full=full)
+    return _read(store, select(store, follow=follow, **filters), limit, follow=follow, full=full)
 
 
-def stream(
-    store: Store, selection: Selection, *, limit: int | None = None, follow: bool = False, full: bool = False
-) -> Iterator[Happening]:
-    """The selected events, oldest first; with `limit` only the last so many, with `follow` also what comes."""
+def waiting(events: Iterator[Happening | None]) -> Iterator[Happening]:
+    """The events of `read_log`, for a caller that may sleep until there are more."""
+    for event in events:
+        if event is None:
+            time.sleep(POLL_S)
+        else:
+            yield event
+
+
+def _read(
+    store: Store, selection: Selection, limit: int | None, *, follow: bool, full: bool
+) -> Iterator[Happening | None]:
     now, head = store.clock(), _readable_head(store)
     after, upto = selection.span(store.log, head)
     found = filter(selection.matches, store.log.read(after, upto))
     for recorded in found if limit is None else deque(found, maxlen=limit):
         yield happening_of(recorded, full=full)
     while follow and not selection.is_over(store.log, head, now):
-        time.sleep(POLL_S)
+        yield None
         now, head = store.clock(), _readable_head(store)
         shown, (after, upto) = upto, selection.span(store.log, head)
         for recorded in filter(selection.matches, store.log.read(max(shown, after), upto)):

@@ -27,11 +27,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack
 
-import msgspec
-from msgspec import UNSET, UnsetType
-
 from recollect import engine
-from recollect.engine import validate
 from recollect.engine.answers import Happening
 from recollect.engine.moments import When
 from recollect.engine.past import PastView
@@ -133,6 +129,7 @@ class AsyncMemory:
 
     remember = _twin("writes", Memory.remember)
     remember_many = _twin("writes", Memory.remember_many)
+    revise = _twin("writes", Memory.revise)
     access = _twin("writes", Memory.access)
     forget = _twin("writes", Memory.forget)
     restore = _twin("writes", Memory.restore)
@@ -148,15 +145,6 @@ class AsyncMemory:
     dream = _twin("long", Memory.dream)
     undream = _twin("long", Memory.undream)
     proposals = _twin("writes", Memory.proposals)
-
-    async def revise(
-        self,
-        id: str,  # noqa: A002 (the word callers know)
-        content: str | UnsetType = UNSET,
-        **changes: object,
-    ) -> int:
-        """A new version of a memory; returns its revision count. Takes `remember`'s arguments; None clears one."""
-        return await self.run(lambda memory: memory.revise(id, content, **changes))
 
     # --- ask -------------------------------------------------------------------------------------
 
@@ -202,28 +190,18 @@ class AsyncMemory:
         self, *, limit: int | None = None, follow: bool = False, full: bool = False, **filters: Unpack[engine.log_stream.LogFilters]
     ) -> AsyncIterator[Happening]:  # fmt: skip
         """The log in words, oldest first; `limit` shows the last so many, `follow` waits for more, `full` cuts no text."""
-        if limit is not None:
-            validate.whole(limit, "limit", low=1, high=10**9)
-        selection = await self.run(lambda _: engine.log_stream.select(self.store, **filters), lane="reads")
-        shown = 0
-        while True:
-            head = await self.run(lambda _: self.store.catch_up(), lane="reads")
-            upto = head if selection.upto is None else min(head, selection.upto)
-            part = msgspec.structs.replace(selection, after=max(shown, selection.after), upto=upto)
-            async for happening in self._stream(part, limit, full=full):
-                yield happening
-            shown, limit = head, None
-            if not follow or (selection.upto is not None and head >= selection.upto):
-                return
-            await asyncio.sleep(engine.log_stream.POLL_S)
-
-    async def _stream(
-        self, selection: engine.log_stream.Selection, limit: int | None, *, full: bool
-    ) -> AsyncIterator[Happening]:
-        events: Iterator[Happening] = engine.log_stream.stream(self.store, selection, limit=limit, full=full)
-        while chunk := await self.run(lambda _: list(islice(events, _CHUNK)), lane="reads"):
+        events = await self.run(
+            lambda memory: engine.log_stream.read_log(
+                memory.store, limit=limit, follow=follow, full=full, **filters
+            ),
+            lane="reads",
+        )
+        while chunk := await self.run(lambda _: _chunk(events), lane="reads"):
             for happening in chunk:
-                yield happening
+                if happening is None:
+                    await asyncio.sleep(engine.log_stream.POLL_S)
+                else:
+                    yield happening
 
 
 def _past_twin(
@@ -256,6 +234,16 @@ class AsyncView:
     explain = _past_twin(PastView.explain)
     get = _past_twin(PastView.get)
     memories = _past_twin(PastView.memories)
+
+
+def _chunk(events: Iterator[Happening | None]) -> list[Happening | None]:
+    """The next events, up to where the caller has to wait."""
+    chunk: list[Happening | None] = []
+    for event in islice(events, _CHUNK):
+        chunk.append(event)
+        if event is None:
+            break
+    return chunk
 
 
 def _unheard(work: asyncio.Future[T]) -> None:

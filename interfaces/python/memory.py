@@ -136,7 +136,7 @@ class Memory:
         """Why the newest text of a memory has no vector; empty if it has one."""
         return engine.remember.missing_vector(self._writer, id)
 
-    def revise(self, id: str, content: str | UnsetType = UNSET, **changes: object) -> int:  # noqa: A002
+    def revise(self, /, id: str, content: str | UnsetType = UNSET, **changes: object) -> int:  # noqa: A002
         """Add a new version and return its revision count. Takes `remember`'s arguments; None clears one."""
         given = changes if content is UNSET else {**changes, "content": content}
         return engine.remember.revise(self._writer, id, given)
@@ -295,7 +295,8 @@ class Memory:
 
         Filters: `memory`, `session`, `type`, `since` and `until` (moments).
         """
-        return engine.log_stream.read_log(self._store, limit=limit, follow=follow, full=full, **filters)
+        events = engine.log_stream.read_log(self._store, limit=limit, follow=follow, full=full, **filters)
+        return engine.log_stream.waiting(events)
 
     def sql(self, query: str, /, *, timeout: Value = None, **params: Value) -> SqlTable:
         """Run one reading SQL statement over the store's tables; `$name` in it stands for the parameter `name`.

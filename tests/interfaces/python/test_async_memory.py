@@ -6,6 +6,7 @@ import asyncio
 import gc
 import inspect
 import threading
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -202,5 +203,13 @@ def test_the_log_is_an_async_stream_that_follows_what_comes(tmp_path):
         assert seen == [301, 302, 303, 304]
         with pytest.raises(InvalidInput, match="limit"):
             await anext(memory.log(limit=0))
+        soon = datetime.now(UTC) + timedelta(seconds=1)
+        assert [event.seq async for event in memory.log(since=304, until=soon, follow=True)] == [304]
+        with pytest.raises(InvalidInput, match="not in this log"):
+            await anext(memory.log(since=400))
+        to_come = asyncio.ensure_future(anext(memory.log(since=305, follow=True)))
+        await asyncio.sleep(0)
+        await memory.remember("late", id="late")
+        assert (await to_come).seq == 305
 
     with_memory(tmp_path, scenario)
