@@ -199,7 +199,7 @@ def _readable(name: str, value: object) -> str:
 def happenings(results: Sequence[Happening]) -> None:
     table = table_of("seq", "recorded", "event", "~what")
     for result in results:
-        table.add_row(f"@{result.seq}", escaped(result.at), escaped(result.type), escaped(result.summary))
+        table.add_row(f"@{result.seq}", result.at, result.type, result.summary)
     console().print(table)
 
 
@@ -207,8 +207,7 @@ def happenings(results: Sequence[Happening]) -> None:
 def formulas(results: Sequence[Mapping[str, object]]) -> None:
     table = table_of("formula", "~what")
     for result in results:
-        told = f"{escaped(str(result['description']))}\nfrom {escaped(str(result['source']))}"
-        table.add_row(escaped(str(result["name"])), told)
+        table.add_row(str(result["name"]), f"{result['description']}\nfrom {result['source']}")
     console().print(table)
 
 

@@ -53,7 +53,7 @@ def _judged(out: Console, result: Comparison) -> None:
     out.print("\n[bold]by judgements[/]")
     table = table_of("metric", ">a", ">b", ">delta", "95 %", ">p", "win/tie/loss")
     for name, metric in result.judged.items():
-        table.add_row(Text(name), *judged_numbers(metric))
+        table.add_row(name, *judged_numbers(metric))
     out.print(table)
     before, after = (result.metrics[f"unjudged@{result.k}_{side}"] for side in "ab")
     out.print(f"[dim]unjudged@{result.k}: {before:.1%} of a's answers, {after:.1%} of b's[/]")
@@ -63,14 +63,8 @@ def _questions(out: Console, rows: Sequence[QuestionRow]) -> None:
     out.print("\n[bold]most changed questions[/]")
     table = table_of("recall", "~question", ">rbo@0.9", ">churn", ">entered", ">left")
     for row in rows:
-        table.add_row(
-            Text(row.name),
-            Text(excerpt(row.text)),
-            f"{row.rbo:.3f}",
-            f"{row.churn:.2f}",
-            str(len(row.entered)),
-            str(len(row.left)),
-        )
+        counts = (str(len(row.entered)), str(len(row.left)))
+        table.add_row(row.name, excerpt(row.text), f"{row.rbo:.3f}", f"{row.churn:.2f}", *counts)
     out.print(table)
 
 
@@ -79,11 +73,11 @@ def _movers(out: Console, movers: Sequence[Mover]) -> None:
     table = table_of("recall", ">a", ">b", "id", "~memory", "~question")
     for mover in movers[:_ROWS_SHOWN]:
         table.add_row(
-            Text(mover.question),
+            mover.question,
             rank_text(mover.rank_a),
             rank_text(mover.rank_b),
-            Text(mover.id),
-            Text(excerpt(mover.content)),
+            mover.id,
+            excerpt(mover.content),
             Text(excerpt(mover.text), style="dim"),
         )
     out.print(table)
@@ -109,7 +103,7 @@ def _both_ways(out: Console, memory: BothWays) -> None:
         out.print(Text(f"  {side}  {explanation.sentence}", style="dim"))
     table = table_of("~  stage of a", ">score", "~  stage of b", ">score")
     for left, right in zip_longest(_scoring(memory.a), _scoring(memory.b)):
-        table.add_row(*map(Text, (*_stage(left), *_stage(right))))
+        table.add_row(*_stage(left), *_stage(right))
     out.print(table)
 
 

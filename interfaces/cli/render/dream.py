@@ -51,7 +51,7 @@ def _changes(changes: Sequence[Change]) -> None:
     for change in shown:
         who = "every memory" if change.id == "*" else change.id
         values = f"{_value(change.before)} → {_value(change.after)}"
-        table.add_row(Text(who), Text(change.what), Text(values), Text(change.why, style="dim"))
+        table.add_row(who, change.what, values, Text(change.why, style="dim"))
     out = console()
     out.print(table)
     if len(changes) > len(shown):

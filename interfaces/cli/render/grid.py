@@ -25,8 +25,8 @@ class Grid:
         self._rows = [[Text(name.lstrip(">~"), style="dim") for name in names]]
 
     def add_row(self, *cells: str | Text, style: str = "") -> None:
-        """One row; a str may have markup. Cells that are missing are empty."""
-        texts = [Text.from_markup(cell) if isinstance(cell, str) else cell for cell in cells]
+        """One row. Cells that are missing are empty."""
+        texts = [Text(cell) if isinstance(cell, str) else cell for cell in cells]
         texts += [Text()] * (len(self._right) - len(texts))
         for text in texts:
             if style:

@@ -80,7 +80,7 @@ def _memory(result: ShownMemory) -> None:
         return
     recalls = table_of("recall", "when", ">rank", ">score", "~question")
     for one in result.recalls:
-        recalls.add_row(one.recall, when(one.at), str(one.rank), f"{one.score:.12g}", Text(inline(one.query)))
+        recalls.add_row(one.recall, when(one.at), str(one.rank), f"{one.score:.12g}", inline(one.query))
     out.print(recalls)
 
 
@@ -129,9 +129,7 @@ def _dream(result: ShownDream) -> None:
     )
     table = table_of("memory", "what", ">before", ">after", "~why")
     for change in result.changes:
-        table.add_row(
-            change.id, change.what, _value(change.before), _value(change.after), Text(inline(change.why))
-        )
+        table.add_row(change.id, change.what, _value(change.before), _value(change.after), inline(change.why))
     console().print(table if result.changes else "it changed nothing")
 
 

@@ -30,8 +30,7 @@ def memos(results: list[Memo]) -> None:
     table = table_of("id", "kind", "made", "project", "~memory")
     for result in results:
         state, made = result.state, iso(result.state.created_at)[:10]
-        cells = (result.id, state.kind, made, state.project or "-", excerpt(result.content))
-        table.add_row(*map(Text, cells))
+        table.add_row(result.id, state.kind, made, state.project or "-", excerpt(result.content))
     console().print(table if results else "no memories")
 
 
@@ -45,7 +44,7 @@ def sql(result: SqlTable) -> None:
     columns = list(zip(result.columns, result.types, strict=True))
     table = table_of(*(f"{'>' if _numeric(kind) else '~'}{name}" for name, kind in columns))
     for row in result.rows:
-        table.add_row(*(Text("∅" if cell is None else shorten(str(cell), None)) for cell in row))
+        table.add_row(*("∅" if cell is None else shorten(str(cell), None) for cell in row))
     console().print(table)
     console().print(f"[dim]{counted(len(result.rows), 'row')}[/]")
 
@@ -60,7 +59,7 @@ def change(result: Change) -> None:
     out.print(Text(result.sentence))
     table = table_of("cause", ">score", ">rank", "~what", "~events")
     for part in result.parts:
-        table.add_row(part.cause, f"{part.score:+.6g}", f"{part.rank:+.3g}", Text(part.says), _events(part))
+        table.add_row(part.cause, f"{part.score:+.6g}", f"{part.rank:+.3g}", part.says, _events(part))
     table.add_row("together", f"{result.score_change:+.6g}", f"{result.rank_change:+d}", style="bold")
     out.print(table)
     _redacted(result.redacted)
@@ -100,7 +99,7 @@ def _ranking(standing: Standing, memory_id: str) -> Grid:
     table = table_of(">#", ">score", "id")
     for place in standing.top:
         style = "bold" if place.id == memory_id else ""
-        table.add_row(str(place.rank), f"{place.score:.12g}", Text(place.id), style=style)
+        table.add_row(str(place.rank), f"{place.score:.12g}", place.id, style=style)
     return table
 
 

@@ -21,13 +21,8 @@ def tuned(result: Tuned) -> None:
     )
     table = table_of("stage", "number", ">was", ">is", "range")
     for one in result.numbers:
-        table.add_row(
-            Text(one.stage),
-            Text(one.name),
-            f"{one.before:g}",
-            f"{one.after:g}",
-            f"{one.low:g} … {one.high:g}",
-        )
+        within = f"{one.low:g} … {one.high:g}"
+        table.add_row(one.stage, one.name, f"{one.before:g}", f"{one.after:g}", within)
     out.print(table)
     if result.recommended:
         out.print(Text(f"\n{result.text}", style="dim"), end="")

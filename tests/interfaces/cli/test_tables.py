@@ -170,6 +170,10 @@ def test_at_80_columns_no_score_and_no_id_is_lost_and_no_line_is_wider(store: Pa
         assert cell in piped
 
 
+def test_brackets_in_a_cell_are_shown_as_they_are(store: Path):
+    assert "st:[bold]model" in run(store, "config", "--embedder", "st:[bold]model")
+
+
 def test_in_a_pipe_no_text_is_cut(store: Path):
     for arguments in (("memories",), ("recall", QUESTION, "--no-record", "--embedder", "hash")):
         piped = run(store, *arguments, columns=None)
