@@ -24,12 +24,11 @@ from click.core import ParameterSource
 from recollect.events.errors import RecollectError
 from recollect.events.packs.urls import is_url, shown
 from recollect.interfaces.cli.commands import Commands, Failure, completed_by, say
-from recollect.interfaces.cli.progress import progress
+from recollect.interfaces.cli.progress import progress_bar
 from recollect.interfaces.common.version import __version__
 
 if TYPE_CHECKING:
     from recollect.engine.embedding.embedder import Embedder
-    from recollect.engine.store import Progress
     from recollect.interfaces.model_server.client import HelperUse
     from recollect.interfaces.python.memory import Memory
 
@@ -71,30 +70,17 @@ store_option = click.option(
     callback=_directory,
     help="The store's directory, or a URL: nats://host:4222/name, s3://bucket/prefix, file:///directory.",
 )
-
-
+embedder_option = click.option(
+    "--embedder",
+    envvar="RECOLLECT_EMBEDDER",
+    default="auto",
+    shell_complete=completed_by("embedders"),
+    help="minilm, hash, none, st:MODEL_OR_FOLDER or http://host:port/v1?model=NAME; unless told, a store keeps what it has, and a new one takes minilm if installed.",
+)
 reranker_option = click.option(
     "--reranker",
     help="A cross-encoder's name or folder, or http://host:port/v1?model=NAME, for formulas that rerank.",
 )
-
-
-def common_options(function: Command) -> Command:
-    """The options that every command takes."""
-    for option in (
-        json_option,
-        no_daemon,
-        click.option(
-            "--embedder",
-            envvar="RECOLLECT_EMBEDDER",
-            default="auto",
-            shell_complete=completed_by("embedders"),
-            help="minilm, hash, none, st:MODEL_OR_FOLDER or http://host:port/v1?model=NAME; unless told, a store keeps what it has, and a new one takes minilm if installed.",
-        ),
-        store_option,
-    ):
-        function = option(function)
-    return clear_errors(function)
 
 
 def with_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -106,6 +92,11 @@ def with_options(*options: Callable[[Command], Command]) -> Callable[[Command], 
         return function
 
     return decorate
+
+
+def common_options(function: Command) -> Command:
+    """The options that every command takes."""
+    return clear_errors(with_options(store_option, embedder_option, no_daemon, json_option)(function))
 
 
 def store_options(function: Command) -> Command:
@@ -231,27 +222,6 @@ def open_memory(
         except KeyboardInterrupt as stop:
             head = f"the store is whole, its head is @{memory.store.log.head}"
             raise KeyboardInterrupt(*stop.args, head) from None
-
-
-@contextmanager
-def progress_bar(label: str) -> Iterator[Progress]:
-    """A bar on stderr that appears only if the work takes longer than a moment, and only on a terminal.
-
-    An interruption tells how far the work had come.
-    """
-    done, total = 0, 0
-    with progress(label) as show:
-
-        def report(now_done: int, now_total: int) -> None:
-            nonlocal done, total
-            done, total = now_done, now_total
-            show(done, total)
-
-        try:
-            yield report
-        except KeyboardInterrupt as stop:
-            so_far = f"{label}: {done:,} of {total:,}" if total else f"{label}: not yet begun"
-            raise KeyboardInterrupt(so_far, *stop.args) from None
 
 
 def row_options(function: Command) -> Command:

@@ -13,7 +13,6 @@ from recollect.interfaces.cli.app import (
     main,
     open_memory,
     options_without_embedder,
-    progress_bar,
     reranker_option,
     row_options,
     rows_wanted,
@@ -21,6 +20,7 @@ from recollect.interfaces.cli.app import (
     whole_texts,
 )
 from recollect.interfaces.cli.commands import completed_by, say
+from recollect.interfaces.cli.progress import progress_bar
 from recollect.interfaces.cli.recall_options import QUESTION, arguments_of, recall_options
 
 if TYPE_CHECKING:

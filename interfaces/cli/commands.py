@@ -213,8 +213,8 @@ class AtOnce(SystemExit):
 class Commands(click.Group):
     """A group whose commands are imported one at a time, when called."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*COMMANDS, *super().list_commands(ctx)})
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
+        return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
@@ -226,16 +226,11 @@ class Commands(click.Group):
             import_module(f"recollect.interfaces.cli.{COMMANDS[cmd_name][0]}")
         return super().get_command(ctx, cmd_name)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (the same)
         """The lines of the table, what a newcomer needs first and then by subject; nothing is imported for them."""
-        there = self.list_commands(ctx)
-        grouped = {name for names in GROUPS.values() for name in names}
-        sections = {"First": FIRST, **GROUPS, "More": tuple(name for name in there if name not in grouped)}
-        for title, names in sections.items():
-            lines = [(name, self._line(name)) for name in names if name in there]
-            if lines:
-                with formatter.section(title):
-                    formatter.write_dl(lines)
+        for title, names in {"First": FIRST, **GROUPS}.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, COMMANDS[name][1]) for name in names])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -248,13 +243,10 @@ class Commands(click.Group):
             ctx.fail(f"No such command {name!r}.{hint}")
         return super().resolve_command(ctx, args)
 
-    def _line(self, name: str) -> str:
-        return COMMANDS[name][1] if name in COMMANDS else self.commands[name].get_short_help_str(100)
-
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Commands with the lines of the table, and the options of the group."""
         offered = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
-        commands = [CompletionItem(name, help=self._line(name)) for name in offered]
+        commands = [CompletionItem(name, help=COMMANDS[name][1]) for name in offered]
         return commands + click.Command.shell_complete(self, ctx, incomplete)
 
     def invoke(self, ctx: click.Context) -> Any:

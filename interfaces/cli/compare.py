@@ -12,16 +12,9 @@ from recollect.engine.embedding.minilm import is_installed
 from recollect.engine.embedding.names import AUTO
 from recollect.engine.embedding.sentence_model import INSTALL
 from recollect.events.packs.urls import is_url
-from recollect.interfaces.cli.app import (
-    embedder_named,
-    main,
-    no_daemon,
-    open_memory,
-    progress_bar,
-    show,
-    store_options,
-)
+from recollect.interfaces.cli.app import embedder_named, main, no_daemon, open_memory, show, store_options
 from recollect.interfaces.cli.commands import Failure, completed_by, say
+from recollect.interfaces.cli.progress import progress_bar
 from recollect.replay.compare.compare import metric_names
 from recollect.replay.compare.comparison import Comparison
 from recollect.replay.compare.limits import Limit, parse_limit

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-import msgspec
 
 from recollect.engine.answers import Status
 from recollect.engine.store import system_clock
@@ -16,13 +15,6 @@ from recollect.interfaces.python.memory import Memory
 
 _DAY_US = 86_400_000_000
 _DAYS = 14
-
-
-class SampleStore(msgspec.Struct, frozen=True, kw_only=True):
-    store: str
-    memories: int
-    recalls: int
-    head: int
 
 
 @main.command()
@@ -45,12 +37,14 @@ def demo(store: str, *, as_json: bool) -> None:
     if folder.exists():
         raise InvalidInput(f"{folder} is there already; name a directory that is not")
     status = make(folder)
-    made = SampleStore(store=str(folder), memories=status.memories, recalls=status.recalls, head=status.head)
     if as_json:
-        click.echo(to_json(made))
+        counts = {"memories": status.memories, "recalls": status.recalls, "head": status.head}
+        click.echo(to_json({"store": str(folder), **counts}))
         return
-    click.echo(f"{made.store}: {made.memories} memories, {made.recalls} recorded recalls, {made.head} events")
-    click.echo(f"look at it:  recollect serve --store {made.store} --open")
+    click.echo(
+        f"{folder}: {status.memories} memories, {status.recalls} recorded recalls, {status.head} events"
+    )
+    click.echo(f"look at it:  recollect serve --store {folder} --open")
 
 
 def make(folder: Path) -> Status:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from recollect.engine.doctor import doctor as examine
-from recollect.interfaces.cli.app import main, options_without_embedder, progress_bar, show
+from recollect.interfaces.cli.app import main, options_without_embedder, show
+from recollect.interfaces.cli.progress import progress_bar
 
 
 @main.command()

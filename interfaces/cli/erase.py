@@ -9,8 +9,9 @@ import click
 
 from recollect.engine import validate
 from recollect.engine.safe_text import identifier
-from recollect.interfaces.cli.app import main, open_memory, options_without_embedder, progress_bar, show
+from recollect.interfaces.cli.app import main, open_memory, options_without_embedder, show
 from recollect.interfaces.cli.commands import Failure
+from recollect.interfaces.cli.progress import progress_bar
 from recollect.interfaces.common.counting import counted
 
 _LISTS = {"kind": "kinds", "tag": "tags", "entity": "entities", "source": "sources"}

@@ -9,11 +9,11 @@ from recollect.interfaces.cli.app import (
     main,
     open_memory,
     options_without_embedder,
-    progress_bar,
     row_options,
     show,
 )
 from recollect.interfaces.cli.commands import completed_by
+from recollect.interfaces.cli.progress import progress_bar
 
 
 @main.command()

@@ -8,14 +8,8 @@ import click
 
 from recollect.engine.safe_text import inline
 from recollect.events.packs.urls import is_url
-from recollect.interfaces.cli.app import (
-    common_options,
-    main,
-    open_memory,
-    options_without_embedder,
-    progress_bar,
-    show,
-)
+from recollect.interfaces.cli.app import common_options, main, open_memory, options_without_embedder, show
+from recollect.interfaces.cli.progress import progress_bar
 from recollect.interfaces.files.format_detection import FOLDER, LOG, format_of
 
 _EXPORTS = ("jsonl", "parquet", "markdown")

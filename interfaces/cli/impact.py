@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import click
 
-from recollect.interfaces.cli.app import (
-    main,
-    open_memory,
-    options_without_embedder,
-    progress_bar,
-    row_options,
-    show,
-)
+from recollect.interfaces.cli.app import main, open_memory, options_without_embedder, row_options, show
 from recollect.interfaces.cli.commands import completed_by
+from recollect.interfaces.cli.progress import progress_bar
 
 
 @main.command()

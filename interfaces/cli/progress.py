@@ -36,16 +36,20 @@ def bar_on(console: Console) -> Progress:
 
 
 class _Bar:
-    """Appears with the first report after a moment; the rate is counted from the beginning."""
+    """Appears on a terminal with the first report after a moment; the rate is counted from the beginning."""
 
     def __init__(self, label: str) -> None:
+        self.so_far = f"{label}: not yet begun"
         self._label = label
+        self._draws = sys.stderr.isatty()
         self._begun = time.monotonic()
         self._drawn: Progress | None = None
 
     def report(self, done: int, total: int) -> None:
+        if total:
+            self.so_far = f"{self._label}: {done:,} of {total:,}"
         elapsed = time.monotonic() - self._begun
-        if elapsed <= _BAR_AFTER_S:
+        if not self._draws or elapsed <= _BAR_AFTER_S:
             return
         if self._drawn is None:
             self._drawn = self._appear()
@@ -65,18 +69,16 @@ class _Bar:
             self._drawn.stop()
 
 
-def _silent(done: int, total: int) -> None:
-    """stderr is no terminal; draw nothing."""
-
-
 @contextmanager
-def progress(label: str) -> Iterator[Report]:
-    """A bar if stderr is a terminal, nothing if it is not."""
-    if not sys.stderr.isatty():
-        yield _silent
-        return
+def progress_bar(label: str) -> Iterator[Report]:
+    """A bar on stderr that appears only if the work takes longer than a moment, and only on a terminal.
+
+    An interruption tells how far the work had come.
+    """
     bar = _Bar(label)
     try:
         yield bar.report
+    except KeyboardInterrupt as stop:
+        raise KeyboardInterrupt(bar.so_far, *stop.args) from None
     finally:
         bar.stop()

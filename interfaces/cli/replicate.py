@@ -6,13 +6,14 @@ import click
 
 from recollect.engine.replicate import replicate
 from recollect.engine.sync import sync
-from recollect.interfaces.cli.app import clear_errors, main, options_without_embedder, progress_bar, show
+from recollect.interfaces.cli.app import clear_errors, json_option, main, options_without_embedder, show
+from recollect.interfaces.cli.progress import progress_bar
 
 
 @main.command("replicate")
 @click.argument("source")
 @click.argument("target")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 @clear_errors
 def replicate_(source: str, target: str, as_json: bool) -> None:
     """Copy a store to another place, with the same chain; again brings over what is new.

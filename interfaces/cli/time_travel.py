@@ -14,7 +14,6 @@ from recollect.interfaces.cli.app import (
     main,
     open_memory,
     options_without_embedder,
-    progress_bar,
     row_options,
     rows_wanted,
     show,
@@ -22,6 +21,7 @@ from recollect.interfaces.cli.app import (
     with_options,
 )
 from recollect.interfaces.cli.commands import AtOnce, Failure, completed_by
+from recollect.interfaces.cli.progress import progress_bar
 from recollect.interfaces.cli.recall_options import QUESTION, arguments_of, recall_options
 
 if TYPE_CHECKING:

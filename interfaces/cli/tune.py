@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import click
 
-from recollect.interfaces.cli.app import (
-    main,
-    open_memory,
-    progress_bar,
-    show,
-    store_options,
-)
+from recollect.interfaces.cli.app import main, open_memory, show, store_options
 from recollect.interfaces.cli.commands import completed_by
+from recollect.interfaces.cli.progress import progress_bar
 
 
 @main.command()

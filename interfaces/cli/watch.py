@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.interfaces.cli.app import common_options, main, open_memory, progress_bar, project_of
+from recollect.interfaces.cli.app import common_options, main, open_memory, project_of
+from recollect.interfaces.cli.progress import progress_bar
 from recollect.interfaces.cli.render import watch as render
 from recollect.interfaces.folders.report import Happened
 

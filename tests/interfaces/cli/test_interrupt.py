@@ -16,11 +16,14 @@ INTERRUPTED_AT_REPORT = """
 import os, signal, sys
 from recollect.interfaces.cli import progress
 
-def stop(done, total):
+report = progress._Bar.report
+
+def stop(bar, done, total):
+    report(bar, done, total)
     if done:
         os.kill(os.getpid(), signal.SIGINT)
 
-progress._silent = stop
+progress._Bar.report = stop
 from recollect.interfaces.cli.app import main
 main(prog_name="recollect")
 """

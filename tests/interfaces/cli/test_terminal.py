@@ -188,7 +188,7 @@ def test_there_is_colour_on_a_terminal_none_with_no_color_and_nothing_of_it_in_a
 def test_a_bar_shows_counts_and_a_rate_once_work_takes_a_moment():
     code = (
         "from recollect.interfaces.cli import progress\nprogress._BAR_AFTER_S = 0.0\n"
-        "with progress.progress('verifying') as report:\n  [report(n, 40) for n in range(41)]"
+        "with progress.progress_bar('verifying') as report:\n  [report(n, 40) for n in range(41)]"
     )
     shown = on_a_terminal(code)
     assert "verifying" in shown
@@ -199,7 +199,7 @@ def test_a_bar_shows_counts_and_a_rate_once_work_takes_a_moment():
 def test_quick_work_and_pipes_show_no_bar_and_import_none():
     code = (
         "import sys\nfrom recollect.interfaces.cli import progress\n"
-        "with progress.progress('verifying') as report: report(1, 2)\n"
+        "with progress.progress_bar('verifying') as report: report(1, 2)\n"
         "assert 'rich' not in sys.modules"
     )
     assert on_a_terminal(code) == ""
