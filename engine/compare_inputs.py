@@ -1,20 +1,30 @@
-"""What people name when they compare, as the engine takes it: sides, questions, judgements, another embedder."""
+"""What people name when they compare, as the engine takes it: sides, questions, judgements, another embedder.
+
+Questions are one per line, or JSON lines with `recall`'s arguments; a question's name is its `id`, or q and its line
+number:
+
+    where are auth sessions stored?
+    {"query": "when do we deploy?", "id": "deploys", "k": 5, "filters": {"project": "web"}}
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple, cast
 
+import msgspec
+
+from recollect.engine import validate
 from recollect.engine.embedding.choice import choose
 from recollect.engine.embedding.embedder import Embedder, EmbedFunction
 from recollect.engine.embedding.past import embedding_at
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.formula_lookup import formula_named
 from recollect.engine.moments import When
-from recollect.engine.question_files import NamedQuestion, parse_questions
 from recollect.engine.recall import check_context, embedded
-from recollect.engine.recall_options import question_of
+from recollect.engine.recall_options import RecallOptions, question_of, refuse_unknown
 from recollect.engine.store import Store
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import AnyFact, DreamBegan, GridVector, Question
@@ -39,6 +49,7 @@ DreamSettings = str | Path | Mapping[str, object]
 RECORDED = "recorded"
 
 _FILE_BYTES_MAX = 256 * 1024 * 1024
+_QUESTION_OPTIONS = ("k", "session", "context", "filters", "now", "valid_at")
 
 
 def side(store: Store, given: Recipe) -> Formula | Side:
@@ -103,6 +114,50 @@ def questions(
         Asked(question.name, _posed(question, own, now, formulas), seq)
         for question in parse_questions(lines, origin=origin)
     ]
+
+
+class NamedQuestion(NamedTuple):
+    """A question, what was said beside it, and where it was read."""
+
+    name: str
+    query: str
+    options: RecallOptions
+    where: str
+
+
+def parse_questions(lines: Iterable[str | Mapping[str, object]], *, origin: str) -> list[NamedQuestion]:
+    """The questions in lines of text, in lines of JSON, or in mappings; empty lines are skipped."""
+    found = []
+    for number, given in enumerate(lines, 1):
+        if isinstance(given, str) and not given.strip():
+            continue
+        where = f"{origin}, line {number}"
+        try:
+            found.append(_question(given, f"q{number}", where))
+        except (InvalidInput, msgspec.DecodeError, RecursionError) as error:
+            raise InvalidInput(f"{where}: {error}") from None
+    if not found:
+        raise InvalidInput(f"{origin} holds no questions; write one per line")
+    names = [question.name for question in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidInput(f"{origin} has two questions named {twice!r}")
+    return found
+
+
+def _question(given: object, name: str, where: str) -> NamedQuestion:
+    if isinstance(given, str):
+        text = given.strip()
+        given = msgspec.json.decode(text, type=dict[str, object]) if text.startswith("{") else {"query": text}
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"a question is a text or the arguments of `recall`, not {given!r}")
+    refuse_unknown(given, ("query", "id", *_QUESTION_OPTIONS))
+    if "query" not in given:
+        raise InvalidInput("a question needs a `query`")
+    query = validate.query(given["query"])
+    named = validate.optional_identifier(given.get("id"), "id")
+    options = {option: given[option] for option in _QUESTION_OPTIONS if given.get(option) is not None}
+    return NamedQuestion(named or name, query, cast("RecallOptions", options), where)
 
 
 def _lines(queries: Queries) -> tuple[Iterable[str | Mapping[str, object]], str]:

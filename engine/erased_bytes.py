@@ -23,16 +23,8 @@ from recollect.events.redacted_log import RedactedLog
 STAMPS = "erased.stamps"
 
 
-class FileStamp(msgspec.Struct, frozen=True, array_like=True):
-    """A segment file as it was when its erased payloads were last looked at."""
-
-    inode: int
-    size: int
-    modified_ns: int
-    changed_ns: int
-
-
-Stamps = dict[str, FileStamp]
+Stamps = dict[str, tuple[int, int, int, int]]
+"""Inode, size, mtime and ctime (ns) of segment files when their erased payloads were last looked at, by name."""
 
 
 class ErasedBytes:
@@ -81,7 +73,7 @@ def stamps_of(log: Path) -> Stamps:
     found = {}
     for path in sorted(log.glob("*.seg")):
         stat = path.stat()
-        found[path.name] = FileStamp(stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+        found[path.name] = (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
     return found
 
 
@@ -110,9 +102,5 @@ def in_changed_files(erased: Sequence[int], now: Stamps, before: Stamps) -> list
     found: list[int] = []
     for name, first, end in zip(now, firsts, [*firsts[1:], 2**63], strict=True):
         if before.get(name) != now[name]:
-            found += _between(erased, first, end)
+            found += erased[bisect_left(erased, first) : bisect_left(erased, end)]
     return found
-
-
-def _between(seqs: Sequence[int], first: int, end: int) -> Iterable[int]:
-    return seqs[bisect_left(seqs, first) : bisect_left(seqs, end)]

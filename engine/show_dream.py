@@ -14,33 +14,18 @@ from recollect.engine.event_summaries import shorten
 from recollect.engine.moments import iso
 from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
+from recollect.events import facts
+from recollect.events.envelope import Recorded
 from recollect.events.errors import InvalidInput
-from recollect.events.facts import (
-    AnyFact,
-    Clustered,
-    Consolidated,
-    Downscaled,
-    DreamBegan,
-    DreamEnded,
-    Ingested,
-    Linked,
-    Placed,
-    Promoted,
-    Pruned,
-    Redacted,
-    Restored,
-    Stabilized,
-    Superseded,
-    Unknown,
-)
 from recollect.projections.adoptions import Dream
 
 _QUESTIONS = 50
 _Row = tuple[str, str, Value, Value, str]
 """A memory, what of it changed, before, after, and why."""
+_Fact = facts.AnyFact | facts.Unknown | facts.Redacted
 _PHASE_OF: dict[type, str] = {
-    Consolidated: "consolidate", Downscaled: "downscale", Stabilized: "stabilize", Ingested: "summarise",
-    Pruned: "prune", Placed: "place", Promoted: "promote", Clustered: "cluster",
+    facts.Consolidated: "consolidate", facts.Downscaled: "downscale", facts.Stabilized: "stabilize", facts.Ingested: "summarise",
+    facts.Pruned: "prune", facts.Placed: "place", facts.Promoted: "promote", facts.Clustered: "cluster",
 }  # fmt: skip
 
 
@@ -86,10 +71,10 @@ def dream_effect(store: Store, dream_id: str) -> tuple[AnswerChange, ...]:
 def show_dream(store: Store, dream: Dream) -> ShownDream:
     """A dream, or the undoing of one, from its events."""
     began, ended = store.event(dream.began).fact, store.event(dream.ended).fact
-    assert isinstance(began, DreamBegan)
-    assert isinstance(ended, DreamEnded)
-    facts = [event.fact for event in store.log.read(dream.began, dream.ended - 1)]
-    rows = [(phase, row) for phase, fact in _by_phase(facts, began) for row in _changes(fact)]
+    assert isinstance(began, facts.DreamBegan)
+    assert isinstance(ended, facts.DreamEnded)
+    events = store.log.read(dream.began, dream.ended - 1)
+    rows = [(phase, row) for phase, fact in _by_phase(events, began) for row in _changes(fact)]
     return ShownDream(
         id=dream.id,
         at=iso(store.event(dream.ended).at),
@@ -110,46 +95,44 @@ def show_dream(store: Store, dream: Dream) -> ShownDream:
     )
 
 
-def _by_phase(
-    facts: Iterable[AnyFact | Unknown | Redacted], began: DreamBegan
-) -> Iterator[tuple[str, AnyFact | Unknown | Redacted]]:
+def _by_phase(events: Iterable[Recorded], began: facts.DreamBegan) -> Iterator[tuple[str, _Fact]]:
     """Each fact with the phase that made it: links and the like belong to the phase before them."""
     phase = "consolidate" if began.undoes is None else "undo"
-    for fact in facts:
+    for event in events:
         if began.undoes is None:
-            phase = _PHASE_OF.get(type(fact), phase)
-        yield phase, fact
+            phase = _PHASE_OF.get(type(event.fact), phase)
+        yield phase, event.fact
 
 
-def _changes(fact: AnyFact | Unknown | Redacted) -> Iterator[_Row]:
+def _changes(fact: _Fact) -> Iterator[_Row]:
     match fact:
-        case Consolidated(changes=strengths, pairs=pairs):
+        case facts.Consolidated(changes=strengths, pairs=pairs):
             for strength in strengths:
                 yield strength.id, "strength", strength.before, strength.after, "replayed in the dream"
             for pair in pairs:
                 yield pair.new, "pair", None, pair.decision, f"similarity {pair.similarity:.4g} to {pair.old}"
-        case Downscaled(undoes=int(seq)):
+        case facts.Downscaled(undoes=int(seq)):
             yield EVERY_MEMORY, "strength", None, None, f"the downscale of @{seq} no longer counts"
-        case Downscaled(factor=factor, tagged_factor=tagged, floor=floor):
+        case facts.Downscaled(factor=factor, tagged_factor=tagged, floor=floor):
             why = f"every strength × {factor:g} ({tagged:g} where tagged), not below {floor:g}"
             yield EVERY_MEMORY, "strength", 1.0, factor, why
-        case Stabilized(changes=changes):
+        case facts.Stabilized(changes=changes):
             for one in changes:
                 yield one.id, "stability", one.before, one.after, "recalls and failures since"
-        case Pruned(items=items):
+        case facts.Pruned(items=items):
             for item in items:
                 numbers = ", ".join(f"{name} {number:g}" for name, number in item.numbers.items())
                 why = f"{item.reason} ({numbers})" if numbers else item.reason
                 yield item.id, "visibility", "visible", "pruned", why
-        case Placed():
+        case facts.Placed():
             yield from _placed(fact)
-        case Promoted():
+        case facts.Promoted():
             yield from _promoted(fact)
         case _:
             yield from _told(fact)
 
 
-def _placed(fact: Placed) -> Iterator[_Row]:
+def _placed(fact: facts.Placed) -> Iterator[_Row]:
     for one in fact.changes:
         moves = (("status", one.status_before, one.status), ("depth", one.depth_before, one.depth))
         yield from _moved(one.id, moves, "its activity")
@@ -157,7 +140,7 @@ def _placed(fact: Placed) -> Iterator[_Row]:
             yield one.id, "restabilised", "labile", "stable", "recalled since the last dream"
 
 
-def _promoted(fact: Promoted) -> Iterator[_Row]:
+def _promoted(fact: facts.Promoted) -> Iterator[_Row]:
     for one in fact.changes:
         moves = (("layer", one.layer_before, one.layer), ("depth", one.depth_before, one.depth))
         yield from _moved(one.id, moves, "its depth and use")
@@ -169,20 +152,20 @@ def _moved(id_: str, moves: Iterable[tuple[str, Value, Value]], why: str) -> Ite
             yield id_, what, before, after, why
 
 
-def _told(fact: AnyFact | Unknown | Redacted) -> Iterator[_Row]:
+def _told(fact: _Fact) -> Iterator[_Row]:
     """What a dream tells beside the changes of its phases: summaries, links, clusters, what an undoing brings back."""
     match fact:
-        case Ingested(id=id_, content=content, kind=kind):
+        case facts.Ingested(id=id_, content=content, kind=kind):
             yield id_, "memory", None, kind, f"made: {shorten(content, None)}"
-        case Superseded(old=old, new=new, reason=reason):
+        case facts.Superseded(old=old, new=new, reason=reason):
             yield old, "visibility", "visible", f"superseded by {new}", reason
-        case Restored(id=id_, reason=reason):
+        case facts.Restored(id=id_, reason=reason):
             yield id_, "visibility", "hidden", "visible", reason
-        case Linked(a=a, b=b, kind=kind, weight=weight):
+        case facts.Linked(a=a, b=b, kind=kind, weight=weight):
             yield a, f"link {kind}", None, weight, f"to {b}"
-        case Clustered(method=method, clusters=clusters):
+        case facts.Clustered(method=method, clusters=clusters):
             yield EVERY_MEMORY, "clusters", None, float(len(clusters)), f"by {method}"
-        case Redacted():
+        case facts.Redacted():
             yield EVERY_MEMORY, "event", None, None, "erased since"
         case _:
             return

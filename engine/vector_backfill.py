@@ -7,8 +7,8 @@ only while the embedder says that it is ready, and after a failure with growing 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
+from time import monotonic
 from typing import Any, Protocol
 
 from recollect.engine.embedding.embedder import Embedder
@@ -44,23 +44,22 @@ class AsyncFillable(Protocol):
 class VectorBackfill:
     """Adds missing vectors; call `look` often, it waits between attempts."""
 
-    def __init__(self, memory: Fillable, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, memory: Fillable) -> None:
         self._memory = memory
-        self._clock = clock
-        self._again_at = clock()
+        self._again_at = monotonic()
         self._pause_s = LOOK_S
         self._whole_at = -1
 
     def look(self) -> int:
         """Give vectors to memories that lack one, if it is time and the embedder is ready; how many got one."""
-        if self._clock() < self._again_at:
+        if monotonic() < self._again_at:
             return 0
-        self._again_at = self._clock() + LOOK_S
+        self._again_at = monotonic() + LOOK_S
         try:
             done = self._fill()
         except (RecollectError, OSError):  # status says how many memories have no vector
             self._pause_s = min(2.0 * self._pause_s, _PAUSE_S_MAX)
-            self._again_at = self._clock() + self._pause_s
+            self._again_at = monotonic() + self._pause_s
             return 0
         self._pause_s = LOOK_S
         return done

@@ -20,11 +20,6 @@ from recollect.events.errors import InvalidInput, RecollectError
 from recollect.projections.lexical.analyzers import ANALYZERS
 from recollect.projections.lexical.frozen_unicode import spaced_after_14
 
-__all__ = [
-    "DIMENSIONS_MAX", "PROBE_COSINE_MIN", "PROBE_TEXT", "AlwaysReady", "Elsewhere", "EmbedFunction", "Embedder",
-    "EmbedderAway", "EmbedderFailed", "EmbedderMismatch", "Embeddings", "FunctionEmbedder", "HashEmbedder", "checked_rows",
-]  # fmt: skip
-
 Embeddings = npt.NDArray[np.float32]
 EmbedFunction = Callable[[list[str]], npt.ArrayLike]
 EmbedTexts = Callable[[Sequence[str]], Embeddings]

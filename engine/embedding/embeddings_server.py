@@ -13,7 +13,7 @@ so that a recall ranks by words and a memory is kept without a vector. What it a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -41,16 +41,13 @@ class _Reply(msgspec.Struct, frozen=True):
 class EmbeddingsServer:
     """One model of one server. `named_by_user` lets it have the key."""
 
-    def __init__(
-        self, url: str, *, named_by_user: bool = True, sleep: Callable[[float], None] = time.sleep
-    ) -> None:
+    def __init__(self, url: str, *, named_by_user: bool = True) -> None:
         self._server = Endpoint(
             url,
             kind="embedder",
             key=EMBEDDINGS_KEY,
             options=("dim", "batch"),
             named_by_user=named_by_user,
-            sleep=sleep,
         )
         self._dim = self._server.number("dim", DIMENSIONS_MAX)
         self._batch = self._server.number("batch", 4_096) or _BATCH

@@ -15,9 +15,9 @@ import os
 import random
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from time import sleep
 from typing import Literal
 from urllib.parse import SplitResult, parse_qsl, quote, urlsplit
 
@@ -57,12 +57,10 @@ class Endpoint:
         key: str,
         options: Sequence[str] = (),
         named_by_user: bool,
-        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._kind = kind
         self._key_name = key
         self._key = os.environ.get(key, "") if named_by_user else ""
-        self._sleep = sleep
         self.url, self.options = _parsed(given, kind, key, {"model", "timeout", *options})
         self.model = self.options["model"]
         self.timeout_s = self.number("timeout", 3_600) or TIMEOUT_S
@@ -94,7 +92,7 @@ class Endpoint:
             except (_Transient, OSError, http.client.HTTPException) as error:
                 if pause_s is None:
                     raise self._away(str(error) or type(error).__name__) from None
-                self._sleep(pause_s * (0.5 + random.random()))  # noqa: S311 (apart from other clients)
+                sleep(pause_s * (0.5 + random.random()))  # noqa: S311 (apart from other clients)
         raise AssertionError
 
     def without_key(self, text: str) -> str:

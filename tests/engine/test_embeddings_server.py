@@ -28,8 +28,12 @@ def server() -> Iterator[ModelServer]:
     one.close()
 
 
-def patient(url: str, slept: list[float] | None = None) -> EmbeddingsServer:
-    return EmbeddingsServer(url, sleep=(slept if slept is not None else []).append)
+@pytest.fixture(autouse=True)
+def slept(monkeypatch) -> list[float]:
+    """How long requests waited for their server, which takes no time here."""
+    pauses: list[float] = []
+    monkeypatch.setattr("recollect.engine.embedding.model_endpoint.sleep", pauses.append)
+    return pauses
 
 
 # --- asking ----------------------------------------------------------------------------------------
@@ -37,7 +41,7 @@ def patient(url: str, slept: list[float] | None = None) -> EmbeddingsServer:
 
 def test_vectors_come_in_the_order_of_the_texts_in_batches(server: ModelServer):
     texts = [f"text {n}" for n in range(7)]
-    one = patient(f"{server.url}&batch=3")
+    one = EmbeddingsServer(f"{server.url}&batch=3")
     assert one.embed(texts).tobytes() == HashEmbedder().embed(texts).tobytes()
     assert [len(asked["input"]) for asked in server.asked] == [3, 3, 1]  # type: ignore[arg-type]
     assert {asked["path"] for asked in server.asked} == {"/v1/embeddings"}
@@ -48,22 +52,26 @@ def test_vectors_come_in_the_order_of_the_texts_in_batches(server: ModelServer):
 
 def test_the_name_has_what_decides_vectors_and_nothing_else(server: ModelServer):
     where = f"http://127.0.0.1:{server.port}/v1"
-    assert patient(f"{where}/?batch=9&timeout=3&model=a/b&dim=64").name == f"{where}?model=a/b&dim=64"
+    assert (
+        EmbeddingsServer(f"{where}/?batch=9&timeout=3&model=a/b&dim=64").name == f"{where}?model=a/b&dim=64"
+    )
 
 
 @pytest.mark.parametrize("status", [429, 500, 503, GONE])
-def test_what_fails_for_now_is_tried_again_with_growing_pauses(server: ModelServer, status: int):
-    slept: list[float] = []
+def test_what_fails_for_now_is_tried_again_with_growing_pauses(
+    server: ModelServer, slept: list[float], status: int
+):
     server.replies = [says(status), says(status)]
-    assert patient(server.url, slept).embed(["a"]).tobytes() == HashEmbedder().embed(["a"]).tobytes()
+    assert EmbeddingsServer(server.url).embed(["a"]).tobytes() == HashEmbedder().embed(["a"]).tobytes()
     assert len(slept) == 2
     assert 0.125 <= slept[0] <= 0.375
     assert 0.5 <= slept[1] <= 1.5
 
 
-def test_a_server_that_is_not_there_is_away_and_a_question_does_not_wait_for_it(server: ModelServer):
-    slept: list[float] = []
-    one = patient(server.url, slept)
+def test_a_server_that_is_not_there_is_away_and_a_question_does_not_wait_for_it(
+    server: ModelServer, slept: list[float]
+):
+    one = EmbeddingsServer(server.url)
     server.close()
     with pytest.raises(EmbedderAway, match=r"127\.0\.0\.1.*is away"):
         one.embed_queries(["a"])
@@ -89,11 +97,11 @@ def test_a_server_that_is_not_there_is_away_and_a_question_does_not_wait_for_it(
 def test_a_wrong_answer_is_an_error_with_its_reason(server: ModelServer, said: object, problem: str):
     server.replies = [says(200, said)]
     with pytest.raises(EmbedderFailed, match=problem):
-        patient(server.url).embed(["a", "b"])
+        EmbeddingsServer(server.url).embed(["a", "b"])
 
 
 def test_other_dimensions_than_before_are_an_error(server: ModelServer):
-    one = patient(server.url)
+    one = EmbeddingsServer(server.url)
     one.embed(["a"])
     server.replies = [says(200, {"data": [{"index": 0, "embedding": [1.0, 2.0]}]})]
     with pytest.raises(EmbedderFailed, match="2 and 256 dimensions"):

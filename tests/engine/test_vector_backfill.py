@@ -26,10 +26,16 @@ def server() -> Iterator[ModelServer]:
     one.close()
 
 
-def test_what_was_told_meanwhile_gets_its_vector_once_and_no_event_twice(server, tmp_path):
-    clock = Clock()
+@pytest.fixture
+def clock(monkeypatch) -> Clock:
+    one = Clock()
+    monkeypatch.setattr("recollect.engine.vector_backfill.monotonic", one)
+    return one
+
+
+def test_what_was_told_meanwhile_gets_its_vector_once_and_no_event_twice(server, clock, tmp_path):
     with Memory.open(tmp_path, embedder=server.url) as memory:
-        backfill = VectorBackfill(memory, clock=clock)
+        backfill = VectorBackfill(memory)
         memory.remember("the first")
         assert backfill.look() == 0
         server.replies = [says(401)]
@@ -49,10 +55,9 @@ def test_what_was_told_meanwhile_gets_its_vector_once_and_no_event_twice(server,
         assert memory.missing_vector("later") == []
 
 
-def test_a_server_that_stays_away_is_asked_less_and_less_often(server, tmp_path):
-    clock = Clock()
+def test_a_server_that_stays_away_is_asked_less_and_less_often(server, clock, tmp_path):
     with Memory.open(tmp_path, embedder=server.url) as memory:
-        backfill = VectorBackfill(memory, clock=clock)
+        backfill = VectorBackfill(memory)
         server.replies = [says(401)] * 100
         memory.remember("told meanwhile")
         asked: list[float] = []
