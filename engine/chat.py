@@ -18,7 +18,6 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from recollect.engine.embedding.model_endpoint import Endpoint
-from recollect.engine.embedding.names import CHAT_KEY
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.facts import ModelSaid
 
@@ -74,7 +73,7 @@ class ChatServer:
                     "config.toml"
                 )
             url = f"{url}{'&' if '?' in url else '?'}{urlencode({'model': model}, quote_via=quote)}"
-        self._server = Endpoint(url, kind="chat", key=CHAT_KEY, named_by_user=named_by_user)
+        self._server = Endpoint(url, kind="chat", named_by_user=named_by_user)
         self.name = self._server.name
 
     def __call__(self, question: str) -> list[str]:

@@ -92,7 +92,7 @@ def explained(store: str | Path | None, flags: Mapping[Name, str | None]) -> Exp
     return Explanation(
         settings=tuple(map(_explained, configured(store, flags).values())),
         files={str(file): file.is_file() for _, file in _files(store)},
-        keys={key: bool(os.environ.get(key)) for key in KEYS},
+        keys={key: bool(os.environ.get(key)) for key in KEYS.values()},
     )
 
 
@@ -176,5 +176,7 @@ def _flat(tables: Mapping[str, object]) -> Iterator[tuple[str, object]]:
 
 def _unknown(name: str) -> str:
     if any(word in name.lower() for word in ("key", "token", "secret", "password")):
-        return f"{name} does not belong into a file; keys come from the environment: {', '.join(KEYS)}"
+        return (
+            f"{name} does not belong into a file; keys come from the environment: {', '.join(KEYS.values())}"
+        )
     return f"there is no setting {name!r}; there are {', '.join(NAMES)}"

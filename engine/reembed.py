@@ -65,54 +65,46 @@ def reembed(writer: Writer, embedder: Embedder | None, progress: Progress | None
     store = writer.store
     adopted = _adopt(writer, embedder)
     writer.embedding = Embedding(embedder, adopted)
-    run = _Run(writer, adopted)
-    tried: set[int] = set()
-    while waiting := [source for source in run.look() if source not in tried]:
+    embedded, tried = 0, set[int]()
+    while waiting := [source for source in _waiting(store, adopted) if source not in tried]:
         for start in range(0, len(waiting), _BATCH):
-            run.embed(waiting[start : start + _BATCH])
+            embedded += _embed(writer, adopted, waiting[start : start + _BATCH])
             if progress:
-                progress(run.embedded, run.embedded + max(0, len(waiting) - start - _BATCH))
+                progress(embedded, embedded + max(0, len(waiting) - start - _BATCH))
         tried.update(waiting)
     _recentre(writer, adopted)
     store.sealer.start()
-    return ReembedReport(
-        embedder=embedder.name, adopted=adopted.seq, embedded=run.embedded, head=store.log.head
-    )
+    return ReembedReport(embedder=embedder.name, adopted=adopted.seq, embedded=embedded, head=store.log.head)
 
 
-class _Run:
-    """What one run of `reembed` has written."""
+def _waiting(store: Store, adopted: Adoption) -> list[int]:
+    """The seqs of the texts that have no vector of the embedder, which must be in force still."""
+    store.catch_up()
+    _require_in_force(store, adopted)
+    return missing_vectors(store)
 
-    def __init__(self, writer: Writer, adopted: Adoption) -> None:
-        self.embedded = 0
-        self._writer = writer
-        self._store = writer.store
-        self._adopted = adopted
 
-    def look(self) -> list[int]:
-        """The seqs of the texts that have no vector of the embedder, which must be in force still."""
-        self._store.catch_up()
-        self._require_in_force()
-        return missing_vectors(self._store)
+def _embed(writer: Writer, adopted: Adoption, sources: Sequence[int]) -> int:
+    """Write the vectors of these texts, except those that got one, or changed, in the meantime; how many."""
+    store = writer.store
+    texts = _texts(store, sources)
+    made = writer.embedding.vectors([one.text for one in texts]) if texts else []
+    with store.deciding():
+        _require_in_force(store, adopted)
+        fact = reembedded(adopted, texts, made, still_missing(store, texts))
+        if fact is None:
+            return 0
+        writer.append([fact])
+    return len(fact.vectors)
 
-    def embed(self, sources: Sequence[int]) -> None:
-        """Write the vectors of these texts, except those that got one, or changed, in the meantime."""
-        texts = _texts(self._store, sources)
-        made = self._writer.embedding.vectors([one.text for one in texts]) if texts else []
-        with self._store.deciding():
-            self._require_in_force()
-            fact = reembedded(self._adopted, texts, made, still_missing(self._store, texts))
-            if fact is not None:
-                self._writer.append([fact])
-                self.embedded += len(fact.vectors)
 
-    def _require_in_force(self) -> None:
-        current = self._store.projections.adoptions.embedder(self._store.projections.position)
-        if current is None or current.seq != self._adopted.seq:
-            raise InvalidInput(
-                f"another process gave the store another embedder while it was embedded with "
-                f"{self._adopted.label!r}; what was embedded stays. Run reembed again for the one that is wanted"
-            )
+def _require_in_force(store: Store, adopted: Adoption) -> None:
+    current = store.projections.adoptions.embedder(store.projections.position)
+    if current is None or current.seq != adopted.seq:
+        raise InvalidInput(
+            f"another process gave the store another embedder while it was embedded with "
+            f"{adopted.label!r}; what was embedded stays. Run reembed again for the one that is wanted"
+        )
 
 
 def reembedded(

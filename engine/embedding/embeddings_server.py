@@ -20,7 +20,6 @@ import numpy as np
 
 from recollect.engine.embedding.embedder import DIMENSIONS_MAX, EmbedderAway, EmbedderFailed, Embeddings
 from recollect.engine.embedding.model_endpoint import Endpoint, ServerAway
-from recollect.engine.embedding.names import EMBEDDINGS_KEY
 
 _BATCH = 64
 _BATCH_CHARACTERS = 500_000
@@ -45,7 +44,6 @@ class EmbeddingsServer:
         self._server = Endpoint(
             url,
             kind="embedder",
-            key=EMBEDDINGS_KEY,
             options=("dim", "batch"),
             named_by_user=named_by_user,
         )

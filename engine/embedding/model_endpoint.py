@@ -18,16 +18,14 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from time import sleep
-from typing import Literal
 from urllib.parse import SplitResult, parse_qsl, quote, urlsplit
 
 import msgspec
 
-from recollect.engine.embedding.names import shown
+from recollect.engine.embedding.names import KEYS, Kind, shown, whole_option
 from recollect.events.errors import InvalidInput, RecollectError
 
 TIMEOUT_S = 30.0
-Kind = Literal["embedder", "reranker", "chat"]
 _TITLES: dict[Kind, str] = {"embedder": "embeddings", "reranker": "rerank", "chat": "chat"}
 _BY_YOU: dict[Kind, str] = {
     "embedder": "`--embedder`, RECOLLECT_EMBEDDER",
@@ -49,22 +47,14 @@ class _Transient(Exception):
 class Endpoint:
     """One model of one server. `kind` is what an error calls it, `named_by_user` lets it have the key."""
 
-    def __init__(
-        self,
-        given: str,
-        *,
-        kind: Kind,
-        key: str,
-        options: Sequence[str] = (),
-        named_by_user: bool,
-    ) -> None:
+    def __init__(self, given: str, *, kind: Kind, options: Sequence[str] = (), named_by_user: bool) -> None:
         self._kind = kind
-        self._key_name = key
-        self._key = os.environ.get(key, "") if named_by_user else ""
-        self.url, self.options = _parsed(given, kind, key, {"model", "timeout", *options})
+        self._key_name = KEYS[kind]
+        self._key = os.environ.get(self._key_name, "") if named_by_user else ""
+        self.url, self.options = _parsed(given, kind, {"model", "timeout", *options})
         self.model = self.options["model"]
-        self.timeout_s = self.number("timeout", 3_600) or TIMEOUT_S
         self.name = f"{self.url.geturl()}?model={quote(self.model, safe='/:')}"
+        self.timeout_s = self.number("timeout", 3_600) or TIMEOUT_S
         if not named_by_user and not is_this_machine(self.url.hostname or ""):
             raise InvalidInput(
                 f"this store's {kind} is {self.name!r}, which only its log names, or its config.toml; name it yourself to "
@@ -73,14 +63,7 @@ class Endpoint:
 
     def number(self, name: str, most: int) -> int | None:
         """A whole number among the options."""
-        if name not in self.options:
-            return None
-        value = self.options[name]
-        if not value.isdecimal() or not 0 < int(value) <= most:
-            raise InvalidInput(
-                f"{self._kind} {self.name!r}: {name} is {value!r}; it must be a whole number from 1 to {most:,}"
-            )
-        return int(value)
+        return whole_option(f"{self._kind} {self.name!r}", self.options, name, most)
 
     def post(
         self, path: str, body: object, *, timeout_s: float | None = None, pauses_s: Sequence[float] = ()
@@ -160,7 +143,7 @@ def _reason(said: bytes) -> str:
     return f": {words}" if words else ""
 
 
-def _parsed(given: str, kind: Kind, key: str, known: set[str]) -> tuple[SplitResult, dict[str, str]]:
+def _parsed(given: str, kind: Kind, known: set[str]) -> tuple[SplitResult, dict[str, str]]:
     """The URL without its options, and these. What is wrong is said without what may be a secret."""
     try:
         url = urlsplit(given)
@@ -168,7 +151,7 @@ def _parsed(given: str, kind: Kind, key: str, known: set[str]) -> tuple[SplitRes
     except ValueError as error:
         raise InvalidInput(f"{kind} {shown(given)!r} is not a URL: {error}") from None
     if url.username is not None or url.password is not None:
-        raise InvalidInput(f"the {kind}'s URL holds no password; the key comes from {key}")
+        raise InvalidInput(f"the {kind}'s URL holds no password; the key comes from {KEYS[kind]}")
     options = dict(parse_qsl(url.query, keep_blank_values=True))
     if unknown := options.keys() - known:
         there = ", ".join(sorted(known))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Literal
+
 from recollect.events.errors import InvalidInput
 
 SCHEMES = ("http://", "https://")
-EMBEDDINGS_KEY = "RECOLLECT_EMBEDDINGS_KEY"
-RERANKER_KEY = "RECOLLECT_RERANKER_KEY"
-CHAT_KEY = "RECOLLECT_CHAT_KEY"
-KEYS = (EMBEDDINGS_KEY, RERANKER_KEY, CHAT_KEY)
+Kind = Literal["embedder", "reranker", "chat"]
+KEYS: dict[Kind, str] = {
+    "embedder": "RECOLLECT_EMBEDDINGS_KEY",
+    "reranker": "RECOLLECT_RERANKER_KEY",
+    "chat": "RECOLLECT_CHAT_KEY",
+}
 """Secrets come from these variables and nowhere else."""
 
 BUILT_IN = ("minilm", "hash")
@@ -44,3 +49,13 @@ def shown(given: str) -> str:
     hidden = ["…"] if mark and len(kept) < len(query.split("&")) else []
     bare = authority.rpartition("@")[2]
     return f"{scheme}://{'…@' if bare != authority else ''}{bare}{slash}{path}{mark}{'&'.join(kept + hidden)}"
+
+
+def whole_option(what: str, options: Mapping[str, str], name: str, most: int) -> int | None:
+    """A whole number among the options of a name; None if it is not there."""
+    if name not in options:
+        return None
+    value = options[name]
+    if not value.isdecimal() or not 0 < int(value) <= most:
+        raise InvalidInput(f"{what}: {name} is {value!r}; it must be a whole number from 1 to {most:,}")
+    return int(value)

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import msgspec
 
 from recollect.engine.embedding.model_endpoint import Endpoint
-from recollect.engine.embedding.names import RERANKER_KEY
 from recollect.events.errors import RecollectError
 
 _TIMEOUT_S = 10.0
@@ -37,7 +36,7 @@ class RerankServer:
     """One model of one server. A question does not wait for it to come back."""
 
     def __init__(self, url: str, *, named_by_user: bool = True) -> None:
-        self._server = Endpoint(url, kind="reranker", key=RERANKER_KEY, named_by_user=named_by_user)
+        self._server = Endpoint(url, kind="reranker", named_by_user=named_by_user)
         self.name = self._server.name
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:

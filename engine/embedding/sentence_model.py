@@ -25,6 +25,7 @@ import msgspec
 import numpy as np
 
 from recollect.engine.embedding.embedder import DIMENSIONS_MAX, Embeddings
+from recollect.engine.embedding.names import whole_option
 from recollect.events.errors import InvalidInput, RecollectError
 
 if TYPE_CHECKING:
@@ -80,21 +81,10 @@ def parse_spec(given: str) -> ModelSpec:
     folder = Path(source).expanduser()
     return ModelSpec(
         source=str(folder.resolve()) if folder.is_dir() else source,
-        dim=_whole(given, options, "dim", DIMENSIONS_MAX),
+        dim=whole_option(f"embedder {given!r}", options, "dim", DIMENSIONS_MAX),
         device=options.get("device") or "cpu",
-        batch=_whole(given, options, "batch", _BATCH_MAX) or _BATCH,
+        batch=whole_option(f"embedder {given!r}", options, "batch", _BATCH_MAX) or _BATCH,
     )
-
-
-def _whole(given: str, options: dict[str, str], name: str, most: int) -> int | None:
-    if name not in options:
-        return None
-    value = options[name]
-    if not value.isdecimal() or not 0 < int(value) <= most:
-        raise InvalidInput(
-            f"embedder {given!r}: {name} is {value!r}; it must be a whole number from 1 to {most:,}"
-        )
-    return int(value)
 
 
 class SentenceModel:

@@ -116,6 +116,7 @@ def test_other_dimensions_than_before_are_an_error(server: ModelServer):
         ("http://user:word@host/v1?model=x", "holds no password"),
         ("http://host/v1?model=x&key=y", "no option 'key'"),
         ("http://host/v1?model=x&dim=0", "dim is '0'"),
+        ("http://host/v1?model=x&timeout=soon", "timeout is 'soon'"),
         ("http://host:port/v1?model=x", "is not a URL"),
     ],
 )
