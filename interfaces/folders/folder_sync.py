@@ -143,11 +143,13 @@ class FolderSync:
         documents = self._documents(step, reading)
         gone = gone_paths(self.manifest, step.seen, scope, self._cache, self.folder.path)
         gone |= unnoticed(self.manifest, documents, set(gone), self._cache, self.folder.path)
+        last_stamps = {path: known.stamp for path, known in self._cache.files.items()}
+        last_stamps |= {path: taken.stamp for path, taken in reading.taken.items()}
         disk = Disk(
             documents=documents,
             gone=gone,
             overdue=self._overdue(set(gone)),
-            inodes={path: (stamp.device, stamp.inode) for path, stamp in self._last_stamps(reading).items()},
+            inodes={path: (stamp.device, stamp.inode) for path, stamp in last_stamps.items()},
             mtimes={path: taken.stamp.mtime_ns // 1_000 for path, taken in reading.taken.items()},
             now=self._store.clock(),
         )
@@ -156,10 +158,6 @@ class FolderSync:
             step.linked, step.unlinked = self._writer.link(wanted_edges(self.manifest))
             self._links_moved = False
         self._remember(reading, disk)
-
-    def _last_stamps(self, reading: Reading) -> dict[str, FileStamp]:
-        before = {path: known.stamp for path, known in self._cache.files.items()}
-        return before | {path: taken.stamp for path, taken in reading.taken.items()}
 
     def _read(self, step: Step, bars: Bars | None) -> Reading:
         """Read the files that may have changed; skip those with the same stamp as when they were last read or found unreadable."""

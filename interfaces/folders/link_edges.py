@@ -47,9 +47,7 @@ class Notes:
     def resolve(self, link: Link, origin: str) -> str | None:
         """The id of the chunk that a link in the file `origin` leads to."""
         path = self._path(link, origin)
-        if path is None:
-            return None
-        return _under(self._chunks[path], link.heading) if path in self._chunks else None
+        return None if path is None else _under(self._chunks[path], link.heading)
 
     def _path(self, link: Link, origin: str) -> str | None:
         if not link.name:

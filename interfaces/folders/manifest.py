@@ -19,7 +19,7 @@ from recollect.interfaces.common.file_uris import parse_source, prefix_of
 from recollect.interfaces.folders.chunk import Print, body_of, digest, fingerprint
 from recollect.interfaces.folders.link_parsing import Link, links_in
 from recollect.projections.columns import NEVER, IntArray
-from recollect.projections.lifecycle.condition import ERASED, VISIBILITIES
+from recollect.projections.lifecycle.condition import VISIBILITIES
 from recollect.projections.lifecycle.traits import ALWAYS
 from recollect.projections.view import View
 
@@ -171,11 +171,11 @@ class Manifest:
 
     @locked
     def was_erased(self, id_: str) -> bool:
-        number = self.store.projections.documents.ids.find(id_)
-        if number < 0:
-            return False
-        columns = self.store.projections.lifecycle.at(np.array([number], dtype=np.int64), self.seq)
-        return int(columns.visibility[0]) == ERASED
+        """Whether a memory that the store has was erased."""
+        projections = self.store.projections
+        return (
+            projections.lifecycle.state(projections.documents.ids.find(id_), self.seq).visibility == "erased"
+        )
 
     @locked
     def edges(self, kind: str) -> set[tuple[str, str]]:
