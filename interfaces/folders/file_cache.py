@@ -23,21 +23,18 @@ _TICK_NS = 2_000_000_000
 _READ_AGAIN = b""
 
 
-class Remembered(msgspec.Struct, frozen=True):
-    stamp: FileStamp = msgspec.field(name="look")
-    fingerprint: bytes
+class Remembered(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file as it was read: the fingerprint of its chunks, or the reason why it has none."""
 
-
-class Quarantined(msgspec.Struct, frozen=True):
     stamp: FileStamp = msgspec.field(name="look")
-    reason: str
+    fingerprint: bytes = _READ_AGAIN
+    reason: str = ""
 
 
 class _Saved(msgspec.Struct, kw_only=True):
     marker: Marker | None = None
     reader: int = 1
     files: dict[bytes, Remembered] = {}
-    quarantined: dict[bytes, Quarantined] = {}
 
 
 class FileCache:
@@ -48,7 +45,6 @@ class FileCache:
         saved = self._load()
         self.marker = saved.marker
         self.files = {os.fsdecode(path): each for path, each in saved.files.items()}
-        self.quarantined = {os.fsdecode(path): each for path, each in saved.quarantined.items()}
         self._stored = saved
 
     def _load(self) -> _Saved:
@@ -59,8 +55,7 @@ class FileCache:
         except (OSError, msgspec.MsgspecError):
             return _Saved()
         if saved.reader != READER:
-            saved.files = {path: Remembered(each.stamp, _READ_AGAIN) for path, each in saved.files.items()}
-            saved.quarantined = {}
+            saved.files = {path: Remembered(each.stamp) for path, each in saved.files.items()}
         return saved
 
     def unchanged(self, path: str, stamp: FileStamp, fingerprint: bytes) -> bool:
@@ -69,19 +64,15 @@ class FileCache:
 
     def read(self, path: str, stamp: FileStamp, fingerprint: bytes, *, now_ns: int) -> None:
         """A file was read and the store now holds it."""
-        self.quarantined.pop(path, None)
         if now_ns - max(stamp.mtime_ns, stamp.ctime_ns) > _TICK_NS:
             self.files[path] = Remembered(stamp, fingerprint)
         else:
             self.files.pop(path, None)
 
-    def still_quarantined(self, path: str, stamp: FileStamp) -> bool:
-        known = self.quarantined.get(path)
-        return known is not None and known.stamp == stamp
-
-    def forget(self, path: str) -> None:
-        self.files.pop(path, None)
-        self.quarantined.pop(path, None)
+    def unreadable(self, path: str, stamp: FileStamp) -> str:
+        """Why a file could not be read when it looked like this; empty if it was not tried."""
+        known = self.files.get(path)
+        return known.reason if known is not None and known.stamp == stamp else ""
 
     def save(self) -> None:
         """Write the cache if it changed; a half-written one is never seen."""
@@ -89,7 +80,6 @@ class FileCache:
             marker=self.marker,
             reader=READER,
             files={os.fsencode(path): each for path, each in self.files.items()},
-            quarantined={os.fsencode(path): each for path, each in self.quarantined.items()},
         )
         if self._file is None or state == self._stored or not self._file.parents[2].is_dir():
             return

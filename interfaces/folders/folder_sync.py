@@ -16,7 +16,7 @@ import msgspec
 from recollect.engine.store import Progress
 from recollect.engine.writer import Writer
 from recollect.interfaces.folders.chunk import BINARY, EXPORTED, fingerprint
-from recollect.interfaces.folders.file_cache import FileCache, Quarantined
+from recollect.interfaces.folders.file_cache import FileCache, Remembered
 from recollect.interfaces.folders.folder import Folder, Marker, doubt
 from recollect.interfaces.folders.lease import lease
 from recollect.interfaces.folders.link_edges import wanted_edges
@@ -165,8 +165,8 @@ class FolderSync:
         for path, stamp in list(step.seen.files.items()):
             if stamp.size > self._settings.max_bytes:
                 self._set_aside(step, path, self._too_large)
-            elif self._cache.still_quarantined(path, stamp):
-                self._set_aside(step, path, self._cache.quarantined[path].reason)
+            elif reason := self._cache.unreadable(path, stamp):
+                self._set_aside(step, path, reason)
             elif self._differs_in_project(path) or not self._cache.unchanged(
                 path, stamp, self.manifest.fingerprint(path)
             ):
@@ -196,8 +196,7 @@ class FolderSync:
         documents: dict[str, Document] = {}
         for path, taken in reading.taken.items():
             if taken.document is None:
-                self._cache.files.pop(path, None)
-                self._cache.quarantined[path] = Quarantined(taken.stamp, taken.reason)
+                self._cache.files[path] = Remembered(taken.stamp, reason=taken.reason)
                 self._set_aside(step, path, taken.reason)
             elif fingerprint(chunk.print for chunk in taken.document) != self.manifest.fingerprint(
                 path
@@ -237,4 +236,4 @@ class FolderSync:
         for path in disk.gone:
             if path not in known:
                 self._missing_since.pop(path, None)
-                self._cache.forget(path)
+                self._cache.files.pop(path, None)
