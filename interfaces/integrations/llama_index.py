@@ -9,8 +9,7 @@ a node's metadata are kept out of prompts and embeddings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from typing import Unpack
 
 try:
     from llama_index.core.retrievers import BaseRetriever
@@ -22,31 +21,18 @@ except ModuleNotFoundError as missing:
     ) from None
 
 from recollect.engine.answers import Answer
-from recollect.engine.recall_options import RecallOptions
-from recollect.events.facts import Filters
+from recollect.engine.recall_options import RecallOptions, refuse_unknown
 from recollect.integrations.recall import AnyMemory, arecall, metadata, recall
-from recollect.query.formula import Formula
 
 
 class RecollectRetriever(BaseRetriever):  # type: ignore[misc, unused-ignore]  # untyped where it is not installed
     """The arguments of `Memory.recall`, kept; `memory` is a `Memory` or an `AsyncMemory`."""
 
-    def __init__(
-        self,
-        memory: AnyMemory,
-        *,
-        k: int = 10,
-        filters: Filters | Mapping[str, object] | None = None,
-        formula: str | Path | Formula | None = None,
-        session: str | None = None,
-        track: bool = True,
-        record: bool = True,
-    ) -> None:
+    def __init__(self, memory: AnyMemory, **options: Unpack[RecallOptions]) -> None:
         super().__init__()
+        refuse_unknown(options, RecallOptions.__annotations__)
         self._memory = memory
-        self._options = RecallOptions(
-            k=k, formula=formula, session=session, filters=filters, track=track, record=record
-        )
+        self._options = options
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return _nodes(recall(self._memory, query_bundle.query_str, self._options))

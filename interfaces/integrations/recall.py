@@ -28,7 +28,7 @@ async def arecall(memory: AnyMemory, query: str, options: RecallOptions) -> Answ
 
 def metadata(answer: Answer, hit: Hit) -> dict[str, object]:
     """What a document carries beside its text; `recall` is the id to ask `why` with, None if it was not recorded."""
-    beside = msgspec.to_builtins(hit)
+    beside = msgspec.structs.asdict(hit)
     del beside["content"]
-    said = {"basis": answer.basis, "formula": answer.formula, "degraded": list(answer.degraded)}
-    return {**beside, "recall": answer.id, **said}
+    lists = {"tags": list(hit.tags), "degraded": list(answer.degraded)}
+    return {**beside, **lists, "recall": answer.id, "basis": answer.basis, "formula": answer.formula}

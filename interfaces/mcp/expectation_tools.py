@@ -96,11 +96,8 @@ def _checked(result: CheckResult) -> str:
 @TOOLS.add("Expect of an answer", _expected, lane="writes")
 def expect(memory: Memory, given: Expect, _: Call) -> ExpectResult:
     """State what a recorded question ought to be answered with: a memory in the top places, first, absent, or above another."""
-    name = memory.expect(
-        given.recall, given.id, top=given.top, first=given.first, absent=given.absent,
-        above=given.above or None, note=given.note,
-    )  # fmt: skip
-    return ExpectResult(name=name)
+    options = msgspec.structs.asdict(given) | {"above": given.above or None}
+    return ExpectResult(name=memory.expect(**options))
 
 
 @TOOLS.add("Expectations", _listing, lane="writes")

@@ -104,13 +104,12 @@ class HelperEmbedder:
         model: str,
         *,
         use: HelperUse = "start",
-        minutes: float | None = None,
         tell: Tell | None = None,
     ) -> None:
         self._local = local
         self._model = model
         self._use = use
-        self._minutes = idle_minutes() if minutes is None else minutes
+        self._minutes = idle_minutes()
         self._tell = tell or logging.getLogger("recollect").info
         self._here = use == "never"
         self._wanted = False

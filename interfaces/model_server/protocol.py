@@ -27,7 +27,7 @@ import sys
 import zlib
 from importlib.util import find_spec
 from pathlib import Path
-from typing import BinaryIO, Protocol, TypeVar
+from typing import BinaryIO, TypeVar
 
 import msgspec
 
@@ -224,11 +224,7 @@ def receive(stream: BinaryIO) -> Reply:
     return unpacked(REPLIES, body)
 
 
-class _Credentialed(Protocol):
-    def getsockopt(self, level: int, option: int, size: int, /) -> bytes: ...
-
-
-def same_user(connection: _Credentialed) -> bool:
+def same_user(connection: socket.socket) -> bool:
     """Whether the process at the other end runs as this user, as far as the system tells."""
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:

@@ -26,9 +26,8 @@ from recollect.engine.embedding.choice import choose
 from recollect.engine.embedding.embedder import PROBE_TEXT, Embedder
 from recollect.interfaces.model_server import protocol
 from recollect.interfaces.model_server.running import look
-from recollect.interfaces.model_server.starting import memory_limit_bytes
+from recollect.interfaces.model_server.starting import ALREADY_RUNNING, memory_limit_bytes
 
-ALREADY_RUNNING = 3
 _BACKLOG = 64
 _BROKEN_S = 5.0
 
@@ -36,11 +35,9 @@ _BROKEN_S = 5.0
 class Server:
     """Answers requests with one embedder; `serve` returns after `idle_s` without one, or after `stop`."""
 
-    def __init__(
-        self, embedder: Embedder, *, model: str, idle_s: float, memory_bytes_max: int | None = None
-    ) -> None:
+    def __init__(self, embedder: Embedder, *, model: str, idle_s: float) -> None:
         self._embedder = embedder
-        self._memory_bytes_max = memory_limit_bytes() if memory_bytes_max is None else memory_bytes_max
+        self._memory_bytes_max = memory_limit_bytes()
         self._too_large: protocol.Failed | None = None
         self._model = model
         self._version = protocol.version()

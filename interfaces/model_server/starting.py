@@ -17,9 +17,11 @@ from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.private_files import open_private
 from recollect.interfaces.model_server.protocol import Place
 
+ALREADY_RUNNING = 3
+"""The exit status of a helper that found another one in its place."""
+
 _START_S = 60.0
 _LEAVING_S = 10.0
-_ALREADY_RUNNING = 3
 _MINUTES = 10.0
 _MINUTES_MAX = 7 * 24 * 60.0
 
@@ -66,7 +68,7 @@ def start(place: Place, model: str, *, minutes: float, answers: Callable[[], boo
             code = _spawn(place, model, minutes)
             if code == 0:
                 return
-            if code != _ALREADY_RUNNING or time.monotonic() > deadline:
+            if code != ALREADY_RUNNING or time.monotonic() > deadline:
                 said = place.log.read_text("utf-8", "replace").strip().splitlines()
                 raise NoHelper(
                     f"no model helper could be started: {said[-1] if said else f'it ended with status {code}'}"

@@ -42,9 +42,7 @@ def expectations(memory: Memory, _: Nothing, __: Request) -> list[Expectation]:
     "POST", "/api/expectations", "state one about a recorded recall", lane="writes", writes=True, status=201
 )
 def expect(memory: Memory, given: Expect, _: Request) -> Written:
-    name = memory.expect(
-        given.recall, given.id, top=given.top, first=given.first, absent=given.absent, above=given.above, note=given.note
-    )  # fmt: skip
+    name = memory.expect(**msgspec.structs.asdict(given))
     return Written(id=name, seq=int(name[1:]))
 
 

@@ -87,13 +87,13 @@ class ManyStores:
         self, grant: Grant | None, found: re.Match[str] | None, scope: Scope, receive: Receive, send: Send
     ) -> None:
         if grant is None:
-            await refuse(send, _UNKNOWN, [])
+            await refuse(send, _UNKNOWN)
         elif wait_s := self._bucket(grant).wait_s(grant.store):
-            await refuse(send, too_many(wait_s), [])
+            await refuse(send, too_many(wait_s))
         elif scope["path"] == "/metrics" and scope["method"] == "GET":
             await self._metrics_for(grant)(scope, receive, send)
         elif found is None or found[1] != grant.store:
-            await refuse(send, _NOT_YOURS, [])
+            await refuse(send, _NOT_YOURS)
         else:
             await self._ask(grant, found[2] or "/", scope, receive, send)
 
@@ -105,12 +105,12 @@ class ManyStores:
                     _NOT_YOURS if store is None else _application(store, grant, path, may_write=may_write)
                 )
                 if isinstance(chosen, Refusal):
-                    await refuse(send, chosen, [])
+                    await refuse(send, chosen)
                     return
                 inside = {**scope, "path": path, "raw_path": path.encode(), "root_path": ""}
                 await chosen(inside, receive, send)
         except RecollectError as error:  # the store could not be opened
-            await refuse(send, Refusal(status_of(error), str(error)), [])
+            await refuse(send, Refusal(status_of(error), str(error)))
 
     def _bucket(self, grant: Grant) -> Buckets:
         per_minute = grant.limits.requests_per_minute

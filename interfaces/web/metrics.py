@@ -17,11 +17,13 @@ class Metrics:
 
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, int]] = Counter()
+        self._answers: Counter[str] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._opened: Counter[str] = Counter()
 
     def answered(self, store: str, status: int, seconds: float) -> None:
         self._requests[store, status] += 1
+        self._answers[store] += 1
         self._seconds[store] += seconds
 
     def opened(self, store: str) -> None:
@@ -30,10 +32,7 @@ class Metrics:
     def text(self, stores: Collection[str], heads: Mapping[str, int]) -> str:
         """The lines of these stores; `heads` are the heads of those that are open."""
         requests = sorted((key, count) for key, count in self._requests.items() if key[0] in stores)
-        seconds = sorted((store, self._seconds[store]) for store in {key[0] for key, _ in requests})
-        answered: Counter[str] = Counter()
-        for (store, _), count in requests:
-            answered[store] += count
+        seconds = ((store, f"{total:.6f}") for store, total in self._seconds.items())
         lines = [
             *_head("recollect_requests_total", "counter", "Requests answered."),
             *(
@@ -41,11 +40,8 @@ class Metrics:
                 for (store, status), count in requests
             ),
             *_head("recollect_request_seconds", "summary", "Time until an answer was complete."),
-            *(f'recollect_request_seconds_sum{{store="{store}"}} {total:.6f}' for store, total in seconds),
-            *(
-                f'recollect_request_seconds_count{{store="{store}"}} {answered[store]}'
-                for store, _ in seconds
-            ),
+            *_labelled("recollect_request_seconds_sum", stores, seconds),
+            *_labelled("recollect_request_seconds_count", stores, self._answers.items()),
             *_head("recollect_store_opened_total", "counter", "How often a store was opened."),
             *_labelled("recollect_store_opened_total", stores, self._opened.items()),
             *_head("recollect_store_open", "gauge", "Whether a store is open now."),
@@ -62,7 +58,7 @@ def _head(name: str, kind: str, says: str) -> tuple[str, str]:
     return f"# HELP {name} {says}", f"# TYPE {name} {kind}"
 
 
-def _labelled(name: str, stores: Collection[str], values: Iterable[tuple[str, int]]) -> Iterator[str]:
+def _labelled(name: str, stores: Collection[str], values: Iterable[tuple[str, int | str]]) -> Iterator[str]:
     for store, value in sorted(values):
         if store in stores:
             yield f'{name}{{store="{store}"}} {value}'

@@ -173,7 +173,7 @@ def _application(
         if not scope.get(READS_ONLY):
             await writing(scope, receive, send)
         elif scope["path"].startswith(MCP_PATH):
-            await refuse(send, Refusal(403, f"agents record what they ask: {READ_ONLY}"), [])
+            await refuse(send, Refusal(403, f"agents record what they ask: {READ_ONLY}"))
         else:
             await reading(scope, receive, send)
 

@@ -28,6 +28,7 @@ import msgspec
 
 from recollect.events.errors import InvalidInput
 from recollect.events.toml_file import read_toml
+from recollect.interfaces.common.http.guard import is_token
 from recollect.interfaces.common.validation_errors import in_words
 
 Rights = Literal["read", "write", "metrics"]
@@ -148,13 +149,7 @@ def _digests(tokens: object, where: str) -> list[str]:
         raise InvalidInput(f"{where} is a list of tokens")
     found = []
     for token in tokens:
-        if (
-            not isinstance(token, str)
-            or not token
-            or not token.isascii()
-            or not token.isprintable()
-            or " " in token
-        ):
+        if not isinstance(token, str) or not is_token(token):
             raise InvalidInput(f"{where}: a token is one or more printable ASCII characters without spaces")
         known = _DIGEST.fullmatch(token.lower())
         if known is None and token.lower().startswith("sha256:"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, NamedTuple
 
 Scope = MutableMapping[str, Any]
@@ -69,7 +69,7 @@ def too_many(wait_s: int) -> Refusal:
     return Refusal(429, f"too many requests; try again in {wait_s} s", ((b"retry-after", b"%d" % wait_s),))
 
 
-async def refuse(send: Send, refusal: Refusal, allowed: Headers) -> None:
+async def refuse(send: Send, refusal: Refusal, allowed: Iterable[tuple[bytes, bytes]] = ()) -> None:
     body = json.dumps({"error": refusal.error}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     headers += [*refusal.headers, *allowed]

@@ -62,6 +62,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_token(text: str) -> bool:
+    """Whether a token can be sent in a header: printable ASCII characters without spaces, at least one."""
+    return bool(text) and text.isascii() and text.isprintable() and " " not in text
+
+
 def guarded(
     app: Application,
     *,
@@ -90,7 +95,7 @@ def guarded(
             f"or bind to 127.0.0.1"
         )
     for one in (token, read_token):
-        if one is not None and not (one and one.isascii() and one.isprintable() and " " not in one):
+        if one is not None and not is_token(one):
             raise InvalidInput(
                 "a token is one or more printable ASCII characters without spaces; choose another"
             )

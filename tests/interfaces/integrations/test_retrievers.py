@@ -18,7 +18,7 @@ QUESTION = "where are auth sessions stored?"
 @pytest.fixture
 def memory(tmp_path):
     with Memory.open(tmp_path / "store", embedder="hash") as opened:
-        opened.remember("Auth sessions live in Postgres", id="auth", kind="decision")
+        opened.remember("Auth sessions live in Postgres", id="auth", kind="decision", tags=["db"])
         opened.remember("Session cookies expire after 14 days", id="ttl")
         yield opened
 
@@ -47,7 +47,7 @@ def test_langchain_documents_carry_the_hit_and_the_recall(memory):
         "id", "score", "rank", "kind", "at", "project", "session", "source", "tags", "revision", "recall", "basis",
         "formula", "factors", "degraded",
     } == set(first.metadata)  # fmt: skip
-    assert (first.metadata["rank"], first.metadata["id"]) == (1, "auth")
+    assert (first.metadata["rank"], first.metadata["id"], first.metadata["tags"]) == (1, "auth", ["db"])
     explanation = memory.why(first.metadata["recall"], first.id)
     assert (explanation.rank, explanation.score, explanation.exact) == (1, first.metadata["score"], True)
     assert memory.verify().checked == 1

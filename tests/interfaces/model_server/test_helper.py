@@ -67,10 +67,8 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def hashing(
-    *, use: HelperUse = "start", minutes: float | None = None, tell: Tell | None = None
-) -> HelperEmbedder:
-    return HelperEmbedder(HashEmbedder(), "hash", use=use, minutes=minutes, tell=tell)
+def hashing(*, use: HelperUse = "start", tell: Tell | None = None) -> HelperEmbedder:
+    return HelperEmbedder(HashEmbedder(), "hash", use=use, tell=tell)
 
 
 def pid_of(warm: HelperEmbedder) -> int:
@@ -170,8 +168,9 @@ def test_a_socket_that_a_killed_helper_left_is_replaced(runtime):
     assert pid_of(warm) != pid
 
 
-def test_it_ends_by_itself_when_idle(runtime):
-    warm = hashing(minutes=0.2 / 60)
+def test_it_ends_by_itself_when_idle(runtime, monkeypatch):
+    monkeypatch.setenv("RECOLLECT_WARM_MINUTES", str(0.2 / 60))
+    warm = hashing()
     warm.embed(["a"])
     until(lambda: warm.helper() is None)
     until(lambda: not place_of("hash").socket.exists())
