@@ -16,23 +16,23 @@ signal / staleness.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 import duckdb
 import numpy as np
 import numpy.typing as npt
 
 from recollect.dream.phase import PhaseInput
+from recollect.dream.settings import WhenStale
 from recollect.events.facts import Micros
 from recollect.projections.columns import BoolArray, FloatArray, Int32Array, IntArray
 from recollect.projections.lifecycle.lifecycle import LifecycleColumns
 from recollect.projections.lifecycle.usage import NEVER_ACCESSED
 from recollect.projections.view import View
+from recollect.query.inputs import MICROS_PER_DAY
 
 Array = npt.NDArray[Any]
 Row = dict[str, Any]
-
-MICROS_PER_DAY = 86_400_000_000
 
 
 def elapsed_days(since: IntArray, now: Micros) -> FloatArray:
@@ -161,10 +161,10 @@ class Candidates:
         }
 
 
-_STALE = ("keep", "never", "prune", "prune if resolved", "archive")
+_STALE: tuple[WhenStale, ...] = get_args(WhenStale)
 
 
-def when_stale(number: int) -> str:
+def when_stale(number: int) -> WhenStale:
     """What happens to a stale memory, by its number in the column `when_stale`."""
     return _STALE[number]
 

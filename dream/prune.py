@@ -21,12 +21,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from recollect.dream.candidates import MICROS_PER_DAY, Candidates, Row, holding, when_stale
+from recollect.dream.candidates import Candidates, Row, holding, when_stale
 from recollect.dream.phase import Change, Outcome, PhaseInput
 from recollect.dream.settings import PruneSettings
 from recollect.events.facts import AnyFact, Placed, Placement, Pruned, Pruning
 from recollect.projections.columns import BoolArray
 from recollect.projections.lifecycle.condition import STATUSES
+from recollect.query.inputs import MICROS_PER_DAY
 from recollect.query.stages.ordering import DERIVED_FROM
 
 _DOUBTFUL = """

@@ -16,7 +16,7 @@ import numpy as np
 
 from recollect.events import facts
 from recollect.events.envelope import Recorded, type_name
-from recollect.projections.columns import Column, IntArray, State, state_array, state_bytes
+from recollect.projections.columns import Column, IntArray, Saved, State
 
 RECALLED = type_name(facts.Recalled)
 
@@ -40,6 +40,8 @@ class Dream(msgspec.Struct, array_like=True):
 
 
 class _Memo(msgspec.Struct, array_like=True):
+    """What a checkpoint keeps of `Adoptions` beside the recalls: its attributes of these names."""
+
     formulas: dict[str, str]
     formulas_in_force: list[Adoption]
     embedders: list[Adoption]
@@ -72,9 +74,9 @@ class Adoptions:
         self.dreams: list[Dream] = []
         self.undoings: list[Dream] = []
         self.attestations: list[int] = []
-        self._in_force: list[Adoption] = []
-        self._embedders: list[Adoption] = []
-        self._began: dict[str, tuple[int, str]] = {}
+        self.formulas_in_force: list[Adoption] = []
+        self.embedders: list[Adoption] = []
+        self.began: dict[str, tuple[int, str]] = {}
         self._recalls: Column[np.int64] = Column(np.int64)
 
     def apply(self, recorded: Recorded) -> None:
@@ -84,11 +86,11 @@ class Adoptions:
             case facts.FormulaAdopted(digest=digest, text=text, in_force=in_force):
                 self.formulas[digest] = text
                 if in_force:
-                    self._in_force.append(Adoption(recorded.seq, digest))
+                    self.formulas_in_force.append(Adoption(recorded.seq, digest))
             case facts.EmbedderAdopted(name=name, dimensions=dimensions, probe=probe):
-                self._embedders.append(Adoption(recorded.seq, name, dimensions, probe))
+                self.embedders.append(Adoption(recorded.seq, name, dimensions, probe))
             case facts.DreamBegan(dream=dream, undoes=undoes):
-                self._began[dream] = (recorded.seq, undoes or "")
+                self.began[dream] = (recorded.seq, undoes or "")
             case facts.DreamEnded(dream=dream):
                 self._end_dream(dream, recorded.seq)
             case facts.Attested():
@@ -117,7 +119,7 @@ class Adoptions:
             self._recalls.append(seq)
 
     def _end_dream(self, dream: str, seq: int) -> None:
-        began, undoes = self._began.pop(dream, (seq, ""))
+        began, undoes = self.began.pop(dream, (seq, ""))
         if not undoes:
             self.dreams.append(Dream(dream, began, seq))
             return
@@ -135,21 +137,21 @@ class Adoptions:
 
     def formula_in_force(self, seq: int) -> str | None:
         """The digest of the formula that was the store's default at `seq`."""
-        adoption = _latest(self._in_force, seq)
+        adoption = _latest(self.formulas_in_force, seq)
         return adoption.label if adoption else None
 
     def formula_since(self, seq: int) -> int:
         """The seq since which the formula in force at `seq` was in force; 0 if no formula was."""
-        adoption = _latest(self._in_force, seq)
+        adoption = _latest(self.formulas_in_force, seq)
         return adoption.seq if adoption else 0
 
     def embedder(self, seq: int) -> Adoption | None:
         """The embedder that the store had at `seq`."""
-        return _latest(self._embedders, seq)
+        return _latest(self.embedders, seq)
 
     def adoption_of(self, label: str) -> Adoption | None:
         """The last adoption of an embedder, by its name."""
-        return next((a for a in reversed(self._embedders) if a.label == label), None)
+        return next((a for a in reversed(self.embedders) if a.label == label), None)
 
     def last_dream(self, seq: int) -> int:
         """The seq at which the last dream that still counts at `seq` ended; 0 without such a dream."""
@@ -169,24 +171,14 @@ class Adoptions:
     # --- checkpoints -----------------------------------------------------------------------------
 
     def dump(self) -> State:
-        memo = _Memo(
-            self.formulas,
-            self._in_force,
-            self._embedders,
-            self.dreams,
-            self._began,
-            self.unknown,
-            self.undoings,
-            self.attestations,
-        )
+        memo = _Memo(**{name: getattr(self, name) for name in _Memo.__struct_fields__})
         return {"memo": msgspec.msgpack.encode(memo), "recalls": self._recalls.array}
 
-    def load(self, state: State) -> None:
-        memo = msgspec.msgpack.decode(state_bytes(state, "memo"), type=_Memo)
-        self.formulas, self.unknown, self.dreams = memo.formulas, memo.unknown, memo.dreams
-        self._in_force, self._embedders, self._began = memo.formulas_in_force, memo.embedders, memo.began
-        self.undoings, self.attestations = memo.undoings, memo.attestations
-        self._recalls.load(state_array(state, "recalls"))
+    def load(self, state: Saved) -> None:
+        memo = msgspec.msgpack.decode(state["memo"], type=_Memo)
+        for name in _Memo.__struct_fields__:
+            setattr(self, name, getattr(memo, name))
+        self._recalls.load(state["recalls"])
 
 
 def _latest(adoptions: list[Adoption], seq: int) -> Adoption | None:

@@ -18,7 +18,8 @@ IntArray = npt.NDArray[np.int64]
 Int32Array = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
-State = dict[str, npt.NDArray[Any] | bytes]
+State = dict[str, npt.NDArray[Any] | bytes]  # what a projection dumps, by name
+Saved = Mapping[str, Any]  # the same, as it is loaded
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -189,20 +190,6 @@ def distinct_places(values: npt.NDArray[Scalar]) -> tuple[npt.NDArray[Scalar], I
     return kept, kept.searchsorted(values)
 
 
-def state_array(state: State, name: str) -> npt.NDArray[Any]:
-    """An entry of a checkpoint that must be an array."""
-    value = state[name]
-    assert not isinstance(value, bytes)
-    return value
-
-
-def state_bytes(state: State, name: str) -> bytes:
-    """An entry of a checkpoint that must be bytes."""
-    value = state[name]
-    assert isinstance(value, bytes)
-    return value
-
-
 def dump_strings(values: Sequence[str]) -> bytes:
     """Join strings by NUL; if a string contains NUL, escape it."""
     if any("\x00" in value or "\x1b" in value for value in values):
@@ -351,6 +338,6 @@ class Versions:
         self.table.load(table)
         self._latest.load(latest)
 
-    def load(self, prefix: str, state: State) -> None:
-        self.table.load(state_array(state, f"{prefix}.table"))
-        self._latest.load(state_array(state, f"{prefix}.latest"))
+    def load(self, prefix: str, state: Saved) -> None:
+        self.table.load(state[f"{prefix}.table"])
+        self._latest.load(state[f"{prefix}.latest"])

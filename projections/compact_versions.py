@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from recollect.projections.columns import IntArray, State, Versions, state_array
+from recollect.projections.columns import IntArray, Saved, State, Versions
 
 _LINKS = ("prev", "jump", "depth")
 _WIDTHS = (np.int8, np.int16, np.int32)
@@ -40,21 +40,21 @@ def dump_compact(versions: Versions, prefix: str, counters: Collection[str]) -> 
     return state
 
 
-def load_compact(versions: Versions, prefix: str, state: State, counters: Collection[str]) -> None:
+def load_compact(versions: Versions, prefix: str, state: Saved, counters: Collection[str]) -> None:
     """Take over what `dump_compact` gave."""
-    rows = int(state_array(state, f"{prefix}.rows")[0])
-    owners = _wide(state_array(state, f"{prefix}.owner"), rows)
+    rows = int(state[f"{prefix}.rows"][0])
+    owners = _wide(state[f"{prefix}.owner"], rows)
     order, starts = _chains(owners)
     table = np.empty(rows, dtype=versions.table.dtype)
     table["owner"] = owners
     for name in (name for name in table.dtype.names or () if name not in (*_LINKS, "owner")):
-        steps = state_array(state, f"{prefix}.{name}")
+        steps = state[f"{prefix}.{name}"]
         if name in counters:
             sums = np.cumsum(_wide(steps, rows))
             before = np.concatenate(([0], sums[:-1]))[: len(sums)]
             table[name][order] = sums - before[starts][np.cumsum(starts) - 1]
         elif rows:
-            first = state_array(state, f"{prefix}.{name}.first")
+            first = state[f"{prefix}.{name}.first"]
             table[name] = np.cumsum(np.concatenate((first, _wide(steps, rows - 1))))
     _link(table, order, starts)
     latest = np.full(int(owners.max(initial=-1)) + 1, -1, dtype=np.int32)

@@ -31,10 +31,9 @@ from recollect.projections.columns import (
     Int32Array,
     IntArray,
     Interner,
+    Saved,
     State,
     Versions,
-    state_array,
-    state_bytes,
 )
 
 
@@ -314,19 +313,19 @@ class Documents:
             **self._rows.dump("rows"),
         }
 
-    def load(self, state: State) -> None:
-        self.ids = Interner.load(state_bytes(state, "ids"))
-        self._erased = set(state_array(state, "erased").tolist())
-        self._redacted = {memory: bool(shown) for memory, shown in state_array(state, "redacted").tolist()}
-        self.erasures = [Erasure(*one) for one in state_array(state, "erasures").tolist()]
-        self.erased_at = state_array(state, "erased_at").tolist()
+    def load(self, state: Saved) -> None:
+        self.ids = Interner.load(state["ids"])
+        self._erased = set(state["erased"].tolist())
+        self._redacted = {memory: bool(shown) for memory, shown in state["redacted"].tolist()}
+        self.erasures = [Erasure(*one) for one in state["erasures"].tolist()]
+        self.erased_at = state["erased_at"].tolist()
         self._rows.load("rows", state)
         for name, column in (
             ("died", self._died),
             ("death_seqs", self._death_seqs),
             ("death_rows", self._death_rows),
         ):
-            column.load(state_array(state, name))
+            column.load(state[name])
 
 
 def _utf8_bytes(text: str) -> int:

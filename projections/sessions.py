@@ -24,10 +24,9 @@ from recollect.projections.columns import (
     Int32Array,
     IntArray,
     Interner,
+    Saved,
     State,
     Table,
-    state_array,
-    state_bytes,
 )
 from recollect.projections.documents import Documents
 
@@ -113,11 +112,11 @@ class Sessions:
             "returned": self._returned.array,
         }
 
-    def load(self, state: State) -> None:
-        self._names = Interner.load(state_bytes(state, "names"))
-        self._formulas = Interner.load(state_bytes(state, "formulas"))
-        self._recalls.load(state_array(state, "recalls"))
-        self._returned.load(state_array(state, "returned"))
+    def load(self, state: Saved) -> None:
+        self._names = Interner.load(state["names"])
+        self._formulas = Interner.load(state["formulas"])
+        self._recalls.load(state["recalls"])
+        self._returned.load(state["returned"])
         self._of, self._listed = {}, 0
 
 
@@ -176,9 +175,9 @@ class Conversations:
             "after": self._after.array,
         }
 
-    def load(self, state: State) -> None:
-        self._names = Interner.load(state_bytes(state, "names"))
-        self._of.load(state_array(state, "of"))
-        self._before.load(state_array(state, "before"))
-        self._after.load(state_array(state, "after"))
+    def load(self, state: Saved) -> None:
+        self._names = Interner.load(state["names"])
+        self._of.load(state["of"])
+        self._before.load(state["before"])
+        self._after.load(state["after"])
         self._last = {int(number): memory for memory, number in enumerate(self._of.array) if number >= 0}

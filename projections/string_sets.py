@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from recollect.projections.columns import BoolArray, Interner, State, state_array, state_bytes
+from recollect.projections.columns import BoolArray, Interner, Saved, State
 
 
 class StringSets:
@@ -63,12 +63,12 @@ class StringSets:
             f"{prefix}.sizes": np.array([len(value) for value in self.values], dtype=np.int32),
         }
 
-    def load(self, prefix: str, state: State) -> None:
-        strings = Interner.load(state_bytes(state, f"{prefix}.strings")).values
-        members = [strings[number] for number in state_array(state, f"{prefix}.members").tolist()]
+    def load(self, prefix: str, state: Saved) -> None:
+        strings = Interner.load(state[f"{prefix}.strings"]).values
+        members = [strings[number] for number in state[f"{prefix}.members"].tolist()]
         values: list[tuple[str, ...]] = []
         end = 0
-        for size in state_array(state, f"{prefix}.sizes").tolist():
+        for size in state[f"{prefix}.sizes"].tolist():
             values.append(tuple(members[end : end + size]))
             end += size
         self._adopt(values)

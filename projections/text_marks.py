@@ -23,9 +23,8 @@ from recollect.projections.columns import (
     Int32Array,
     IntArray,
     Interner,
+    Saved,
     State,
-    state_array,
-    state_bytes,
 )
 from recollect.projections.documents import NewRow
 
@@ -91,7 +90,7 @@ class TextMarks:
     def dump(self) -> State:
         return {"labels": self.labels.dump(), "asks": self._asks.array, "label": self._label.array}
 
-    def load(self, state: State) -> None:
-        self.labels = Interner.load(state_bytes(state, "labels"))
-        self._asks.load(state_array(state, "asks"))
-        self._label.load(state_array(state, "label"))
+    def load(self, state: Saved) -> None:
+        self.labels = Interner.load(state["labels"])
+        self._asks.load(state["asks"])
+        self._label.load(state["label"])

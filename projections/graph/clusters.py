@@ -19,11 +19,10 @@ from recollect.projections.columns import (
     Int32Array,
     IntArray,
     Interner,
+    Saved,
     State,
     dump_strings,
     load_strings,
-    state_array,
-    state_bytes,
 )
 
 
@@ -121,13 +120,13 @@ class Clusters:
             **{name: column.array for name, column in self._columns()},
         }
 
-    def load(self, state: State) -> None:
-        self._names = load_strings(state_bytes(state, "cluster_names"))
-        centroids = bytes(state_bytes(state, "centroids"))
-        ends = state_array(state, "centroid_ends").tolist()
+    def load(self, state: Saved) -> None:
+        self._names = load_strings(state["cluster_names"])
+        centroids = bytes(state["centroids"])
+        ends = state["centroid_ends"].tolist()
         self._centroids = [centroids[start:end] for start, end in pairwise(ends)]
         for name, column in self._columns():
-            column.load(state_array(state, name))
+            column.load(state[name])
 
 
 def _start(ends: Column[np.int64], index: int) -> int:

@@ -19,10 +19,9 @@ from recollect.projections.columns import (
     Column,
     IntArray,
     Interner,
+    Saved,
     State,
     Table,
-    state_array,
-    state_bytes,
 )
 
 Direction = Literal["both", "out", "in"]
@@ -131,9 +130,9 @@ class EdgeTable:
             "edge_kinds": self.kinds.dump(),
         }
 
-    def load(self, state: State) -> None:
-        self._edges.load(state_array(state, "edges"))
-        self._removed.load(state_array(state, "removed"))
-        self.kinds = Interner.load(state_bytes(state, "edge_kinds"))
+    def load(self, state: Saved) -> None:
+        self._edges.load(state["edges"])
+        self._removed.load(state["removed"])
+        self.kinds = Interner.load(state["edge_kinds"])
         self._living = None
         self._leaving, self._entering, self._listed = {}, {}, 0

@@ -19,11 +19,10 @@ from recollect.projections.columns import (
     Column,
     Int32Array,
     IntArray,
+    Saved,
     State,
     dump_strings,
     load_strings,
-    state_array,
-    state_bytes,
 )
 from recollect.projections.lexical.analyzers import Analyzer
 
@@ -186,10 +185,10 @@ class ForwardIndex(TokenTable):
         self.settle()
         return {"terms": dump_strings(self.vocabulary.terms), "tokens": self.tokens, "offsets": self.offsets}
 
-    def load(self, state: State) -> None:
-        self._adopt(Vocabulary(load_strings(state_bytes(state, "terms"))))
-        self._tokens.load(state_array(state, "tokens"))
-        self._offsets.load(state_array(state, "offsets"))
+    def load(self, state: Saved) -> None:
+        self._adopt(Vocabulary(load_strings(state["terms"])))
+        self._tokens.load(state["tokens"])
+        self._offsets.load(state["offsets"])
         self._lengths.load(np.diff(self.offsets).astype(np.int32))
         self.rows, self.size = len(self.lengths), len(self.tokens)
         self._loose_tokens.clear()

@@ -24,8 +24,8 @@ from recollect.projections.columns import (
     FloatArray,
     Int32Array,
     IntArray,
+    Saved,
     State,
-    state_bytes,
 )
 from recollect.projections.documents import Documents, NewRow
 from recollect.projections.lexical.analyzers import ANALYZERS, FOLLOWS_PYTHON, PYTHON_UNICODE
@@ -289,9 +289,9 @@ class Lexical:
         """Whether an index of a checkpoint holds the terms that this Python gives."""
         return analyzer not in FOLLOWS_PYTHON or state.get("unicode") == PYTHON_UNICODE.encode()
 
-    def load(self, state: State) -> None:
+    def load(self, state: Saved) -> None:
         """Take over a checkpoint; `documents` must have been loaded from the same one."""
-        assert state_bytes(state, "analyzer") == self.analyzer.encode(), "a checkpoint of another analyzer"
+        assert state["analyzer"] == self.analyzer.encode(), "a checkpoint of another analyzer"
         self._forward.load(state)
         self._postings.load(state)
         self._frequencies = DocumentFrequencies(self._forward)

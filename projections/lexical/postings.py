@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from recollect.projections.columns import BoolArray, Int32Array, IntArray, State, state_array
+from recollect.projections.columns import BoolArray, Int32Array, IntArray, Saved, State
 from recollect.projections.lexical.forward import DeadPostings, ForwardIndex
 
 BLOCK_TOKENS = 1 << 15
@@ -215,14 +215,12 @@ class Postings:
             "block_tfs": _chain([block.tfs for block in self._blocks], np.int32),
         }
 
-    def load(self, state: State) -> None:
+    def load(self, state: Saved) -> None:
         """After the forward index was loaded. The arrays are only read, never written."""
-        terms, offsets = state_array(state, "block_terms"), state_array(state, "block_offsets")
-        rows, tfs = state_array(state, "block_rows"), state_array(state, "block_tfs")
+        terms, offsets = state["block_terms"], state["block_offsets"]
+        rows, tfs = state["block_rows"], state["block_tfs"]
         self._blocks, term, posting = [], 0, 0
-        for index, (level, first, end, terms_n, postings_n) in enumerate(
-            state_array(state, "blocks").tolist()
-        ):
+        for index, (level, first, end, terms_n, postings_n) in enumerate(state["blocks"].tolist()):
             block_offsets = offsets[term + index : term + index + terms_n + 1]
             block_rows, block_tfs = rows[posting : posting + postings_n], tfs[posting : posting + postings_n]
             block_terms = terms[term : term + terms_n]

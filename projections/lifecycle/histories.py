@@ -12,10 +12,9 @@ from recollect.projections.columns import (
     Column,
     IntArray,
     Interner,
+    Saved,
     State,
     Versions,
-    state_array,
-    state_bytes,
 )
 from recollect.projections.lifecycle.affinity import Affinity
 from recollect.projections.lifecycle.condition import Condition, Visibility
@@ -89,9 +88,9 @@ class Histories:
             state |= history.dump(name)
         return {**state, **self.ratings.dump("ratings"), **self.downscales.dump("strength")}
 
-    def load(self, state: State) -> None:
-        self.strings = self.traits.strings = Interner.load(state_bytes(state, "strings"))
-        self.born.load(state_array(state, "born"))
+    def load(self, state: Saved) -> None:
+        self.strings = self.traits.strings = Interner.load(state["strings"])
+        self.born.load(state["born"])
         for name, history in self.of_memories.items():
             history.load(name, state)
         self.ratings.load("ratings", state)

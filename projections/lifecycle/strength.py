@@ -32,10 +32,10 @@ from recollect.projections.columns import (
     Column,
     FloatArray,
     IntArray,
+    Saved,
     State,
     Table,
     distinct,
-    state_array,
 )
 
 _TABLES_MAX = 64
@@ -165,7 +165,7 @@ class Downscales:
     def dump(self, prefix: str) -> State:
         return {f"{prefix}.downscales": self._events.array}
 
-    def load(self, prefix: str, state: State) -> None:
-        self._events.load(state_array(state, f"{prefix}.downscales"))
+    def load(self, prefix: str, state: Saved) -> None:
+        self._events.load(state[f"{prefix}.downscales"])
         self._seqs.load(self._events.array["seq"].copy())
         self._tables.clear()

@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import UNSET
 
 from recollect.events.facts import Ingested, Revised
-from recollect.projections.columns import NEVER, Column, IntArray, Interner, State, Versions, state_array
+from recollect.projections.columns import NEVER, Column, IntArray, Interner, Saved, State, Versions
 from recollect.projections.string_sets import StringSets
 
 ALWAYS = -(2**63)
@@ -181,11 +181,11 @@ class Traits(Versions):
             **super().dump(prefix),
         }
 
-    def load(self, prefix: str, state: State) -> None:
-        self.expiries = int(state_array(state, "expiries")[0])
-        self.validities = int(state_array(state, "validities")[0])
-        self._flip_memories.load(state_array(state, "flip_memories"))
-        self._flip_seqs.load(state_array(state, "flip_seqs"))
+    def load(self, prefix: str, state: Saved) -> None:
+        self.expiries = int(state["expiries"][0])
+        self.validities = int(state["validities"][0])
+        self._flip_memories.load(state["flip_memories"])
+        self._flip_seqs.load(state["flip_seqs"])
         self.flips = {}
         pairs = zip(self._flip_memories.array.tolist(), self._flip_seqs.array.tolist(), strict=True)
         for memory, seq in pairs:

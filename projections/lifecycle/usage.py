@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from recollect.events.facts import Accessed, Verdict
-from recollect.projections.columns import Column, State, Versions, state_array
+from recollect.projections.columns import Column, Saved, State, Versions
 from recollect.projections.compact_versions import dump_compact, load_compact
 from recollect.projections.lifecycle.popularity import Popularity
 
@@ -78,9 +78,9 @@ class Usage(Versions):
             **dump_compact(self, prefix, _COUNTERS),
         }
 
-    def load(self, prefix: str, state: State) -> None:
-        self.born_in.load(state_array(state, "born_in"))
-        self._seen = set(state_array(state, "seen").tolist())
+    def load(self, prefix: str, state: Saved) -> None:
+        self.born_in.load(state["born_in"])
+        self._seen = set(state["seen"].tolist())
         load_compact(self, prefix, state, _COUNTERS)
         self.popularity = Popularity(self)
 

@@ -26,10 +26,9 @@ from recollect.projections.columns import (
     Int32Array,
     IntArray,
     Interner,
+    Saved,
     State,
     distinct,
-    state_array,
-    state_bytes,
 )
 from recollect.projections.documents import Documents, NewRow
 
@@ -61,8 +60,7 @@ class Embeddings:
         """Take the vector of a new row; one of the wrong length is left out."""
         with self._lock:
             if new.vector is not None:
-                newest = len(self._adopted) - 1
-                self._pend(new.row, int(self._adopted[newest]) if newest >= 0 else 0, new.vector)
+                self._pend(new.row, self._newest(), new.vector)
             elif new.vector_of >= 0:
                 found = self._pending.get(new.vector_of) or self._stored(new.vector_of)
                 if found is not None:
@@ -71,11 +69,15 @@ class Embeddings:
     def add_many(self, first_row: int, vectors: list[bytes | None]) -> None:
         """The vectors of rows that were born one after the other."""
         with self._lock:
-            newest = len(self._adopted) - 1
-            number = int(self._adopted[newest]) if newest >= 0 else 0
+            number = self._newest()
             for row, vector in enumerate(vectors, first_row):
                 if vector is not None:
                     self._pend(row, number, vector)
+
+    def _newest(self) -> int:
+        """The number of the embedder adopted last."""
+        newest = len(self._adopted) - 1
+        return int(self._adopted[newest]) if newest >= 0 else 0
 
     def _pend(self, row: int, number: int, vector: bytes) -> None:
         space = self._spaces[number]
@@ -152,8 +154,7 @@ class Embeddings:
 
     def belong(self, rows: Int32Array | IntArray, seq: int) -> BoolArray:
         """Which of these rows have a vector of the embedder in force at `seq`."""
-        with self._lock:
-            self._flush()
+        self.flush()
         return np.equal(self._number_of.array[rows], self.number_at(seq))
 
     # --- checkpoints -------------------------------------------------------------------------------
@@ -173,18 +174,16 @@ class Embeddings:
             state[f"{number}.norms2"] = space.norms2.array
         return state
 
-    def load(self, state: State) -> None:
-        self._names = Interner.load(state_bytes(state, "embedders"))
-        self._adopted_seqs.load(state_array(state, "adopted_seqs"))
-        self._adopted.load(state_array(state, "adopted"))
-        self._number_of.load(state_array(state, "number_of"))
-        self._slot_of.load(state_array(state, "slot_of"))
+    def load(self, state: Saved) -> None:
+        self._names = Interner.load(state["embedders"])
+        self._adopted_seqs.load(state["adopted_seqs"])
+        self._adopted.load(state["adopted"])
+        self._number_of.load(state["number_of"])
+        self._slot_of.load(state["slot_of"])
         self._pending.clear()
         self._spaces = [Space() for _ in self._names.values]
         for number, space in enumerate(self._spaces):
-            rows, points, norms2 = (
-                state_array(state, f"{number}.{key}") for key in ("rows", "points", "norms2")
-            )
+            rows, points, norms2 = (state[f"{number}.{key}"] for key in ("rows", "points", "norms2"))
             space.adopt(rows, points, norms2)
 
 

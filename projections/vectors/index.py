@@ -34,9 +34,9 @@ from recollect.projections.columns import (
     FloatArray,
     Int32Array,
     IntArray,
+    Saved,
     State,
     distinct,
-    state_bytes,
 )
 from recollect.projections.documents import Documents, NewRow
 from recollect.projections.portable_math import round12_array
@@ -361,12 +361,10 @@ class Vectors:
         seals = msgspec.msgpack.encode((self.seq, self._sealed))
         return {"seals": seals, **self._embeddings.dump()}
 
-    def load(self, state: State) -> None:
+    def load(self, state: Saved) -> None:
         """Take over a checkpoint; the matrices stay where they are, for example in a mapped file."""
         self._embeddings.load(state)
-        self.seq, self._sealed = msgspec.msgpack.decode(
-            state_bytes(state, "seals"), type=tuple[int, list[Sealed]]
-        )
+        self.seq, self._sealed = msgspec.msgpack.decode(state["seals"], type=tuple[int, list[Sealed]])
         self._retirements = sorted({one.retired for one in self._sealed if one.retired < NEVER})
         self._layouts.clear()
         self._settle(self.seq)

@@ -134,7 +134,7 @@ class Search:
         at: int,
         top: int,
         admit: Admit | None,
-        walks: Walks | None = None,
+        walks: Walks,
     ) -> None:
         self._space = space
         self._documents = documents
@@ -144,7 +144,7 @@ class Search:
         self._at = at
         self._top = top
         self._admit = admit
-        self._walks = Walks() if walks is None else walks
+        self._walks = walks
         self.end = space.slots_before(documents.rows_born(at))
 
     def visible(self, rows: Int32Array) -> BoolArray:

@@ -200,10 +200,10 @@ class ShardCache:
         """Write a new shard's file and keep it loaded; returns its digest."""
         for _ in range(_WRITES - 1):
             with suppress(FileNotFoundError):  # an erasure deleted the unfinished file
-                return self._kept(self._write(shard), shard)
-        return self._kept(self._write(shard), shard)
-
-    def _kept(self, digest: str, shard: Shard) -> str:
+                digest = self._write(shard)
+                break
+        else:
+            digest = self._write(shard)
         with self._lock:
             self._keep(digest, shard)
         return digest
@@ -243,8 +243,8 @@ class ShardCache:
         """The shard in its file; None if there is no file with this digest."""
         if sealed.count == 0:
             return Shard(None)
-        path = None if self._directory is None else self._directory / f"{sealed.digest}.hnsw"
-        if path is None or not has_digest(path, sealed.digest):
+        path = self.file_of(sealed.digest)
+        if path is None:
             return None
         foreign = not buildable(sealed)
         if foreign and builder_of(sealed).generator != LIBSTDCXX:
@@ -312,8 +312,7 @@ class ShardCache:
             _sync(path)
             if not has_digest(path, file.stem):
                 return False
-            path.replace(self._directory / f"{file.stem}.hnsw")
-            _sync(self._directory)
+            self._name(path, file.stem)
         with self._lock:
             self._failed.pop(file.stem, None)
         return True
@@ -326,8 +325,7 @@ class ShardCache:
             if not self.shared.fetch(digest, path) or not has_digest(path, digest):
                 return False
             _sync(path)
-            path.replace(self._directory / f"{digest}.hnsw")
-            _sync(self._directory)
+            self._name(path, digest)
         return True
 
     def give(self, digest: str) -> None:
@@ -342,9 +340,14 @@ class ShardCache:
             return _checked(shard, expected)
         with self._unfinished() as path:
             digest = _saved(shard, path, expected)
-            path.replace(self._directory / f"{digest}.hnsw")
-            _sync(self._directory)
+            self._name(path, digest)
         return digest
+
+    def _name(self, path: Path, digest: str) -> None:
+        """Give a file that was proven and synced its name."""
+        assert self._directory is not None
+        path.replace(self._directory / f"{digest}.hnsw")
+        _sync(self._directory)
 
     @contextmanager
     def _unfinished(self) -> Iterator[Path]:
