@@ -303,11 +303,12 @@ class WriterLock:
 
     def _acquire(self, started_s: float) -> None:
         """Lock the file that is at the path now: a lock on a deleted file would keep no other process out."""
-        self._wait_for(self._open(), started_s)
-        while self._disk.size_at(self._path, self._open()) is None:
-            self._disk.close(self._open())
-            self._descriptor = None
-            self._wait_for(self._open(), started_s)
+        while True:
+            descriptor = self._open()
+            self._wait_for(descriptor, started_s)
+            if self._disk.size_at(self._path, descriptor) is not None:
+                return
+            self.close()
 
     def _wait_for(self, descriptor: int, started_s: float) -> None:
         pause_s = _PAUSE_S_MIN

@@ -67,7 +67,7 @@ class HeadFile:
         self._disk = disk
         self._path = path
         self._descriptor: int | None = None
-        self._seen = b""
+        self._seen = bytearray(_FILE_BYTES)
         self._published: Position | None = None
         self._boot = disk.boot()
         self.of_this_boot = False
@@ -144,7 +144,7 @@ class HeadFile:
         return True
 
     def _take(self, data: bytes) -> None:
-        self._seen = data
+        self._seen[:] = data.ljust(_FILE_BYTES, b"\0")
         slots = _slots(data)
         self._counters = [slot.counter if slot else 0 for slot in slots]
         latest = slots[max(_PUBLICATIONS, key=self._counters.__getitem__)]
@@ -161,10 +161,9 @@ class HeadFile:
         counter = self._counters[new] + 1
         fields = _SLOT.pack(_MAGIC, self.remade_at, counter, *position, self._boot, 0)[:-4]
         slot = fields + crc32(fields).to_bytes(4, "little")
-        self._disk.write(self._descriptor, slot, old * _SLOT_STRIDE)
         at = old * _SLOT_STRIDE
-        seen = self._seen.ljust(at, b"\0")
-        self._seen = seen[:at] + slot + seen[at + len(slot) :]
+        self._disk.write(self._descriptor, slot, at)
+        self._seen[at : at + len(slot)] = slot
         self._counters[old] = counter
         self.witnessed = max(self.witnessed, position.durable)
 

@@ -40,6 +40,7 @@ class SegmentIndex:
         self._ids = bytearray()
         self._kinds: list[tuple[str, int]] = []
         self._kinds_from = 0
+        self._shared: dict[tuple[str, int], tuple[str, int]] = {}
         self._types_before: TypeCounts = Counter()
         self._types: tuple[int, TypeCounts] = (0, Counter())
         self._places: dict[bytes, int] | None = {}
@@ -54,7 +55,8 @@ class SegmentIndex:
 
         An interrupted call may leave some of them; the caller then repeats it from the same start.
         """
-        self._kinds[start - self._kinds_from :] = [(place.type, place.version) for place in places]
+        kinds = ((place.type, place.version) for place in places)
+        self._kinds[start - self._kinds_from :] = [self._shared.setdefault(kind, kind) for kind in kinds]
         self.offsets[start:] = array("q", [place.offset for place in places])
         self.times[start:] = array("q", [place.at for place in places])
         self._ids[start * ID_BYTES :] = b"".join([place.id for place in places])
@@ -86,9 +88,6 @@ class SegmentIndex:
         index._places = None
         return index
 
-    def id_at(self, place: int) -> bytes:
-        return bytes(self._ids[place * ID_BYTES : (place + 1) * ID_BYTES])
-
     # --- ids -------------------------------------------------------------------------------------
 
     def find(self, ids: Sequence[bytes]) -> dict[bytes, int]:
@@ -97,7 +96,8 @@ class SegmentIndex:
             self._scans += 1
             return self._scan(ids)
         if self._places is None:
-            self._places = {self.id_at(place): place for place in range(len(self))}
+            ids_here = (bytes(self._ids[at : at + ID_BYTES]) for at in range(0, len(self._ids), ID_BYTES))
+            self._places = {id_: place for place, id_ in enumerate(ids_here)}
         places = self._places
         return {id_: places[id_] for id_ in ids if id_ in places}
 

@@ -40,7 +40,6 @@ from recollect.events.log import Clock, Durability, LogStatus
 from recollect.events.packs.keys import Sealed, encode_box, seal
 from recollect.events.packs.pack import NO_HOLDER, BadPack, Pack, chained, encode, packed
 from recollect.events.packs.pack import decode as decode_pack
-from recollect.events.packs.pack_index import Place
 from recollect.events.packs.replica import Replica
 from recollect.events.packs.store import PackStore, StoreRefused, StoreUnreachable, Unsettled
 from recollect.events.segment_log import SegmentLog, wall_clock
@@ -419,10 +418,7 @@ class PackLog(Replica):
         with self._writing():
             for seq in seqs:
                 check_seq(seq, low=1, head=self.head)
-            places: dict[Place, set[int]] = {}
-            for seq in seqs:
-                places.setdefault(self._index.of(seq), set()).add(seq)
-            for place, gone in places.items():
+            for place, gone in self._by_pack(seqs).items():
                 self._destroy(place, gone)
             self._keys.erase(seqs)
             self._mirror.erase(seqs)

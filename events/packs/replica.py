@@ -124,7 +124,7 @@ class Replica:
     def _fetch_keys(self, packs: Sequence[Pack]) -> None:
         """Fetch the keys of new packs. A box that is missing is looked for again when its events are read."""
         for pack, box in zip(packs, self.store.get_boxes([pack.box for pack in packs]), strict=True):
-            keys = decode_box(box.content, len(pack.frames)) if box.version else None
+            keys = decode_box(box.content, len(pack.frames))
             if keys is not None:
                 self._keys.put(pack.first_seq, keys)
 
@@ -138,7 +138,7 @@ class Replica:
             box = self.store.get_box(place.box)
             if box.version or last_try:
                 break
-        keys = decode_box(box.content, place.events) if box.version else None
+        keys = decode_box(box.content, place.events)
         if keys is None:
             state = "is missing" if not box.version else "cannot be read"
             raise LogDamaged(
@@ -156,7 +156,7 @@ class Replica:
         """
         while True:
             box = self.store.get_box(place.box)
-            keys = decode_box(box.content, place.events) if box.version else None
+            keys = decode_box(box.content, place.events)
             if keys is None:
                 return  # the whole box is gone; reading its events reports that
             left = [ERASED if place.first_seq + n in seqs else key for n, key in enumerate(keys)]
@@ -177,14 +177,16 @@ class Replica:
     def keys_left(self, seqs: Sequence[int]) -> list[int]:
         """Look into the boxes themselves, and into the key file of this replica."""
         left = [seq for seq in seqs if self._keys.get(seq) not in {None, ERASED}]
-        boxes: dict[Place, set[int]] = {}
-        for seq in seqs:
-            boxes.setdefault(self._index.of(seq), set()).add(seq)
-        for place, gone in boxes.items():
-            box = self.store.get_box(place.box)
-            keys = decode_box(box.content, place.events) if box.version else None
-            left += [seq for seq in sorted(gone) if keys and keys[seq - place.first_seq] != ERASED]
+        for place, gone in self._by_pack(seqs).items():
+            keys = decode_box(self.store.get_box(place.box).content, place.events)
+            left += [seq for seq in gone if keys and keys[seq - place.first_seq] != ERASED]
         return sorted(set(left))
+
+    def _by_pack(self, seqs: Sequence[int]) -> dict[Place, set[int]]:
+        packs: dict[Place, set[int]] = {}
+        for seq in seqs:
+            packs.setdefault(self._index.of(seq), set()).add(seq)
+        return packs
 
     def _tries(self, patience_s: float = math.inf) -> Iterator[bool]:
         """True for the last try; pauses between tries, longer each time."""
