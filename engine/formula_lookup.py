@@ -54,19 +54,14 @@ def formula_named(store: Store, given: str | Path | Formula, *, files: bool) -> 
         return given
     if not isinstance(given, (str, Path)):
         raise InvalidInput(f"formula {given!r} is neither a name, nor a path, nor a Formula")
-    if isinstance(given, str) and given in formulas.names():
-        return formulas.built_in(given)
-    if isinstance(given, str) and "@" in given and not _is_path(given):
-        if found := _labelled(adoptions, given):
-            return found
-        if files:
-            labels = sorted(formulas.from_canonical(text).label for text in adoptions.formulas.values())
-            raise InvalidInput(
-                f"{given!r} is not one formula of this log; it holds {', '.join(labels) or 'none'}"
-            )
-    elif isinstance(given, str) and (adopted := _last_named(adoptions, given)):
-        return adopted
-    elif files or isinstance(given, Path):
+    if isinstance(given, str) and (found := _found(adoptions, given)):
+        return found
+    if files and isinstance(given, str) and "@" in given and not _is_path(given):
+        labels = sorted(formulas.from_canonical(text).label for text in adoptions.formulas.values())
+        raise InvalidInput(
+            f"{given!r} is not one formula of this log; it holds {', '.join(labels) or 'none'}"
+        )
+    if files or isinstance(given, Path):
         return formulas.load(_file_of(given), find=partial(extendable, adoptions))
     why = ": it is a path, which this server does not read" if _is_path(given) else ""
     there = dict.fromkeys([*formulas.names(), *(one.label for one in _known(adoptions))])
@@ -75,9 +70,7 @@ def formula_named(store: Store, given: str | Path | Formula, *, files: bool) -> 
 
 def extendable(adoptions: Adoptions, name: str) -> Formula:
     """The formula that a file extends: a built-in one, or one of the log; never a path."""
-    if name in formulas.names():
-        return formulas.built_in(name)
-    found = _labelled(adoptions, name) if "@" in name else _last_named(adoptions, name)
+    found = _found(adoptions, name)
     if found is None:
         known = [*formulas.names(), *(one.label for one in _known(adoptions))]
         raise NotExtended(f"extends {name!r}, which is no formula here; {there_are(name, known)}")
@@ -91,8 +84,12 @@ def _file_of(given: str | Path) -> Path:
     return beside if not path.suffix and beside.is_file() else path
 
 
-def _last_named(adoptions: Adoptions, name: str) -> Formula | None:
-    """The formula of this name that the log adopted last."""
+def _found(adoptions: Adoptions, name: str) -> Formula | None:
+    """The built-in formula of this name, that of name@digest, or the one of this name that the log adopted last."""
+    if name in formulas.names():
+        return formulas.built_in(name)
+    if "@" in name:
+        return _labelled(adoptions, name)
     found = [one for one in map(formulas.from_canonical, adoptions.formulas.values()) if one.name == name]
     return found[-1] if found else None
 

@@ -41,7 +41,7 @@ def ingested(item: str | Mapping[str, object], *, now: int) -> Ingested:
         raise InvalidInput("an item to remember has no content")
     checked = {name: _check(name, value, now) for name, value in fields.items() if value is not None}
     fact = msgspec.convert({"id": new_memory_id(now), "at": now, **checked}, Ingested)
-    validate.order(fact.valid_from, fact.valid_to, "valid_from and valid_to")
+    validate.validity(fact.valid_from, fact.valid_to)
     return fact
 
 
@@ -78,10 +78,9 @@ def changes(
         raise InvalidInput(f"revise of {memory_id!r} names nothing to change")
     cleared = {name for name, value in given.items() if value is None and name in _CLEARABLE}
     checked = {n: None if n in cleared else _check(n, value, now) for n, value in given.items()}
-    validate.order(
+    validate.validity(
         cast("int | None", checked.get("valid_from", state.valid_from)),
         cast("int | None", checked.get("valid_to", state.valid_to)),
-        "valid_from and valid_to",
     )
     return {"at": now, **checked}
 

@@ -18,6 +18,7 @@ Seals, attestations and corrections of the clock are about one log and stay behi
 from __future__ import annotations
 
 import shutil
+from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -161,11 +162,8 @@ def _erase_in_branches(folder: Path, actor: str) -> None:
 
 def _common(one: TransferableLog, other: TransferableLog) -> int:
     """The last seq up to which two logs are the same: a chain value commits to all before it."""
-    low, high = 0, min(one.head, other.head)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if one.chain_at(middle) == other.chain_at(middle) else (low, middle - 1)
-    return low
+    both = range(1, min(one.head, other.head) + 1)
+    return bisect_left(both, True, key=lambda seq: one.chain_at(seq) != other.chain_at(seq))
 
 
 class _Merge:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, get_args
+from typing import get_args
 
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import AccessKind, Verdict
@@ -104,6 +104,8 @@ def _one_of(value: object, what: str, allowed: tuple[str, ...]) -> str:
     return str(value)
 
 
-def order(earlier: int | None, later: int | None, names: Literal["valid_from and valid_to"]) -> None:
-    if earlier is not None and later is not None and earlier >= later:
-        raise InvalidInput(f"{names} are in the wrong order: the first must come before the second")
+def validity(valid_from: int | None, valid_to: int | None) -> None:
+    if valid_from is not None and valid_to is not None and valid_from >= valid_to:
+        raise InvalidInput(
+            "valid_from and valid_to are in the wrong order: the first must come before the second"
+        )

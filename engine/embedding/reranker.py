@@ -10,24 +10,19 @@ it on a few candidates only. Its scores are recorded with the recall; a replay n
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from recollect.engine.embedding.names import NONE, SCHEMES
-from recollect.engine.embedding.sentence_model import INSTALL
-from recollect.events.errors import InvalidInput, RecollectError
+from recollect.engine.embedding.sentence_model import package_for
+from recollect.events.errors import InvalidInput
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
 RerankFunction = Callable[[str, list[str]], Sequence[float]]
-
-
-class RerankerMissing(RecollectError):
-    """A cross-encoder, or the package that runs it, is not here."""
 
 
 @runtime_checkable
@@ -78,18 +73,7 @@ class CrossEncoderReranker:
 
 
 def _load(source: str, *, offline: bool) -> CrossEncoder:
-    if source.startswith(("/", ".")) and not Path(source).is_dir():
-        raise RerankerMissing(f"there is no folder {source}")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    try:
-        from sentence_transformers import CrossEncoder  # noqa: PLC0415 (takes seconds: only when needed)
-        from transformers.utils import logging  # noqa: PLC0415
-    except ImportError as error:
-        raise RerankerMissing(
-            f"sentence-transformers is not installed; {INSTALL}, or give a callable"
-        ) from error
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    model: CrossEncoder = CrossEncoder(
+    model: CrossEncoder = package_for(source).CrossEncoder(
         source, device="cpu", local_files_only=offline, trust_remote_code=False
     )
     return model

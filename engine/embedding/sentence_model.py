@@ -18,6 +18,7 @@ import threading
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
@@ -189,17 +190,23 @@ def _known_prompt(source: str, *, query: bool) -> str | None:
 
 
 def load(source: str, spec: ModelSpec, *, offline: bool) -> SentenceTransformer:
+    if offline:
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    model: SentenceTransformer = package_for(source).SentenceTransformer(
+        source, device=spec.device, truncate_dim=spec.dim, local_files_only=offline, trust_remote_code=False
+    )
+    return model
+
+
+def package_for(source: str) -> ModuleType:
+    """sentence-transformers, imported to load this model; ModelMissing if there is no such folder, or no package."""
     if source.startswith(("/", "~", ".")) and not Path(source).is_dir():
         raise ModelMissing(f"there is no folder {source}")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    if offline:
-        os.environ.setdefault("HF_HUB_OFFLINE", "1")
     try:
-        from sentence_transformers import SentenceTransformer  # noqa: PLC0415 (takes seconds: only when needed)
+        import sentence_transformers  # noqa: PLC0415 (takes seconds: only when needed)
         from transformers.utils import logging  # noqa: PLC0415
     except ImportError:
         raise ModelMissing(f"the package sentence-transformers is not installed; {INSTALL}") from None
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    return SentenceTransformer(
-        source, device=spec.device, truncate_dim=spec.dim, local_files_only=offline, trust_remote_code=False
-    )
+    return sentence_transformers
