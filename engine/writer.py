@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from recollect.engine.embedding.embedder import EmbedderAway
 from recollect.engine.embedding.store_embedder import Embedding, adoption_event_id
+from recollect.engine.formula_lookup import formula_named
 from recollect.engine.memories import born, erasure_of
 from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
@@ -128,8 +130,9 @@ class Writer:
             )
             return [self._with_vector(fact, _NO_VECTORS) for fact in facts], None
 
-    def adopt(self, formula: Formula) -> Formula:
-        """Put a formula in force."""
+    def adopt(self, given: str | Path | Formula) -> Formula:
+        """Put a formula in force; it may be named, also by the path of its file."""
+        formula = formula_named(self.store, given, files=True)
         self.append(
             [FormulaAdopted(name=formula.name, digest=formula.digest, text=formula.text, in_force=True)]
         )

@@ -12,9 +12,9 @@ from msgspec import UNSET, UnsetType
 from recollect import engine
 from recollect.engine.answers import Answer, Happening, Memo, Status
 from recollect.engine.embedding.embedder import Embedder
-from recollect.engine.formula_lookup import formula_named
 from recollect.engine.lazy import LazyModule
 from recollect.engine.moments import Time, When
+from recollect.engine.recall import Standpoint
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.sql import SqlTables
 from recollect.engine.store import Progress, Store
@@ -87,10 +87,10 @@ class Memory:
         return self._writer.embedding.embedder
 
     @property
-    def here(self) -> engine.recall.Standpoint:
+    def here(self) -> Standpoint:
         """Where a question is asked from: the head, now."""
         now = self._store.clock()
-        return engine.recall.Standpoint(self._store, self._writer.embedding, self._formula, now, self._models)
+        return Standpoint(self._store, self._writer.embedding, self._formula, now, self._models)
 
     def warm(self) -> None:
         """Start loading the model in the background; every answer says if it could not be loaded."""
@@ -238,7 +238,7 @@ class Memory:
 
     def adopt(self, formula: str | Path | Formula) -> str:
         """Put a formula in force, from the next question on; returns its name@digest."""
-        self._formula = self._writer.adopt(formula_named(self._store, formula, files=True))
+        self._formula = self._writer.adopt(formula)
         return self._formula.label
 
     def recall(self, query: str, **options: Unpack[RecallOptions]) -> Answer:
