@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from unicodedata import category, name, normalize, unidata_version
 
@@ -194,6 +194,14 @@ ANALYZERS: dict[str, Analyzer] = {
     "unicode61-cjk/2": _UNICODE61_CJK_2,
     "english/2": _stemmed(_UNICODE61_CJK_2),
 }
+
+
+@lru_cache(maxsize=256)
+def terms_of(text: str, analyzer: str) -> tuple[str, ...]:
+    """The different terms of a text, in order."""
+    return tuple(dict.fromkeys(ANALYZERS[analyzer](text)))
+
+
 # The newest version of each, for a formula file that names no version.
 NEWEST = {"unicode61-cjk/1": "unicode61-cjk/2", "english/1": "english/2"}
 

@@ -10,15 +10,17 @@ import numpy as np
 
 from recollect.events.errors import UnknownMemory
 from recollect.events.facts import Question
-from recollect.projections.portable_math import compared, round12
+from recollect.projections.portable_math import round12
 from recollect.projections.vectors.shard_cache import ShardUnavailable
 from recollect.projections.view import View
 from recollect.query.explain.trace import Trace
 from recollect.query.formula import Formula
 from recollect.query.ranking import rank, rank_around
 from recollect.query.sheet import KEPT, Order, RankContext
+from recollect.query.stages.ordering import sort_key
 
 DERIVATION = "derivation"
+_BATCH_CONSTANTS = ("min", "max", "weight")
 
 
 class CandidateStep(NamedTuple):
@@ -102,7 +104,7 @@ class Case:
         """
         sheet = self.sheet
         for key in sheet.order or (Order("score", sheet.score),):
-            a, b = _sort_key(key, upper), _sort_key(key, lower)
+            a, b = sort_key(key, upper), sort_key(key, lower)
             if a != b:
                 return key.name if a < b else DERIVATION
         ids = self.view.documents.ids.values
@@ -117,9 +119,6 @@ class Case:
         return self.view.documents.ids.values[memory]
 
 
-def _sort_key(key: Order, place: int) -> float:
-    """The smaller comes first; what has no value comes last."""
-    value = float(key.values[place])
-    if math.isnan(value):
-        return math.inf
-    return compared(value if key.ascending else -value)
+def is_of_the_memory(name: str) -> bool:
+    """Whether what a stage read under this name is a number of the memory: no constant of the batch, not the score."""
+    return name.rsplit(".", 1)[-1] not in _BATCH_CONSTANTS and name not in ("score", "value")

@@ -17,7 +17,7 @@ import msgspec
 from recollect.events.facts import Question
 from recollect.projections.portable_math import round12
 from recollect.query.catalogue import range_of
-from recollect.query.explain.case import Case
+from recollect.query.explain.case import Case, is_of_the_memory
 from recollect.query.explain.flip_point import Knob, Rescoring, nearest
 from recollect.query.explanation import Counterfactual
 from recollect.query.factors.factor import UNBOUNDED, Range
@@ -27,8 +27,6 @@ from recollect.query.stages.any_stage import AnyStage
 from recollect.query.stages.ordering import best_first
 from recollect.query.stages.scoring import Add, Fuse, Weigh
 from recollect.query.stages.stage import FactorStage
-
-_BATCH_CONSTANTS = ("min", "max", "weight")
 
 
 def counterfactual(case: Case) -> Counterfactual | None:
@@ -78,7 +76,7 @@ def _knobs(case: Case) -> Iterator[Knob]:
                 written = _written(case.question, stage, name.removesuffix(".weight"))
                 if written is not None and value > 0.0:
                     yield Knob("weight", step.number, name, value, written, (0.0, math.inf))
-            elif name.rsplit(".", 1)[-1] not in _BATCH_CONSTANTS and name not in ("score", "value"):
+            elif is_of_the_memory(name):
                 yield Knob("factor", step.number, name, value, value, _range(stage, name, value))
         if isinstance(stage, Add) and stage.scale != 0.0:
             yield Knob("weight", step.number, "scale", stage.scale, stage.scale, UNBOUNDED)

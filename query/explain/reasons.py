@@ -11,14 +11,13 @@ from __future__ import annotations
 import math
 
 from recollect.projections.portable_math import round12
-from recollect.query.explain.case import CandidateStep, Case
+from recollect.query.explain.case import CandidateStep, Case, is_of_the_memory
 from recollect.query.explanation import Reason, carry
 from recollect.query.formula import Formula
 from recollect.query.stages.scoring import Multiply
 from recollect.query.stages.stage import ScoringStage, Stage
 from recollect.query.versions import unversioned
 
-_CONSTANTS = ("min", "max", "weight")
 _REASONS_MAX = 3
 _SHARE_MIN = 0.1
 
@@ -32,7 +31,7 @@ def reasons(case: Case, rival: int | None) -> tuple[Reason, ...]:
     found: dict[str, Reason] = {}
     for place, step in enumerate(case.own_steps):
         for name, own in step.reads.items():
-            if _is_comparable(name):
+            if is_of_the_memory(name):
                 nothing = _nothing(case.formula.stages[step.number], name)
                 there = other.get(step.number, {}).get(name, math.nan)
                 reason = _reason(case, place, name, own, nothing if rival is None else there)
@@ -41,10 +40,6 @@ def reasons(case: Case, rival: int | None) -> tuple[Reason, ...]:
     spoken = sorted((r for r in found.values() if r.effect * sign > 0.0), key=lambda r: -r.effect * sign)
     largest = abs(spoken[0].effect) if spoken else 0.0
     return tuple(r for r in spoken[:_REASONS_MAX] if abs(r.effect) >= _SHARE_MIN * largest)
-
-
-def _is_comparable(name: str) -> bool:
-    return name.rsplit(".", 1)[-1] not in _CONSTANTS and name not in ("score", "value")
 
 
 def _nothing(stage: Stage, name: str) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from recollect.events.grid import from_bytes
 from recollect.projections.columns import FloatArray, distinct_places
-from recollect.projections.lexical.analyzers import ANALYZERS
+from recollect.projections.lexical.analyzers import ANALYZERS, terms_of
 from recollect.projections.lexical.frozen_unicode import lower_14
 from recollect.projections.portable_math import compared, log
 from recollect.query.bounds import Count, Finite, Share
@@ -18,7 +18,7 @@ from recollect.query.inputs import names_of, read
 from recollect.query.sheet import RankContext, Sheet
 from recollect.query.stages.stage import FactorStage, LexicalStage, Stage
 from recollect.query.text.dates import asks_when, time_terms
-from recollect.query.text.words import family, terms_of, words_of
+from recollect.query.text.words import family, words_of
 
 
 class Measure(LexicalStage, frozen=True, kw_only=True, tag="measure"):

@@ -30,8 +30,7 @@ def _by_score(sheet: Sheet, ctx: RankContext) -> list[int]:
     places = np.flatnonzero(sheet.scored)
     if sheet.order:
         by_id = _by_id(places.tolist(), sheet, ctx)
-        keys = {place: _keys(sheet, place) for place in by_id}
-        return sorted(by_id, key=keys.__getitem__)
+        return sorted(by_id, key=lambda place: [sort_key(key, place) for key in sheet.order])
     scores = round12_array(sheet.score[places])
     best = np.argsort(-scores)
     order: list[int] = places[best].tolist()
@@ -48,10 +47,10 @@ def _by_id(places: list[int], sheet: Sheet, ctx: RankContext) -> list[int]:
     return sorted(places, key=lambda place: ids[memories[place]], reverse=sheet.id_descending)
 
 
-def _keys(sheet: Sheet, place: int) -> tuple[float, ...]:
-    """The tie-break's columns; what has no value comes last."""
-    values = ((float(key.values[place]), key.ascending) for key in sheet.order)
-    return tuple(float("inf") if v != v else compared(v if up else -v) for v, up in values)  # noqa: PLR0124
+def sort_key(key: Order, place: int) -> float:
+    """The smaller comes first; what has no value comes last."""
+    value = float(key.values[place])
+    return math.inf if math.isnan(value) else compared(value if key.ascending else -value)
 
 
 DERIVED_FROM = "derived_from"

@@ -7,12 +7,12 @@ from typing import Literal
 import numpy as np
 
 from recollect.projections.columns import BoolArray, FloatArray, IntArray, distinct
+from recollect.projections.lexical.analyzers import terms_of
 from recollect.projections.portable_math import log, round12_array
 from recollect.query.bounds import Count, NonNegative, Share
 from recollect.query.inputs import has_role
 from recollect.query.sheet import RankContext, Reads, Sheet
 from recollect.query.stages.stage import ScoringStage, Stage
-from recollect.query.text.words import terms_of
 
 
 class Admit(Stage, frozen=True, kw_only=True, tag="admit"):

@@ -56,17 +56,19 @@ class Span(NamedTuple):
     end: Micros
 
 
+@lru_cache(maxsize=64)
 def span_of(text: str, now: Micros) -> Span | None:
     """The time that the question speaks of; None if it names none."""
-    return first_span(as_unicode_14(text).lower(), now, _RULES)
+    return _first_span(text, now, _RULES)
 
 
 Moments = tuple[datetime, datetime]
 Rule = Callable[[str, datetime], Moments | None]
 
 
-def first_span(lowered: str, now: Micros, rules: Iterable[Rule]) -> Span | None:
+def _first_span(text: str, now: Micros, rules: Iterable[Rule]) -> Span | None:
     """What the first rule that holds says of a text in small letters."""
+    lowered = as_unicode_14(text).lower()
     try:
         clock = _EPOCH + timedelta(microseconds=now)
         for rule in rules:
@@ -160,16 +162,13 @@ def year(text: str, now: datetime) -> Moments | None:
 _RULES: tuple[Rule, ...] = (counted_back, named, weekday, month, _calendar_date, year)
 
 
-_in_words = lru_cache(maxsize=64)(span_of)
-
-
 def span_of_question(question: Question) -> Span | None:
     """The time that the question is about; None if it is about none.
 
     The caller may give it (`context.since`, `context.until`: they move a ranking, they do not restrict it as the
     filters of the same names do); otherwise it is read from the question's words, relative to its clock.
     """
-    return given_span(question.context, question.now) or _in_words(question.text, question.now)
+    return given_span(question.context, question.now) or span_of(question.text, question.now)
 
 
 def given_span(context: Context, now: Micros) -> Span | None:
@@ -205,9 +204,10 @@ _MONTH_AND_DAY = re.compile(_MONTH_DAY)
 _DAY_AND_MONTH = re.compile(_DAY_MONTH)
 
 
+@lru_cache(maxsize=64)
 def span_of_2(text: str, now: Micros) -> Span | None:
     """The time that the question speaks of; None if it names none."""
-    return first_span(as_unicode_14(text).lower(), now, _RULES_2)
+    return _first_span(text, now, _RULES_2)
 
 
 def _day_with_year(text: str, now: datetime) -> Moments | None:
@@ -255,12 +255,9 @@ _RULES_2 = (
 )  # fmt: skip
 
 
-_in_words_2 = lru_cache(maxsize=64)(span_of_2)
-
-
 def span_of_question_2(question: Question) -> Span | None:
     """The time that the question is about: what the caller gives, else what its words name; None if neither."""
-    return given_span(question.context, question.now) or _in_words_2(question.text, question.now)
+    return given_span(question.context, question.now) or span_of_2(question.text, question.now)
 
 
 # --- asking for a time -----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from recollect.projections.lexical.analyzers import ANALYZERS
+from recollect.projections.lexical.analyzers import terms_of
 
 # What OMEGA keeps out of its full-text queries: operators, function words, SQL and shell words.
 STOP_WORDS = frozenset(
@@ -24,12 +24,6 @@ STOP_WORDS = frozenset(
 def words_of(text: str, analyzer: str) -> tuple[str, ...]:
     """The words of a text that are long enough to mean something, each once, in order."""
     return tuple(filter(counts, terms_of(text, analyzer)))
-
-
-@lru_cache(maxsize=256)
-def terms_of(text: str, analyzer: str) -> tuple[str, ...]:
-    """The different terms of a text, in order."""
-    return tuple(dict.fromkeys(ANALYZERS[analyzer](text)))
 
 
 def keywords_of(text: str, analyzer: str) -> tuple[str, ...]:
