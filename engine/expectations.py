@@ -36,8 +36,8 @@ from recollect.events.log import facts_of
 from recollect.projections.view import Projections
 from recollect.query.formula import Formula, built_in
 from recollect.query.ranking import Ranking, rank_around
+from recollect.replay.changes.bisect_probes import last_break
 from recollect.replay.changes.inquiry import Inquiry, Moment, position_of
-from recollect.replay.changes.last_break import last_break
 from recollect.replay.fork.note import read_note
 from recollect.replay.fork.topic import with_previous
 from recollect.replay.verify import formula_of

@@ -1,8 +1,14 @@
-"""Where a search that cannot ask everywhere asks first: at an even spread, and at the events most likely to move a memory."""
+"""Where a search that cannot ask everywhere asks first: at an even spread, and at the events most likely to move a memory.
+
+`bisect` looks for the first time that a memory changes sides. A failed expectation asks the other way round
+(`last_break`): it does not hold now, so which event took it away? The last gap in which it stops to hold is searched by
+halves.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,6 +25,25 @@ def bisect_probes(projections: Projections, memory_ids: Iterable[str], since: in
     memories = [projections.documents.ids.find(memory_id) for memory_id in memory_ids]
     own = [seq for memory in memories if memory >= 0 for seq in _own(projections, memory, since, until)]
     return sorted({*spread, *own, *(seq - 1 for seq in own)})
+
+
+def last_break(
+    projections: Projections, memory_ids: Iterable[str], holds: Callable[[int], bool], *, since: int, until: int
+) -> int | None:  # fmt: skip
+    """The seq in (since, until] with which `holds` became false for good, given that it is false at `until`.
+
+    None if it holds at none of the positions asked.
+    """
+    asked = bisect_probes(projections, memory_ids, since, until)
+    known = {seq: holds(seq) for seq in asked}
+    gap = next(((a, b) for a, b in reversed(list(pairwise(asked))) if known[a] and not known[b]), None)
+    if gap is None:
+        return None
+    low, high = gap
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return high
 
 
 def _own(projections: Projections, memory: int, since: int, until: int) -> list[int]:
