@@ -328,10 +328,14 @@ def _texts() -> Traversable:
     return resources.files("recollect.query.formulas")
 
 
+def built_in_text(name: str) -> str:
+    """A built-in formula as it is written."""
+    return _texts().joinpath(f"{name}.toml").read_text("utf-8")
+
+
 @cache
 def built_in(name: str) -> Formula:
-    text = _texts().joinpath(f"{name}.toml").read_text("utf-8")
-    return parse(text, origin=name)
+    return parse(built_in_text(name), origin=name)
 
 
 def load(name_or_path: str | Path, *, find: Find | None = None) -> Formula:

@@ -9,7 +9,6 @@ imports wait until a command needs them.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -19,7 +18,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
 import msgspec
-from click.core import ParameterSource
 
 from recollect.events.errors import RecollectError
 from recollect.events.packs.urls import is_url, shown
@@ -135,11 +133,7 @@ def clear_errors(function: Callable[P, R]) -> Callable[P, R]:
 
 def helper_use() -> HelperUse:
     """Whether this command may start a model helper."""
-    context = click.get_current_context(silent=True)
-    in_process = (
-        context.meta.get(NO_DAEMON, False) if context else bool(os.environ.get("RECOLLECT_NO_DAEMON"))
-    )
-    return "never" if in_process else "start"
+    return "never" if click.get_current_context().meta.get(NO_DAEMON) else "start"
 
 
 def project_of(store: str, named: str | None) -> str | None:
@@ -157,13 +151,6 @@ def embedder_named(name: str) -> Embedder | None:
     from recollect.interfaces.model_server.client import choose_embedder  # noqa: PLC0415 (imports wait until needed)
 
     return choose_embedder(name, helper=helper_use(), tell=say)
-
-
-def was_named(option: str) -> bool:
-    """Whether an option was given on the command line or in the environment."""
-    context = click.get_current_context(silent=True)
-    source = context.get_parameter_source(option) if context else None
-    return source not in (None, ParameterSource.DEFAULT)
 
 
 class _Say(logging.Handler):
@@ -243,8 +230,7 @@ def row_options(function: Command) -> Command:
 
 def rows_wanted() -> str | None:
     """The form of rows that the command was told to print, if it was: csv, tsv or nl."""
-    context = click.get_current_context(silent=True)
-    return context.meta.get(ROWS_AS) if context else None
+    return click.get_current_context().meta.get(ROWS_AS)
 
 
 def whole_texts(as_json: bool) -> bool:

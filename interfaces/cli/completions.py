@@ -5,7 +5,6 @@ Completion must never fail or write: where the store cannot be read, nothing is 
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 
 import click
@@ -14,6 +13,7 @@ from click.shell_completion import CompletionItem
 from recollect.engine.event_summaries import shorten
 from recollect.engine.safe_text import inline
 from recollect.interfaces.python.memory import Memory
+from recollect.query.formula import names
 
 OFFERED_MAX = 50
 
@@ -34,9 +34,7 @@ def memory_ids(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[
 
 def formulas(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Built-in formulas, else the files that are there."""
-    files = resources.files("recollect.query.formulas").iterdir()
-    names = sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
-    offered = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    offered = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
     return offered or [CompletionItem(incomplete, type="file")]
 
 

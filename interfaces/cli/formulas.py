@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib import resources
 from pathlib import Path
 
 import click
@@ -24,7 +23,15 @@ from recollect.interfaces.cli.app import (
 )
 from recollect.interfaces.cli.commands import Failure, completed_by
 from recollect.query.flat_formula import flat_toml
-from recollect.query.formula import Formula, InvalidFormula, built_in, built_in_named, names, parse
+from recollect.query.formula import (
+    Formula,
+    InvalidFormula,
+    built_in,
+    built_in_named,
+    built_in_text,
+    names,
+    parse,
+)
 from recollect.query.formula_extension import NotExtended
 
 
@@ -86,7 +93,7 @@ def _read(name: str, store: str) -> tuple[Formula, str | None]:
     """A formula and its text as it was written, None for one that only the log has."""
     file = _file(name)
     if name in names():
-        return built_in(name), _built_in_text(name)
+        return built_in(name), built_in_text(name)
     if file is None:
         with open_memory(store) as memory:
             return formula_named(memory.store, name, files=False), None
@@ -99,10 +106,6 @@ def _file(name: str) -> str | None:
     if name.endswith(".toml") or "/" in name:
         return name
     return f"{name}.toml" if Path(f"{name}.toml").is_file() else None
-
-
-def _built_in_text(name: str) -> str:
-    return resources.files("recollect.query.formulas").joinpath(f"{name}.toml").read_text("utf-8")
 
 
 def _file_text(file: str) -> str:
@@ -137,7 +140,7 @@ def check(file: str, store: str, as_json: bool) -> None:
     Example:
       recollect formulas check mine.toml
     """
-    text = _built_in_text(file) if file in names() else _file_text(_file(file) or file)
+    text = built_in_text(file) if file in names() else _file_text(_file(file) or file)
     try:
         formula = _parsed(text, _file(file) or file, store)
     except InvalidFormula as error:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from recollect.engine.safe_text import inline
 from recollect.engine.validate import QUERY_CHARACTERS_MAX, optional_identifier
 from recollect.events.errors import InvalidInput
 from recollect.events.packs.urls import is_url
-from recollect.interfaces.cli.app import common_options, helper_use, main, project_of, was_named
+from recollect.interfaces.cli.app import common_options, helper_use, main, project_of
 from recollect.interfaces.cli.commands import AtOnce
 from recollect.interfaces.mcp import hook as prompt_hook
 
@@ -111,14 +112,10 @@ def hook(
         project = project_of(store, project)
         optional_identifier(project, "project")
         scope = prompt_hook.scope_of(project, given.cwd)
-        if given.hook_event_name != prompt_hook.EVENT:
-            _session_hook(given, limits, scope, store, embedder)
-        elif prompt_hook.is_question(given.prompt) and _is_there(store):
-            if (length := len(given.prompt)) > QUERY_CHARACTERS_MAX:
-                note = f"the first {QUERY_CHARACTERS_MAX:,} of the prompt's {length:,} characters were asked with"
-                click.echo(f"recollect hook: {note}", err=True)
+        passed_over = given.hook_event_name == prompt_hook.EVENT and not prompt_hook.is_question(given.prompt)
+        if not passed_over and _is_there(store):
             opening = partial(_open, store, embedder, helper=helper_use())
-            click.echo(prompt_hook.inject(opening, given, limits, scope), nl=False)
+            click.echo(_printed(opening, given, limits, scope), nl=False)
     except prompt_hook.TooSlow as error:
         click.echo(f"recollect hook: {error}", err=True)
         raise AtOnce(0) from None
@@ -126,18 +123,19 @@ def hook(
         click.echo(f"recollect hook: {inline(str(error))}; nothing was injected", err=True)
 
 
-def _session_hook(
-    given: prompt_hook.HookInput, limits: prompt_hook.Limits, scope: Mapping[str, object], store: str, embedder: str
-) -> None:  # fmt: skip
-    if not _is_there(store):
-        return
+def _printed(
+    opening: Callable[[], Memory], given: prompt_hook.HookInput, limits: prompt_hook.Limits, scope: Mapping[str, object]
+) -> str:  # fmt: skip
+    if given.hook_event_name == prompt_hook.EVENT:
+        if (length := len(given.prompt)) > QUERY_CHARACTERS_MAX:
+            note = f"the first {QUERY_CHARACTERS_MAX:,} of the prompt's {length:,} characters were asked with"
+            click.echo(f"recollect hook: {note}", err=True)
+        return prompt_hook.inject(opening, given, limits, scope)
     from recollect.interfaces.mcp import session_hooks  # noqa: PLC0415 (a prompt needs none of it)
 
-    opening = partial(_open, store, embedder, helper=helper_use())
     if given.hook_event_name == "Stop":
-        click.echo(session_hooks.stop(opening, given, limits), nl=False)
-    else:
-        click.echo(session_hooks.start(opening, given, limits, scope), nl=False)
+        return session_hooks.stop(opening, given, limits)
+    return session_hooks.start(opening, given, limits, scope)
 
 
 def _is_there(store: str) -> bool:
@@ -145,7 +143,7 @@ def _is_there(store: str) -> bool:
     folder = Path(store).expanduser()
     if is_url(store) or folder.is_dir():
         return True
-    if was_named("store"):
+    if click.get_current_context().get_parameter_source("store") is not ParameterSource.DEFAULT:
         raise InvalidInput(f"there is no store at {folder}")
     return False
 

@@ -52,7 +52,8 @@ def open_store(path: str | Path, options: OpenOptions) -> OpenStore:
     if not str(path).strip():
         raise InvalidInput(f"{str(path)!r} names no directory for a store")
     given = options.get("embedder", AUTO)
-    named = None if given == AUTO else _named(given, options)
+    helper, tell = options.get("helper"), options.get("tell")
+    named = None if given == AUTO else choose_embedder(given, helper=helper, tell=tell)
     configuration = configured(None if is_url(str(path)) or str(path) == ":memory:" else path)
     models = models_of(configuration, options.get("reranker"), options.get("expander"))
     store = Store.open(
@@ -70,7 +71,7 @@ def open_store(path: str | Path, options: OpenOptions) -> OpenStore:
         )
         store.require_analyzers(formula.analyzers)
         if given == AUTO:
-            embedding = _own_embedding(store, configuration, options)
+            embedding = _own_embedding(store, configuration, helper, tell)
         else:
             embedding = Embedding(named, store.projections.adoptions.embedder(store.log.head))
         return OpenStore(store, embedding, formula, models)
@@ -79,16 +80,12 @@ def open_store(path: str | Path, options: OpenOptions) -> OpenStore:
         raise
 
 
-def _named(given: str | Embedder | EmbedFunction | None, options: OpenOptions) -> Embedder | None:
-    return choose_embedder(given, helper=options.get("helper"), tell=options.get("tell"))
-
-
-def _own_embedding(store: Store, configuration: Configuration, options: OpenOptions) -> Embedding:
+def _own_embedding(
+    store: Store, configuration: Configuration, helper: HelperUse | None, tell: Tell | None
+) -> Embedding:
     """The embedder that the store has; for an empty one the configured one, or MiniLM if it is installed."""
     setting, adopted = configuration["embedder"], store.projections.adoptions.embedder(store.log.head)
     empty = not store.projections.documents.memories
-    embedder = embedder_of_store(
-        adopted, setting, empty=empty, helper=options.get("helper"), tell=options.get("tell")
-    )
+    embedder = embedder_of_store(adopted, setting, empty=empty, helper=helper, tell=tell)
     reason = words_only_reason(setting.value) if embedder is None else WORDS_ONLY
     return Embedding(embedder, adopted, words_only=reason)

@@ -31,9 +31,14 @@ def impact(result: Impact) -> None:
         _impacted(answer)
 
 
-def _impacted(answer: ImpactedAnswer) -> None:
+def _asked(answer: ImpactedAnswer | StaleAnswer) -> None:
     session = f"  session {answer.session}" if answer.session else ""
-    echo_wrapped(f"{answer.recall}  {answer.at}{session}{_by(answer.actor)}  {excerpt(answer.query)}")
+    by = f"  by {answer.actor}" if answer.actor else ""
+    echo_wrapped(f"{answer.recall}  {answer.at}{session}{by}  {excerpt(answer.query)}")
+
+
+def _impacted(answer: ImpactedAnswer) -> None:
+    _asked(answer)
     echo_wrapped(f"  with it at {answer.rank}: {', '.join(answer.ids)}")
     if answer.without is None:
         echo_wrapped(f"  without it: not known, {answer.problem}")
@@ -57,8 +62,7 @@ def stale(result: Stale) -> None:
 
 
 def _stale(answer: StaleAnswer) -> None:
-    session = f"  session {answer.session}" if answer.session else ""
-    echo_wrapped(f"{answer.recall}  {answer.at}{session}{_by(answer.actor)}  {excerpt(answer.query)}")
+    _asked(answer)
     still = "still answers" if answer.answering else "answers no more"
     echo_wrapped(f"  {answer.id} at {answer.rank}, {still}: {excerpt(answer.content)}")
     for cause in answer.causes:
@@ -78,7 +82,3 @@ def proposals(results: list[Proposal]) -> None:
         echo_wrapped(f"  old  {one.old}  {excerpt(one.old_content)}")
     if not results:
         echo_wrapped("no open proposals")
-
-
-def _by(actor: str) -> str:
-    return f"  by {actor}" if actor else ""
