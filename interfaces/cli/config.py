@@ -40,8 +40,10 @@ def config(
     found = configuration.explained(folder, flags)
     kept = _kept_embedder(folder)
     if kept is not None:
-        noted = [_noting(one, kept) if one.name == "embedder" else one for one in found.settings]
-        found = msgspec.structs.replace(found, settings=tuple(noted))
+        note = f"this store has {kept} and keeps it; `recollect reembed --embedder NAME` gives it another"
+        replace = msgspec.structs.replace
+        noted = [replace(one, note=note) if one.name == "embedder" else one for one in found.settings]
+        found = replace(found, settings=tuple(noted))
     show(found, as_json, "config.settings")
 
 
@@ -57,9 +59,3 @@ def _kept_embedder(folder: Path | None) -> str | None:
     finally:
         store.close()
     return None if adopted is None else adopted.label
-
-
-def _noting(one: configuration.Explained, kept: str) -> configuration.Explained:
-    return msgspec.structs.replace(
-        one, note=f"this store has {kept} and keeps it; `recollect reembed --embedder NAME` gives it another"
-    )

@@ -24,21 +24,15 @@ _COUNTS = ("remembered", "revised", "forgotten", "linked", "unchanged")
 def exported(result: Transfer | MarkdownExport) -> None:
     out = console()
     if isinstance(result, Transfer):
-        shards = f" with {result.shards:,} shards" if result.shards else ""
-        out.print(
-            f"[green]exported[/] {_WHAT[result.format]}{shards} to {escaped(str(result.path))}  [dim]{_extent(result)}[/]"
-        )
-        _degraded(result.degraded)
-        return
-    as_of = "" if result.at == result.head else f" as of @{result.at}"
-    out.print(
-        f"[green]exported[/] {result.memories:,} memories{as_of} to {escaped(str(result.path))}  [dim]{_extent(result)}[/]"
-    )
-    out.print(f"written {result.written:,}  unchanged {result.unchanged:,}  removed {result.removed:,}")
-    for name in result.kept:
-        out.print(
-            Text(f"kept {name}: it was edited since, or is not ours; --overwrite replaces it", "yellow")
-        )
+        what = _WHAT[result.format] + (f" with {result.shards:,} shards" if result.shards else "")
+    else:
+        what = f"{result.memories:,} memories" + ("" if result.at == result.head else f" as of @{result.at}")
+    out.print(f"[green]exported[/] {what} to {escaped(str(result.path))}  [dim]{_extent(result)}[/]")
+    if isinstance(result, MarkdownExport):
+        out.print(f"written {result.written:,}  unchanged {result.unchanged:,}  removed {result.removed:,}")
+        for name in result.kept:
+            note = f"kept {name}: it was edited since, or is not ours; --overwrite replaces it"
+            out.print(Text(note, "yellow"))
     _degraded(result.degraded)
 
 

@@ -24,41 +24,33 @@ class Refusal(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-class Exchange:
-    """One request and its answer: the application is called once the whole body has arrived and is small enough."""
+async def pass_on(
+    app: Application, scope: Scope, receive: Receive, send: Send, *, body_bytes_max: int, allowed: Headers
+) -> None:
+    """Call the application once the whole body has arrived and is small enough; a client may disconnect before that."""
+    body = bytearray()
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > body_bytes_max:
+            await refuse(send, too_large(body_bytes_max), allowed)
+            return
+    unread: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
-    def __init__(self, receive: Receive, send: Send, body_bytes_max: int, allowed: Headers) -> None:
-        self._receive = receive
-        self._send = send
-        self._max = body_bytes_max
-        self._allowed = allowed
-        self._unread: Message | None = None
-
-    async def through(self, app: Application, scope: Scope) -> None:
-        """Pass the whole request on. Client disconnected before its body was there: send nothing."""
-        body = bytearray()
-        more = True
-        while more:
-            message = await self._receive()
-            if message["type"] == "http.disconnect":
-                return
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > self._max:
-                await refuse(self._send, too_large(self._max), self._allowed)
-                return
-        self._unread = {"type": "http.request", "body": bytes(body), "more_body": False}
-        await app(scope, self.receive, self.send)
-
-    async def receive(self) -> Message:
+    async def receive_whole() -> Message:
         """Give the body once, then wait for the client's disconnect."""
-        message, self._unread = self._unread, None
-        return await self._receive() if message is None else message
+        return unread.pop() if unread else await receive()
 
-    async def send(self, message: Message) -> None:
+    async def send_allowed(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message.get("headers", ()), *self._allowed]}
-        await self._send(message)
+            message = {**message, "headers": [*message.get("headers", ()), *allowed]}
+        await send(message)
+
+    await app(scope, receive_whole, send_allowed)
 
 
 def too_large(most: int) -> Refusal:

@@ -26,11 +26,11 @@ from recollect.events.errors import InvalidInput
 from recollect.interfaces.common.http.bucket import Buckets
 from recollect.interfaces.common.http.exchange import (
     Application,
-    Exchange,
     Receive,
     Refusal,
     Scope,
     Send,
+    pass_on,
     preflight,
     reading_headers,
     refuse,
@@ -161,8 +161,7 @@ class _Guard(msgspec.Struct, frozen=True, kw_only=True):
         if refusal is not None:
             await refuse(send, refusal, allowed)
         else:
-            exchange = Exchange(receive, send, self.body_bytes_max, allowed)
-            await exchange.through(self.app, scope)
+            await pass_on(self.app, scope, receive, send, body_bytes_max=self.body_bytes_max, allowed=allowed)
 
     def _unwelcome(self, scope: Scope, headers: dict[bytes, str], origin: str) -> Refusal | None:
         client = scope.get("client")
