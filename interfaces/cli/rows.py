@@ -22,19 +22,16 @@ def as_rows(value: object, form: str) -> str:
     if form == "nl":
         return "".join(msgspec.json.encode(row, enc_hook=str).decode() + "\n" for row in rows)
     names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [[_cell(row.get(name)) for name in names] for row in rows]
+    lines = [names, *([_cell(row.get(name)) for name in names] for row in rows)] if names else []
     if form == "tsv":
-        lines = [
-            names,
-            *(
-                [cell.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n") for cell in row]
-                for row in cells
-            ),
-        ]
-        return "".join("\t".join(line) + "\n" for line in lines if names)
+        return "".join("\t".join(map(_on_one_line, line)) + "\n" for line in lines)
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([names, *cells] if names else [])
+    csv.writer(out, lineterminator="\n").writerows(lines)
     return out.getvalue()
+
+
+def _on_one_line(cell: str) -> str:
+    return cell.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n")
 
 
 def _rows_of(value: object) -> list[object]:

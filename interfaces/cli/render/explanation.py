@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from rich.text import Text
 from rich.tree import Tree
@@ -19,18 +20,8 @@ _TERMS_SHOWN = 12
 
 
 @drawing
-def explanation(result: Explanation) -> None:
-    """The sentence, what decided, and the margins."""
-    _explain(result, full=False)
-
-
-@drawing
-def whole(result: Explanation) -> None:
-    """All of it."""
-    _explain(result, full=True)
-
-
-def _explain(result: Explanation, *, full: bool) -> None:
+def explanation(result: Explanation, *, full: bool = False) -> None:
+    """The sentence, what decided, and the margins; in `full` all of it."""
     out = console()
     out.print(Text(result.sentence, style="bold"))
     origin = f"{result.recall or 'not recorded'}  basis @{result.basis}  now {result.now}"
@@ -43,6 +34,9 @@ def _explain(result: Explanation, *, full: bool) -> None:
         out.print(
             Text("--full shows the channels, the stages and the events behind every number", style="dim")
         )
+
+
+whole = partial(explanation, full=True)
 
 
 def _tree(result: Explanation, *, full: bool) -> Tree:

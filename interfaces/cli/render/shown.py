@@ -134,21 +134,13 @@ def _dream(result: ShownDream) -> None:
 
 
 def _formula(result: ShownFormula) -> None:
-    where = [
-        name
-        for name, holds in (
-            ("built in", result.built_in),
-            ("in the log", result.in_log),
-            ("in force", result.in_force),
-        )
-        if holds
-    ]
+    places = {"built in": result.built_in, "in the log": result.in_log, "in force": result.in_force}
     print_pairs(
         {
             "formula": f"{result.name}@{result.digest[:12]}",
             "what": result.description,
             "from": result.source,
-            "where": ", ".join(where),
+            "where": ", ".join(name for name, holds in places.items() if holds),
         }
     )
     click.echo(visible(result.text), nl=False)
