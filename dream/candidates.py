@@ -42,9 +42,7 @@ def elapsed_days(since: IntArray, now: Micros) -> FloatArray:
 
 def living(view: View) -> IntArray:
     """The memories that are alive at the view, ascending."""
-    rows = np.arange(view.documents.rows_born(view.seq), dtype=np.int32)
-    alive = rows[view.documents.alive(rows, view.seq)]
-    return np.sort(view.documents.memory_of[alive].astype(np.int64))
+    return np.sort(view.documents.memory_of[view.documents.living(view.seq)].astype(np.int64))
 
 
 @cache

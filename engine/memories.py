@@ -72,8 +72,7 @@ def memos(
     """All visible memories at a seq, or now, that pass the filters, in order of birth; with `limit` those made last."""
     view, scope = store.view(seq), parsed(Filters, filters, now=now)
     documents = view.documents
-    rows = np.arange(documents.rows_born(view.seq), dtype=np.int32)
-    rows = rows[documents.alive(rows, view.seq)]
+    rows = documents.living(view.seq)
     memories = documents.memory_of[rows]
     wanted = view.lifecycle.admissible(memories, seq=view.seq, now=now, filters=scope)
     rows, memories = rows[wanted], memories[wanted]

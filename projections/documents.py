@@ -279,6 +279,11 @@ class Documents:
         """Which of these rows are alive at `seq`."""
         return (self._rows.column("seq")[rows] <= seq) & (self._died.array[rows] > seq)
 
+    def living(self, seq: int) -> Int32Array:
+        """The rows that are alive at `seq`, in order of birth."""
+        rows = np.arange(self.rows_born(seq), dtype=np.int32)
+        return rows[self.alive(rows, seq)]
+
     def rows_of(self, memories: Int32Array | IntArray, seq: int) -> Int32Array:
         """The living row of each memory at `seq`; -1 if it has no living row."""
         rows = self._rows.at(memories, seq)

@@ -263,8 +263,7 @@ def _digest(page: bytes) -> str:
 def _ids(store: Store, view: View, now: int) -> list[str]:  # noqa: ARG001 (its lock is held)
     """The memories that answer at the view."""
     documents = view.documents
-    rows = np.arange(documents.rows_born(view.seq), dtype=np.int32)
-    memories = documents.memory_of[rows[documents.alive(rows, view.seq)]]
+    memories = documents.memory_of[documents.living(view.seq)]
     wanted = view.lifecycle.admissible(memories, seq=view.seq, now=now, filters=Filters())
     return [documents.ids.values[int(memory)] for memory in memories[wanted]]
 
