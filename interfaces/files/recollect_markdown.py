@@ -63,10 +63,10 @@ def _page(text: str, where: str) -> Iterator[Item]:
 
 def _record(external: str, fields: dict[str, object], content: str, where: str) -> Record:
     further: dict[str, object] = {name: moment(fields[name]) for name in _TIMES if name in fields}
-    further |= {name: str(fields[name]) for name in _TEXTS if name in fields}
-    if "importance" in fields:
+    further |= {name: str(fields[name]) for name in _TEXTS if fields.get(name) is not None}
+    if fields.get("importance") is not None:
         further["importance"] = float(str(fields["importance"]))
-    if "priority" in fields:
+    if fields.get("priority") is not None:
         further["priority"] = int(str(fields["priority"]))
     return Record(
         external=external,

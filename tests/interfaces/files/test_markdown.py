@@ -160,6 +160,14 @@ def test_a_page_that_was_edited_is_kept_and_can_be_imported(open_memory: Open, t
     assert "once more" in page.read_text("utf-8")
 
 
+def test_a_field_that_was_emptied_by_hand_is_as_if_it_were_not_there(open_memory: Open, tmp_path: Path):
+    (tmp_path / "a.md").write_text("---\nrecollect: 1\nid: a\nkey:\nimportance:\nproject:\n---\n\ntext\n")
+    memory = open_memory(tmp_path / "store")
+    assert memory.import_(tmp_path / "a.md").remembered == 1
+    state = memory.get("a").state
+    assert (state.key, state.project) == (None, None)
+
+
 def test_a_file_that_export_did_not_write_is_never_replaced(open_memory: Open, tmp_path: Path):
     memory, folder = filled(open_memory()), tmp_path / "notes"
     folder.mkdir()
