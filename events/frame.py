@@ -40,7 +40,7 @@ file that was stored as a memory, are not frames here.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from struct import Struct, error
@@ -351,8 +351,8 @@ def decode_frame(data: bytes, start: int, end: int, seq: int, seed: int) -> Reco
 
 # What happens to a call of `append` before anything is written: the same for every log.
 #
-# `prepare` turns drafts into entries and refuses what cannot be stored. `same_event` decides whether an event
-# whose id the log holds already is a retry, or another event under a used id.
+# `prepare` turns drafts into entries and refuses what cannot be stored. An event whose id the log holds already is
+# a retry, or another event under a used id (`refuse_other_events`).
 
 EVENT_ID_BYTES = 16
 
@@ -385,13 +385,16 @@ def _entry(draft: Draft) -> Entry:
     return Entry(draft.id, type_, VERSIONS[type_], draft.actor, payload)
 
 
-def refuse_other_event(entry: Entry, stored: Recorded) -> None:
-    """Raise unless `entry` repeats `stored`."""
-    if not same_event(entry, stored):
-        raise EventIdReused(entry.id.hex(), seq=stored.seq)
+def refuse_other_events(
+    entries: Sequence[Entry], known: dict[bytes, int], get: Callable[[int], Recorded]
+) -> None:
+    """Raise unless entries whose ids are known repeat the events at those seqs."""
+    for entry in entries if known else ():
+        if entry.id in known and not _same_event(entry, get(known[entry.id])):
+            raise EventIdReused(entry.id.hex(), seq=known[entry.id])
 
 
-def same_event(entry: Entry, stored: Recorded) -> bool:
+def _same_event(entry: Entry, stored: Recorded) -> bool:
     """Whether this is a retry: the same type and payload, or what the same fact looked like in an older version.
 
     Of an erased event only the type is left to compare; writing it again would undo the erasure.

@@ -34,7 +34,7 @@ from recollect.events.frame import (
     is_erased,
     parse_header,
     prepare,
-    refuse_other_event,
+    refuse_other_events,
 )
 from recollect.events.log import Clock, Durability, Finding, LogStatus
 from recollect.events.segment_log import wall_clock
@@ -78,9 +78,7 @@ class MemoryLog:
     ) -> list[int]:  # fmt: skip
         entries = prepare(drafts)
         with self._mutex:
-            for entry in entries:
-                if entry.id in self._seqs:
-                    refuse_other_event(entry, self.get(self._seqs[entry.id]))
+            refuse_other_events(entries, self._seqs, self.get)
             fresh = [entry for entry in entries if entry.id not in self._seqs]
             if fresh and expect is not None and expect != self.head:
                 raise HeadMoved(expected=expect, actual=self.head)

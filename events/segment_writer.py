@@ -41,7 +41,7 @@ from recollect.events.envelope import encode, new_event_id, type_name
 from recollect.events.erasure import Intent, plan
 from recollect.events.errors import HeadMoved, LogDamaged
 from recollect.events.facts import Recovered
-from recollect.events.frame import Entry, Frame, copy_batch, encode_batch, refuse_other_event
+from recollect.events.frame import Entry, Frame, copy_batch, encode_batch, refuse_other_events
 from recollect.events.head import HEAD, HeadFile, Position
 from recollect.events.log import Clock, Durability
 from recollect.events.recovery import find_damage, purge_quarantine, set_aside
@@ -183,7 +183,8 @@ class SegmentWriter:
     # --- appending -------------------------------------------------------------------------------
 
     def append(self, entries: Sequence[Entry], *, expect: int | None, durability: Durability) -> list[int]:
-        known = self._known(entries)
+        known = self._segments.find([entry.id for entry in entries])
+        refuse_other_events(entries, known, self._segments.record)
         fresh = [entry for entry in entries if entry.id not in known] if known else entries
         if fresh and expect is not None and expect != self._segments.tail:
             self.show_pending()  # so that the caller can read up to the head it is told
@@ -199,14 +200,6 @@ class SegmentWriter:
         elif durability == "unsafe" and fresh:
             self._publish(Position(self._segments.tail, self.durable))
         return seqs
-
-    def _known(self, entries: Sequence[Entry]) -> dict[bytes, int]:
-        """The seqs of entries that are in the log; `EventIdReused` if one is another event."""
-        found = self._segments.find([entry.id for entry in entries])
-        for entry in entries if found else ():
-            if entry.id in found:
-                refuse_other_event(entry, self._segments.record(found[entry.id]))
-        return found
 
     def _write(self, entries: Sequence[Entry]) -> int:
         """One batch behind the last one; returns its first seq."""

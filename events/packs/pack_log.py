@@ -34,7 +34,7 @@ from recollect.events.frame import (
     Entry,
     Frame,
     prepare,
-    refuse_other_event,
+    refuse_other_events,
 )
 from recollect.events.log import Clock, Durability, LogStatus
 from recollect.events.packs.keys import Sealed, encode_box, seal
@@ -125,7 +125,8 @@ class PackLog(Replica):
         sealed: Sealed | None = None
         with self._writing(patient=durability != "unsafe"):
             while True:
-                known = self._known(entries)
+                known = self._mirror.find([entry.id for entry in entries])
+                refuse_other_events(entries, known, self.get)
                 fresh = [entry for entry in entries if entry.id not in known]
                 if sealed is not None and len(sealed.bodies) != len(fresh):
                     self.store.delete_box(sealed.id.hex())  # others told some of it: these keys open nothing
@@ -174,13 +175,6 @@ class PackLog(Replica):
     def _moved(self, expected: int) -> HeadMoved:
         self._crowded_until = time.monotonic() + CLAIM_S
         return HeadMoved(expected=expected, actual=self.head)
-
-    def _known(self, entries: Sequence[Entry]) -> dict[bytes, int]:
-        found = self._mirror.find([entry.id for entry in entries])
-        for entry in entries if found else ():
-            if entry.id in found:
-                refuse_other_event(entry, self.get(found[entry.id]))
-        return found
 
     def _frames_of(self, entries: Sequence[Entry], bodies: Sequence[bytes]) -> list[Frame]:
         head = self.head
