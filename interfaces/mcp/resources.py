@@ -9,8 +9,10 @@ Reading writes nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
+
+from mcp import types
 
 from recollect.engine.safe_text import block, closed, identifier, inline
 from recollect.events.errors import InvalidInput, RecollectError
@@ -23,36 +25,39 @@ if TYPE_CHECKING:
 TIMELINE = "recollect://timeline"
 MEMORY = "recollect://memory/"
 RECALL = "recollect://recall/"
-TEMPLATES = (
-    (MEMORY + "{id}", "memory", "One memory with its state."),
-    (RECALL + "{id}", "recall", "A recorded recall, replayed, with every hit explained."),
-)
+_TEXT = "text/plain"
+TEMPLATES = [
+    types.ResourceTemplate(uri_template=template, name=name, description=says, mime_type=_TEXT)
+    for template, name, says in (
+        (MEMORY + "{id}", "memory", "One memory with its state."),
+        (RECALL + "{id}", "recall", "A recorded recall, replayed, with every hit explained."),
+    )
+]
 _EVENTS_SHOWN = 100
 _PAGE = 100
 _TITLE_CHARACTERS = 80
-
-
-class Listed(NamedTuple):
-    """One memory in the list of resources."""
-
-    uri: str
-    title: str
 
 
 class NoSuchResource(RecollectError):
     """Nothing stands behind this URI."""
 
 
-def listed(memory: Memory, cursor: str | None) -> tuple[list[Listed], str | None]:
-    """A page of the memories that answer, newest first, and the cursor of the next page."""
+def listed(memory: Memory, cursor: str | None) -> types.ListResourcesResult:
+    """A page of the memories that answer, newest first; the timeline comes before the first."""
     from recollect.engine.torn_state import locked  # noqa: PLC0415 (tools are listed before the engine is loaded)
 
     if cursor is not None and not (cursor.isascii() and cursor.isdecimal()):
         raise InvalidInput(f"cursor {cursor!r} is not one that this server gave; start without one")
-    return locked(_page)(memory.store, None if cursor is None else int(cursor))
+    found, following = locked(_page)(memory.store, None if cursor is None else int(cursor))
+    timeline = types.Resource(
+        uri=TIMELINE, name="timeline", title="Timeline", mime_type=_TEXT,
+        description="The last events of the log, in words.",
+    )  # fmt: skip
+    return types.ListResourcesResult(resources=found if cursor else [timeline, *found], next_cursor=following)
 
 
-def _page(store: Store, before: int | None) -> tuple[list[Listed], str | None]:
+def _page(store: Store, before: int | None) -> tuple[list[types.Resource], str | None]:
+    """The memories of a page, and the cursor of the next one."""
     import numpy as np  # noqa: PLC0415 (resources are listed after the engine was loaded, not before)
 
     view = store.view()
@@ -61,12 +66,10 @@ def _page(store: Store, before: int | None) -> tuple[list[Listed], str | None]:
     rows = np.arange(born if before is None else min(before, born), dtype=np.int32)
     alive = rows[documents.alive(rows, view.seq)][::-1]
     page = [int(row) for row in alive[:_PAGE]]
+    uris = [uri_of(documents.ids.values[int(documents.memory_of[row])]) for row in page]
     found = [
-        Listed(
-            uri_of(documents.ids.values[int(documents.memory_of[row])]),
-            title_of(store.content_of_row(row)),
-        )
-        for row in page
+        types.Resource(uri=uri, name=uri, title=title_of(store.content_of_row(row)), mime_type=_TEXT)
+        for uri, row in zip(uris, page, strict=True)
     ]
     return found, str(page[-1]) if len(alive) > len(page) else None
 
@@ -85,7 +88,7 @@ def read(memory: Memory, uri: str) -> str:
         return text.one_memory(text.memory_result(memory.get(unquote(uri.removeprefix(MEMORY)))))
     if uri.startswith(RECALL) and len(uri) > len(RECALL):
         return recall(memory, unquote(uri.removeprefix(RECALL)))
-    known = ", ".join([TIMELINE, *(template for template, _, _ in TEMPLATES)])
+    known = ", ".join([TIMELINE, *(template.uri_template for template in TEMPLATES)])
     raise NoSuchResource(f"there is no resource {uri!r}; there are {known}")
 
 

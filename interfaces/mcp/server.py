@@ -146,27 +146,10 @@ class McpHandlers:
 
     async def list_resources(self, _: Context, page: Page) -> types.ListResourcesResult:
         cursor = page.cursor if page is not None else None
-        found, following = await self._read(lambda memory: resources.listed(memory, cursor))
-        memories = [
-            types.Resource(uri=one.uri, name=one.uri, title=one.title, mime_type="text/plain")
-            for one in found
-        ]
-        timeline = types.Resource(
-            uri=resources.TIMELINE, name="timeline", title="Timeline", mime_type="text/plain",
-            description="The last events of the log, in words.",
-        )  # fmt: skip
-        listed = memories if cursor else [timeline, *memories]
-        return types.ListResourcesResult(resources=listed, next_cursor=following)
+        return await self._read(lambda memory: resources.listed(memory, cursor))
 
     async def list_templates(self, _: Context, __: Page) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(
-            resource_templates=[
-                types.ResourceTemplate(
-                    uri_template=template, name=name, description=description, mime_type="text/plain"
-                )
-                for template, name, description in resources.TEMPLATES
-            ]
-        )
+        return types.ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
 
     async def read_resource(
         self, _: Context, params: types.ReadResourceRequestParams

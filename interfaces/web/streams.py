@@ -30,7 +30,6 @@ _SILENCE_S = 15.0
 class Stream(NamedTuple):
     path: str
     events: Callable[[AsyncMemory, Request], AsyncIterator[str]]
-    says: str
     method: str = "GET"
 
 
@@ -55,11 +54,13 @@ async def growth(memory: AsyncMemory, request: Request) -> AsyncIterator[str]:
 
 
 def verification(memory: AsyncMemory, request: Request) -> AsyncIterator[str]:
+    """Verify with its progress, then the report."""
     parameters(request, Nothing)
     return _work(memory, lambda inner, progress: inner.verify(progress=progress))
 
 
 def comparison(memory: AsyncMemory, request: Request) -> AsyncIterator[str]:
+    """Compare with its progress, then the report."""
     given = parameters(request, Sides)
 
     def work(inner: Memory, progress: Progress) -> object:
@@ -104,8 +105,8 @@ async def _work(memory: AsyncMemory, work: Callable[[Memory, Progress], object])
 
 
 TABLE = (
-    Stream("/api/stream", growth, "server-sent events: `head` whenever the log grew"),
-    Stream("/api/stream/verify", verification, "verify with its progress, then the report"),
-    Stream("/api/stream/compare", comparison, "compare with its progress, then the report"),
-    Stream("/api/stream/compare", comparison_tried, "the same with a formula that is tried", method="POST"),
+    Stream("/api/stream", growth),
+    Stream("/api/stream/verify", verification),
+    Stream("/api/stream/compare", comparison),
+    Stream("/api/stream/compare", comparison_tried, method="POST"),
 )

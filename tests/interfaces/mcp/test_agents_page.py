@@ -95,7 +95,7 @@ def test_addresses_limits_resources_and_prompts_are_the_real_ones():
         f"{REQUESTS_PER_MINUTE} requests",
     ):
         assert value in PAGE
-    for name in [TIMELINE, *(template for template, _, _ in TEMPLATES), *PROMPTS]:
+    for name in [TIMELINE, *(template.uri_template for template in TEMPLATES), *PROMPTS]:
         assert f"`{name}`" in PAGE
 
 

@@ -105,12 +105,14 @@ def test_many_memories_are_listed_in_pages_newest_first(memory):
     memory.forget(ids[200])
     seen, cursor = [], None
     while True:
-        page, cursor = listed(memory, cursor)
-        seen += [one.uri for one in page]
-        if cursor is None:
+        page = listed(memory, cursor)
+        seen += [one.uri for one in page.resources]
+        if page.next_cursor is None:
             break
-        assert len(page) == 100
-    assert seen == [uri_of(id_) for id_ in reversed(ids) if id_ != ids[200]]
+        assert len(page.resources) == 100 + (cursor is None)
+        cursor = page.next_cursor
+    assert seen[0] == "recollect://timeline"
+    assert seen[1:] == [uri_of(id_) for id_ in reversed(ids) if id_ != ids[200]]
     with pytest.raises(InvalidInput, match="cursor 'x'"):
         listed(memory, "x")
     with pytest.raises(NoSuchResource):
