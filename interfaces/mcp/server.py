@@ -26,7 +26,7 @@ from recollect.events.errors import RecollectError
 from recollect.interfaces.common.tasks import background_task
 from recollect.interfaces.common.version import __version__
 from recollect.interfaces.mcp import arguments, prompts, resources
-from recollect.interfaces.mcp.background import keep_dreaming, keep_filling
+from recollect.interfaces.mcp.background import background_work
 from recollect.interfaces.mcp.lazy_store import CLOSE_S, LazyStore
 from recollect.interfaces.mcp.profiles import tools_of, unknown
 from recollect.interfaces.mcp.progress import Meter, report_meter
@@ -85,17 +85,12 @@ class McpHandlers:
         Closing waits for work that was begun, but not for ever: the log is whole whenever a process ends.
         """
         soon = asyncio.get_running_loop().call_later(_GREETING_S, self._lazy_store.start)
-        beside = []
-        if self._scope.dream_every is not None:
-            beside.append(asyncio.create_task(keep_dreaming(self._lazy_store, self._scope.dream_every)))
-        if self._scope.fill_vectors:
-            beside.append(asyncio.create_task(keep_filling(self._lazy_store)))
+        beside = asyncio.create_task(background_work(self._lazy_store, self._scope))
         try:
             yield
         finally:
             soon.cancel()
-            for task in beside:
-                task.cancel()
+            beside.cancel()
             with move_on_after(CLOSE_S, shield=True):
                 await self._lazy_store.close()
 
