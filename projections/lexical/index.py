@@ -34,8 +34,6 @@ from recollect.projections.lexical.forward import DeadPostings, ForwardIndex
 from recollect.projections.lexical.frequencies import DocumentFrequencies
 from recollect.projections.lexical.matches import Admit, LexicalHits, Matches, Room, TermMatch, Texts
 from recollect.projections.lexical.postings import (
-    BLOCK_TOKENS,
-    FANOUT,
     PostingList,
     Postings,
     TermPostings,
@@ -75,23 +73,16 @@ class Lexical:
     name = "lexical"
     version = 1
 
-    def __init__(
-        self,
-        documents: Documents,
-        analyzer: str = "unicode61-cjk/2",
-        *,
-        block_tokens: int = BLOCK_TOKENS,
-        fanout: int = FANOUT,
-    ) -> None:
+    def __init__(self, documents: Documents, analyzer: str = "unicode61-cjk/2") -> None:
         if analyzer not in ANALYZERS:
             raise InvalidInput(f"no analyzer is named {analyzer!r}; choose one of {', '.join(ANALYZERS)}")
         self.analyzer = analyzer
         self._documents = documents
         self._forward = ForwardIndex(ANALYZERS[analyzer])
-        self._postings = Postings(self._forward, block_tokens=block_tokens, fanout=fanout)
+        self._postings = Postings(self._forward)
         self._frequencies = DocumentFrequencies(self._forward)
         self._dead_postings = DeadPostings(self._forward)
-        self._graves = Postings(self._dead_postings, block_tokens=block_tokens, fanout=fanout)
+        self._graves = Postings(self._dead_postings)
         self._room = Room(0)
         self._last: tuple[tuple[str, int, Bm25], Matches] | None = None
         self._last_living: tuple[tuple[tuple[str, ...], int], list[_Living]] | None = None
@@ -296,7 +287,7 @@ class Lexical:
         self._postings.load(state)
         self._frequencies = DocumentFrequencies(self._forward)
         self._dead_postings = DeadPostings(self._forward)
-        self._graves = self._graves.over(self._dead_postings)
+        self._graves = Postings(self._dead_postings)
         self._last = self._last_living = None
 
 

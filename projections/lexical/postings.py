@@ -146,10 +146,6 @@ class Postings:
         self._tail: Block | None = None
         self.full_at = block_tokens
 
-    def over(self, forward: TokenRows) -> Postings:
-        """Empty postings of other rows, laid out the same way."""
-        return Postings(forward, block_tokens=self._block_tokens, fanout=self._fanout)
-
     def absorb(self) -> None:
         """Make the tail a block; worth calling once the forward index has reached `full_at` tokens."""
         self._forward.settle()

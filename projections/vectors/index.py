@@ -303,11 +303,6 @@ class Vectors:
             parts[number] = search.through(sealed, partial(self.shard, sealed.fact))
         return search.merge(parts) if exhausted else hits
 
-    def exact(self, query: GridArray, *, at: int, top: int, admit: Admit | None = None) -> VectorHits:
-        """The same without shards and without floating point: scan every row."""
-        search = self._begin(query, at, top, admit)
-        return NO_HITS if search is None else search.merge([search.scan_whole()])
-
     def _begin(self, query: GridArray, at: int, top: int, admit: Admit | None) -> Search | None:
         self._embeddings.flush()
         space = self._embeddings.space_at(at)

@@ -162,14 +162,6 @@ class Search:
         dots = self._walks.over(self._space, self._floats, first, end)
         return Part(np.flatnonzero(seen) + first, dots[seen].astype(np.int64), TAIL)
 
-    def scan_whole(self) -> Part:
-        """Every visible row, in integer arithmetic: 32 bits hold partial sums of at most 2**24."""
-        whole = self._query.astype(np.int32)
-        blocks = [block.astype(np.int32) @ whole for block in self._space.blocks(0, self.end)]
-        dots = np.concatenate([np.empty(0, np.int32), *blocks])
-        seen = self.visible(self._space.rows.array[: self.end])
-        return Part(np.flatnonzero(seen), dots[seen].astype(np.int64), TAIL)
-
     def narrowly(self, sealed: Sealed, shard: Callable[[], Shard], others: Sequence[int]) -> Part:
         """A shard's nearest visible rows, searched only as wide as its share of all rows; `others` rows are in other shards."""
         builder = Builder.parse(sealed.fact.builder)

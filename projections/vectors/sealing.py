@@ -26,7 +26,7 @@ from recollect.events.facts import ShardSealed
 from recollect.projections.vectors import background, level_generator
 from recollect.projections.vectors.index import Vectors
 from recollect.projections.vectors.shard_names import Builder
-from recollect.projections.vectors.shards import BuildStopped, Progress, build_shard
+from recollect.projections.vectors.shards import BuildStopped, build_shard
 
 Publish = Callable[[ShardSealed], None]
 Lease = Callable[[str], AbstractContextManager[bool]]
@@ -60,6 +60,9 @@ class _Block(NamedTuple):
 
 
 USUAL = SealPolicy(first=16_384)
+# The thread looks again after this long, or tries again after an error, then after twice as long and so on.
+_POLL_SECONDS = 1.0
+_RETRY_SECONDS = 5.0
 _RETRY_SECONDS_MAX = 300.0
 
 
@@ -103,8 +106,8 @@ class Sealer:
     machine is the one of several that builds.
 
     `step` does one plan and says what it published; `start` runs steps in a daemon thread, which looks again
-    after `poll_seconds` or when it is woken. After an error the block stays in the exact tail and is tried again
-    after `retry_seconds`, then after twice as long and so on; `last_error` holds it until a step succeeds.
+    after a second or when it is woken. After an error the block stays in the exact tail and is tried again later;
+    `last_error` holds the error until a step succeeds.
     """
 
     def __init__(
@@ -114,9 +117,6 @@ class Sealer:
         *,
         builder: Builder | None = None,
         policy: SealPolicy | None = None,
-        poll_seconds: float = 1.0,
-        retry_seconds: float = 5.0,
-        progress: Progress | None = None,
         refresh: Callable[[], object] | None = None,
         lease: Lease | None = None,
     ) -> None:
@@ -126,9 +126,6 @@ class Sealer:
         self._lease = lease or (lambda _: nullcontext(True))
         self._builder = builder or Builder()
         self._policy = policy or USUAL
-        self._poll_seconds = poll_seconds
-        self._retry_seconds = retry_seconds
-        self._progress = progress
         self._published: _Block | None = None
         self._built: tuple[_Block, ShardSealed] | None = None
         self._stop = threading.Event()
@@ -176,7 +173,7 @@ class Sealer:
     def _build(self, vectors: Vectors, block: _Block) -> ShardSealed:
         source = vectors.shard_rows(block.first_row, block.end_row, block.basis)
         builder = msgspec.structs.replace(self._builder, generator=level_generator.generator_here())
-        shard = build_shard(source, builder, progress=self._progress, stop=self._stop)
+        shard = build_shard(source, builder, stop=self._stop)
         return ShardSealed(
             first_row=block.first_row,
             end_row=block.end_row,
@@ -207,7 +204,7 @@ class Sealer:
         self._wake.set()
 
     def _run(self) -> None:
-        pause = self._retry_seconds
+        pause = _RETRY_SECONDS
         while True:
             self._wake.clear()  # first, so that a stop from here on is noticed
             if self._stop.is_set():
@@ -221,6 +218,6 @@ class Sealer:
                 self._stop.wait(pause)
                 pause = min(2 * pause, _RETRY_SECONDS_MAX)
                 continue
-            self.last_error, pause = None, self._retry_seconds
+            self.last_error, pause = None, _RETRY_SECONDS
             if sealed is None:
-                self._wake.wait(self._poll_seconds)
+                self._wake.wait(_POLL_SECONDS)

@@ -86,10 +86,9 @@ def buildable(sealed: ShardSealed) -> bool:
     return builder_of(sealed).generator == level_generator.generator_here()
 
 
-def around(
-    ask: Callable[[tuple[str, ...]], Found], without: tuple[str, ...] = ()
-) -> tuple[Found, tuple[str, ...]]:
+def around(ask: Callable[[tuple[str, ...]], Found]) -> tuple[Found, tuple[str, ...]]:
     """The result of `ask` without the unavailable shards, and the digests of these shards."""
+    without: tuple[str, ...] = ()
     while True:
         try:
             return ask(without), without

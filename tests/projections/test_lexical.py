@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lexical_corpus import corpus, fold, pairs
+from lexical_corpus import corpus, fold, laid_out, pairs
 from strategies import log_of, logs
 
 from recollect.events.envelope import Recorded
@@ -54,7 +54,7 @@ def histories(draw: st.DrawFn) -> list[Recorded]:
 
 def fresh(log: list[Recorded], layout: tuple[int, int] = (1 << 15, 8)) -> tuple[Documents, Lexical]:
     documents = Documents()
-    lexical = Lexical(documents, block_tokens=layout[0], fanout=layout[1])
+    lexical = laid_out(documents, *layout)
     fold(log, documents, lexical)
     return documents, lexical
 
@@ -311,7 +311,7 @@ def large() -> tuple[Documents, Lexical, list[str]]:
     ranks = random.zipf(1.3, size=(3000, 12)) % 500
     texts = [" ".join(f"w{rank}" for rank in row[: 3 + row[0] % 10]) for row in ranks.tolist()]
     documents = Documents()
-    lexical = Lexical(documents, block_tokens=512, fanout=3)
+    lexical = laid_out(documents, 512, 3)
     fold(
         log_of(*(Ingested(id=f"m{row:05}", content=text, at=0) for row, text in enumerate(texts))),
         documents,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,7 @@ from recollect.events.envelope import Recorded
 from recollect.events.facts import AnyFact, Forgotten, Ingested, ShardRetired, ShardSealed
 from recollect.events.grid import quantize, to_bytes
 from recollect.projections.documents import Documents
+from recollect.projections.vectors import sealing
 from recollect.projections.vectors.index import Vectors
 from recollect.projections.vectors.sealing import Sealer, SealPlan, SealPolicy, plan, seal_event_id
 from recollect.projections.vectors.shard_names import Builder
@@ -147,9 +149,10 @@ def test_what_was_published_is_not_built_again_before_it_is_folded():
     assert [fact.end_row for fact in published] == [10, 20]
 
 
-def test_the_thread_seals_what_is_due_when_it_looks_again(tmp_path):
+def test_the_thread_seals_what_is_due_when_it_looks_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(sealing, "_POLL_SECONDS", 0.01)
     log = Log(tmp_path)
-    sealer = Sealer(log.vectors, log.publish, builder=TINY, policy=POLICY, poll_seconds=0.01)
+    sealer = Sealer(log.vectors, log.publish, builder=TINY, policy=POLICY)
     sealer.start()
     log.ingest(0, 30)
     assert log.sealed.wait(WAIT_SECONDS)
@@ -170,7 +173,8 @@ def test_stopping_gives_up_a_build_and_publishes_nothing(monkeypatch):
         begun.set()
         assert sealer._stop.wait(WAIT_SECONDS)
 
-    sealer = Sealer(log.vectors, log.publish, builder=TINY, policy=POLICY, progress=progress)
+    monkeypatch.setattr(sealing, "build_shard", partial(sealing.build_shard, progress=progress))
+    sealer = Sealer(log.vectors, log.publish, builder=TINY, policy=POLICY)
     sealer.start()
     assert begun.wait(WAIT_SECONDS)
     sealer.stop()
@@ -192,8 +196,9 @@ class Held(threading.Event):
         super().clear()
 
 
-def test_stopping_is_noticed_at_once_whenever_it_comes():
-    sealer = Sealer(Log().vectors, Log().publish, builder=TINY, policy=POLICY, poll_seconds=1000.0)
+def test_stopping_is_noticed_at_once_whenever_it_comes(monkeypatch):
+    monkeypatch.setattr(sealing, "_POLL_SECONDS", 1000.0)
+    sealer = Sealer(Log().vectors, Log().publish, builder=TINY, policy=POLICY)
     wake = sealer._wake = Held()
     sealer.start()
     thread = sealer._thread
@@ -208,7 +213,9 @@ def test_stopping_is_noticed_at_once_whenever_it_comes():
     stopping.join()
 
 
-def test_after_an_error_the_thread_tries_again_and_says_so_until_it_succeeds():
+def test_after_an_error_the_thread_tries_again_and_says_so_until_it_succeeds(monkeypatch):
+    monkeypatch.setattr(sealing, "_POLL_SECONDS", 1e-3)
+    monkeypatch.setattr(sealing, "_RETRY_SECONDS", 1e-3)
     log = Log()
     log.ingest(0, 10)
     failed, seen = OSError("disk full"), list[BaseException | None]()
@@ -224,7 +231,7 @@ def test_after_an_error_the_thread_tries_again_and_says_so_until_it_succeeds():
         else:
             done.set()
 
-    sealer = Sealer(log.vectors, publish, builder=TINY, policy=POLICY, poll_seconds=1e-3, retry_seconds=1e-3)
+    sealer = Sealer(log.vectors, publish, builder=TINY, policy=POLICY)
     with pytest.raises(OSError, match="disk full"):
         sealer.step()
     sealer.start()

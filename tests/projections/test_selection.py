@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lexical_corpus import corpus, fold, pairs
+from lexical_corpus import corpus, fold, laid_out, pairs
 from strategies import log_of
 
 from recollect.events.facts import Forgotten, Ingested
@@ -50,7 +50,7 @@ def with_deaths() -> tuple[Documents, Lexical, list[str]]:
     births = [Ingested(id=f"m{row:05}", content=text, at=0) for row, text in enumerate(texts)]
     deaths = [Forgotten(id=f"m{row:05}") for row in range(0, 2_000, 5)]
     documents = Documents()
-    lexical = Lexical(documents, block_tokens=1_024, fanout=3)
+    lexical = laid_out(documents, 1_024, 3)
     fold(log_of(*births, *deaths), documents, lexical)
     return documents, lexical, texts
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from vector_oracle import exact
 
 from recollect.events.envelope import Recorded
 from recollect.events.errors import InvalidInput
@@ -130,7 +131,7 @@ def test_cosines_are_rounded_to_twelve_digits():
 def test_nothing_is_found_where_no_vector_is():
     store = folded([memory("a", None)])
     assert store.vectors.search(EAST, at=1, top=5).rows.tolist() == []
-    assert store.vectors.exact(EAST, at=1, top=5).rows.tolist() == []
+    assert exact(store.vectors, EAST, at=1, top=5).rows.tolist() == []
     assert folded([memory("a", [1, 0])]).vectors.search(EAST, at=1, top=0).rows.tolist() == []
 
 
@@ -260,8 +261,8 @@ def queries(count: int) -> list[GridArray]:
 def test_shards_find_nearly_all_with_the_exact_cosines(sealed_store):
     vectors, at, found = sealed_store.vectors, len(sealed_store.facts), 0
     for query in queries(50):
-        hits, exact = vectors.search(query, at=at, top=TOP), vectors.exact(query, at=at, top=TOP)
-        known = dict(zip(exact.rows.tolist(), exact.cosines.tolist(), strict=True))
+        hits, nearest = vectors.search(query, at=at, top=TOP), exact(vectors, query, at=at, top=TOP)
+        known = dict(zip(nearest.rows.tolist(), nearest.cosines.tolist(), strict=True))
         found += len(known.keys() & set(hits.rows.tolist()))
         assert hits.cosines.tolist() == vectors.cosines(query, hits.rows, at=at).tolist()
         assert all(
@@ -293,8 +294,8 @@ def four_shards(request, tmp_path_factory) -> Store:
 def test_several_shards_searched_narrowly_still_find_nearly_all(four_shards):
     vectors, at, found = four_shards.vectors, len(four_shards.facts), 0
     for query in queries(50):
-        hits, exact = vectors.search(query, at=at, top=TOP), vectors.exact(query, at=at, top=TOP)
-        found += len(set(exact.rows.tolist()) & set(hits.rows.tolist()))
+        hits, nearest = vectors.search(query, at=at, top=TOP), exact(vectors, query, at=at, top=TOP)
+        found += len(set(nearest.rows.tolist()) & set(hits.rows.tolist()))
     assert found >= 0.99 * 50 * TOP
 
 
@@ -339,12 +340,12 @@ def test_a_selective_filter_still_finds_the_nearest_admitted(sealed_store, share
     at, found, wanted = len(sealed_store.facts), 0, 0
     for query in queries(20):
         hits = sealed_store.vectors.search(query, at=at, top=TOP, admit=admit)
-        exact = sealed_store.vectors.exact(query, at=at, top=TOP, admit=admit)
-        assert len(hits.rows) == len(exact.rows)
+        nearest = exact(sealed_store.vectors, query, at=at, top=TOP, admit=admit)
+        assert len(hits.rows) == len(nearest.rows)
         assert admit(hits.rows).all()
         assert sealed_store.documents.alive(hits.rows, at).all()
-        found += len(set(hits.rows.tolist()) & set(exact.rows.tolist()))
-        wanted += len(exact.rows)
+        found += len(set(hits.rows.tolist()) & set(nearest.rows.tolist()))
+        wanted += len(nearest.rows)
     assert found >= 0.99 * wanted
 
 
@@ -446,12 +447,12 @@ def test_a_search_at_s_is_a_function_of_the_log_up_to_s(tmp_path, plan, seed, bl
         assert same(loaded.vectors.search(query, at=at, top=top, admit=admit), hits)
         assert store.documents.alive(hits.rows, at).all()
         assert (hits.rows % share == 0).all()
-        exact = store.vectors.exact(query, at=at, top=top, admit=admit)
-        assert len(hits.rows) == len(exact.rows)
+        nearest = exact(store.vectors, query, at=at, top=top, admit=admit)
+        assert len(hits.rows) == len(nearest.rows)
         assert hits.cosines.tolist() == store.vectors.cosines(query, hits.rows, at=at).tolist()
-        assert all(a <= b for a, b in zip(hits.cosines.tolist(), exact.cosines.tolist(), strict=True))
+        assert all(a <= b for a, b in zip(hits.cosines.tolist(), nearest.cosines.tolist(), strict=True))
         if not store.vectors.shards_at(at):
-            assert same(hits, exact)
+            assert same(hits, nearest)
 
 
 def test_a_checkpoint_is_taken_over_without_a_copy_of_the_matrix():
@@ -478,7 +479,7 @@ def test_more_rows_than_one_chunk_are_found_and_dumped(monkeypatch):
         for store in (whole, loaded):
             hits = store.vectors.search(query, at=at, top=8)
             assert list(zip((-hits.cosines).tolist(), store.ids(hits), strict=True)) == expected
-            assert same(store.vectors.exact(query, at=at, top=8), hits)
+            assert same(exact(store.vectors, query, at=at, top=8), hits)
 
 
 def cosine_by_hand(query: GridArray, fact: Ingested) -> float:

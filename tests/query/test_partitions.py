@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_world import ANALYZER, NOW, World, memory, vector
 from strategies import log_of
+from vector_oracle import exact
 
 from recollect.events.envelope import Recorded
 from recollect.events.facts import AnyFact, Forgotten, Ingested, Restored, Revised, Unknown
@@ -77,7 +78,7 @@ class Worker:
         return self._named(hits.rows, hits.scores)
 
     def by_vector(self, query: GridArray, at: int, top: int) -> Found:
-        hits = self._projections.vectors.exact(query, at=at, top=top)
+        hits = exact(self._projections.vectors, query, at=at, top=top)
         return self._named(hits.rows, hits.cosines)
 
     def _named(self, rows: Int32Array, scores: FloatArray) -> Found:
@@ -141,7 +142,7 @@ def test_statistics_and_lists_of_k_partitions_are_those_of_the_whole_at_any_seq(
     assert dfs == {word: df for word, df, _ in lexical._living(lexical._forward.analyze(text), at)}
     hits = lexical.search(text, at=at, bm25=bm25, top=4)
     assert coordinator.by_words(text, at, bm25, 4) == named(whole, hits.rows, hits.scores)
-    near = whole.projections.vectors.exact(from_bytes(asked), at=at, top=4)
+    near = exact(whole.projections.vectors, from_bytes(asked), at=at, top=4)
     assert coordinator.by_vector(from_bytes(asked), at, 4) == named(whole, near.rows, near.cosines)
 
 
