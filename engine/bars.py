@@ -9,7 +9,7 @@ import math
 import msgspec
 import numpy as np
 
-from recollect.engine.moments import When, iso
+from recollect.engine.moments import iso
 from recollect.engine.recall import Standpoint, rank_from
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.remember import recall_seq
@@ -61,26 +61,20 @@ class RankedBars(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @locked
-def recorded_bars(
-    store: Store, recall: str, *, formula: Formula | None = None, at: When | None = None, losers: int = 5
-) -> RankedBars:
-    """Rank a recorded recall again at its own basis, formula and clock, or under another formula or moment."""
+def recorded_bars(store: Store, recall: str, *, losers: int = 5) -> RankedBars:
+    """Rank a recorded recall again at its own basis, formula and clock."""
     store.catch_up()
     seq = recall_seq(recall)
     fact = recorded(store.log, store.projections, seq)
-    if formula is None and fact.formula not in store.projections.adoptions.formulas:
+    if fact.formula not in store.projections.adoptions.formulas:
         raise NothingLeftToExplain(f"r{seq} used the formula {fact.formula}, which the log does not hold")
-    basis, now = (fact.basis, fact.question.now) if at is None else store.resolve(at)
-    view = store.projections.at(basis, store.log.time_of(basis))
-    used = formula_of(store.log, store.projections, fact) if formula is None else formula
-    store.require_analyzers(used.analyzers)
-    question = msgspec.structs.replace(fact.question, now=now)
-    made = msgspec.structs.replace(_bars(store, question, view, used, losers), recall=f"r{seq}")
-    if formula is not None or at is not None:
-        return made
+    view = store.projections.at(fact.basis, store.log.time_of(fact.basis))
+    formula = formula_of(store.log, store.projections, fact)
+    made = _bars(store, fact.question, view, formula, losers)
     return msgspec.structs.replace(
         made,
-        formula=f"{used.name}@{fact.formula[:12]}",
+        recall=f"r{seq}",
+        formula=f"{formula.name}@{fact.formula[:12]}",
         exact=tuple((bar.id, bar.score) for bar in made.hits)
         == tuple(zip(fact.ids, fact.scores, strict=True)),
         degraded=fact.degraded,
@@ -88,7 +82,7 @@ def recorded_bars(
 
 
 def ranked_bars(here: Standpoint, query: str, options: RecallOptions, *, losers: int = 5) -> RankedBars:
-    """Rank a question without recording it, with the parts of every score."""
+    """Rank a question, a text or the id of a recall, without recording it, with the parts of every score."""
     ranked = rank_from(here, query, options, words_instead=True)
     made = _locked_bars(here.store, ranked.question, ranked.view, ranked.formula, losers)
     return msgspec.structs.replace(made, degraded=tuple(one.text for one in ranked.degraded))

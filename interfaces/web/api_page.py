@@ -17,6 +17,7 @@ from recollect.dream.report import DreamReport
 from recollect.engine.bars import RankedBars, ranked_bars, recorded_bars
 from recollect.engine.bump import LINES_MAX, POINTS_MAX, Bump, bump
 from recollect.engine.formula_lookup import formula_named
+from recollect.engine.moments import to_datetime
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.river import BUCKETS_MAX, LogTimes, River, river
 from recollect.engine.show_dream import dream_effect
@@ -137,11 +138,15 @@ def over_time(memory: Memory, span: Span, request: Request) -> River:
 @ENDPOINTS.add("GET", "/api/bars", "a ranking as bars: what each score is made of, and the next that lost")
 def bars(memory: Memory, ask: AskBars, _: Request) -> RankedBars:
     formula = formula_of(memory, ask.formula) if ask.text is None else tried(ask.text)
-    if ask.recall is not None:
-        return recorded_bars(memory.store, ask.recall, formula=formula, at=ask.at, losers=ask.losers)
+    if ask.recall is not None and ask.at is None and formula is None:
+        return recorded_bars(memory.store, ask.recall, losers=ask.losers)
     query, options = _question(memory, ask)
-    here = memory.here if ask.at is None else memory.at(ask.at).here
-    return ranked_bars(here, query, options | {"formula": formula, "wait": False}, losers=ask.losers)
+    at = ask.at or ask.recall  # a recall is a moment too: its basis and its clock
+    here = memory.here if at is None else memory.at(at).here
+    if ask.recall is not None and ask.now is None:
+        options["now"] = to_datetime(here.now)
+    made = ranked_bars(here, query, options | {"formula": formula, "wait": False}, losers=ask.losers)
+    return msgspec.structs.replace(made, recall=ask.recall)
 
 
 @ENDPOINTS.add("POST", "/api/bars", "the same under a formula that is tried (`text`); records nothing")

@@ -17,6 +17,7 @@ from recollect.engine import show_recall
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
+from recollect.web.api_page import AskBars, bars
 from recollect.web.app import application
 from recollect.web.forms import Serving
 
@@ -489,6 +490,37 @@ def test_expectations_are_stated_listed_checked_and_withdrawn(server):
     assert server.get("/api/check", at=f"@{broken - 1}")["failed"] == []
     server.send("POST", f"/api/expectations/{stated['id']}/withdraw", {})
     assert server.get("/api/expectations") == []
+
+
+class Other:
+    """Another embedder than the store began with."""
+
+    name, dimensions = "other/1", 8
+
+    def embed(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0 + text.count(letter) for letter in "aeiounst"] for text in texts]
+
+
+def test_a_recorded_recall_is_asked_at_another_moment_as_any_question_is(tmp_path):
+    with Memory.open(tmp_path / "store", embedder="hash") as memory:
+        texts = "sessions live in Postgres", "Redis is for rate limits", "where we deploy", "auth is stored"
+        memory.remember_many([{"content": text} for text in texts])
+        memory.dream()
+        first = memory.recall(QUESTION, k=3, session="monday").id
+        recall = memory.recall("redis rate limits", k=3, session="monday").id
+        memory.reembed(Other())
+    with Memory.open(tmp_path / "store", embedder=Other()) as memory:
+        (dream,) = memory.store.projections.adoptions.dreams
+        moments = [None, f"@{dream.began}", first, recall, f"@{memory.store.log.head}"]
+        for at in moments:
+            for formula in (None, "engram", "reverie"):
+                made = bars(memory, AskBars(recall=recall, at=at, formula=formula), None)
+                again = memory.at(at or recall).recall(recall, now=made.now, formula=formula)
+                assert [(bar.id, bar.score) for bar in made.hits] == [
+                    (hit.id, hit.score) for hit in again.hits
+                ]
+                assert (made.recall, made.basis, len(made.hits) > 0) == (recall, again.basis, True)
+        assert bars(memory, AskBars(recall=recall), None).exact
 
 
 def test_an_id_that_a_path_cannot_hold_is_given_as_a_parameter(start):
