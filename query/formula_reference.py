@@ -27,18 +27,6 @@ from recollect.query.stages.stage import Stage
 
 _HUGE = 1e299
 _EVERY_STAGE = ("enabled", "label", "when")
-_KEY_MEANINGS = {
-    "name": "what the formula is called; that of the file where it extends another",
-    "source": "where it comes from",
-    "description": "one line about it",
-    "order": '"score" (unless told), or "sources": derived memories stand below their sources',
-    "stages": "the stages in order",
-    "dials": "numbers that are turned by profile, surface or the words of a question",
-    "tables": "tables by kind that `look-up` stages name",
-    "extends": "the name of a built-in formula or of one in the log, which this one changes",
-    "override": "by label: what is changed in a stage of the extended formula, or a new stage before or after one",
-    "learned": "what `recollect tune` learned the numbers from: formula, log position, chain",
-}
 _INPUT_MEANINGS = {
     "age_days": "days since the memory was last written",
     "age_hours": "hours since the memory was created",
@@ -136,7 +124,7 @@ def reference(word: str | None = None) -> tuple[Section, ...]:
 
 
 def _keys() -> tuple[Entry, ...]:
-    return tuple(Entry(name=key, meaning=_KEY_MEANINGS[key]) for key in KEYS)
+    return tuple(Entry(name=key, meaning=meaning) for key, meaning in KEYS.items())
 
 
 def _common() -> str:

@@ -20,9 +20,19 @@ from recollect.query.stages.any_stage import OPS
 from recollect.query.stages.stage import FactorStage
 from recollect.query.versions import LEXICAL, stated
 
-KEYS = (
-    "name", "source", "description", "order", "stages", "dials", "tables", "extends", "override", "learned",
-)  # fmt: skip
+# What stands at the top of a formula file, and what each key means.
+KEYS = {
+    "name": "what the formula is called; that of the file where it extends another",
+    "source": "where it comes from",
+    "description": "one line about it",
+    "order": '"score" (unless told), or "sources": derived memories stand below their sources',
+    "stages": "the stages in order",
+    "dials": "numbers that are turned by profile, surface or the words of a question",
+    "tables": "tables by kind that `look-up` stages name",
+    "extends": "the name of a built-in formula or of one in the log, which this one changes",
+    "override": "by label: what is changed in a stage of the extended formula, or a new stage before or after one",
+    "learned": "what `recollect tune` learned the numbers from: formula, log position, chain",
+}
 
 
 def unknown_key(fields: Mapping[str, object]) -> str | None:
