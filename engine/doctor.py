@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, Unpack
 
 import msgspec
 
@@ -72,55 +72,48 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     scrubbed: scrubbing.Scrubbed | None = None
 
 
+class DoctorOptions(TypedDict, total=False):
+    """What to do beside examining, as `Memory.doctor` says."""
+
+    fix: bool
+    salvage: str | Path | None
+    scrub: bool
+    progress: Progress | None
+
+
 def doctor(
-    path: str | Path,
-    *,
-    fix: bool = False,
-    salvage: str | Path | None = None,
-    scrub: bool = False,
-    progress: Progress | None = None,
-    embedder: Embedder | None = None,
-    clock: Clock = wall_clock,
-) -> Diagnosis:
+    path: str | Path, *, embedder: Embedder | None = None, clock: Clock = wall_clock, **options: Unpack[DoctorOptions]
+) -> Diagnosis:  # fmt: skip
     """Examine the store in a directory; with `fix` repair what is safe, with `salvage` copy what can be read.
 
     With `scrub` sealed segments are read from the medium as well, without their indexes (`events/scrub`).
     Of a store at a URL this replica is examined, and its engine asked.
     """
+    refuse_unknown(options, DoctorOptions.__annotations__)
+    progress, salvage = options.get("progress"), options.get("salvage")
     if is_url(path):
         with closing(Store.open(path, clock=clock, progress=progress)) as store:
             if not store.log.head:
                 raise InvalidInput(f"there is no store at {shown(str(path))}; nothing was ever written there")
-            return doctor_of(
-                store, embedder, {"fix": fix, "salvage": salvage, "scrub": scrub, "progress": progress}
-            )
+            return doctor_of(store, embedder, options)
     folder = directory(path)
     if not (folder / "log").is_dir():
         raise InvalidInput(f"there is no store at {folder}; a store is a directory with a log in it")
     found = examine(folder, progress, clock, embedder)
     before = {problem.where: problem for problem in found.problems}
-    if fix and before:
+    if options.get("fix") and before:
         _fix(folder, found.problems, clock, embedder)
         found = examine(folder, progress, clock, embedder)
         left = {problem.where for problem in found.problems}
         fixed = tuple(problem for where, problem in before.items() if where not in left)
         found = msgspec.structs.replace(found, fixed=fixed)
-    if scrub:
+    if options.get("scrub"):
         found = _with_scrub(found, folder, progress)
     if salvage is not None:
         found = msgspec.structs.replace(
             found, salvaged=_salvage(folder, Path(salvage).expanduser(), progress)
         )
     return found
-
-
-class DoctorOptions(TypedDict, total=False):
-    """What to do beside examining, as `doctor` says."""
-
-    fix: bool
-    salvage: str | Path | None
-    scrub: bool
-    progress: Progress | None
 
 
 def doctor_of(store: Store, embedder: Embedder | None, options: DoctorOptions) -> Diagnosis:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
-from recollect.engine.unfinished_files import exists_already, put_in_place
+from recollect.engine.unfinished_files import put_in_place
 from recollect.events.facts import ShardSealed
 from recollect.events.private_files import make_private, open_private, sync_directory
 from recollect.projections.vectors.shard_cache import ShardUnavailable, file_digest
@@ -31,11 +31,6 @@ class CarriedShards(NamedTuple):
 def folder_beside(log: Path) -> Path:
     """Where the shards of an exported log are."""
     return log.with_name(f"{log.name}.shards")
-
-
-def refuse_folder(folder: Path, *, overwrite: bool) -> None:
-    if folder.exists() and (not overwrite or not folder.is_dir()):
-        raise exists_already(folder)
 
 
 @locked

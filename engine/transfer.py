@@ -17,12 +17,12 @@ from recollect.engine.shard_copies import (
     copy_out,
     folder_beside,
     put_out,
-    refuse_folder,
     take_in,
 )
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
 from recollect.engine.unfinished_files import (
+    exists_already,
     put_in_place,
     refuse_existing,
     remove_debris,
@@ -122,7 +122,8 @@ def export(
 def _export_with_shards(store: Store, path: Path, *, overwrite: bool, progress: Progress | None) -> Transfer:
     """The shards first: a log that is there has all of its shards beside it."""
     shards = folder_beside(path)
-    refuse_folder(shards, overwrite=overwrite)
+    if shards.exists() and (not overwrite or not shards.is_dir()):
+        raise exists_already(shards)
     store.require_whole("export")
     with unfinished_folder(shards) as folder:
 
