@@ -31,11 +31,9 @@ _BATCH = 256
 
 
 class VectorCheck(NamedTuple):
-    """`wrong` are memories whose vector is not that of their text; `checked` of `all` were compared."""
+    """`wrong` are memories whose vector is not that of their text; without its embedder none can be compared."""
 
-    wrong: tuple[TextSource, ...]
-    checked: int
-    all: int
+    wrong: tuple[TextSource, ...] = ()
     missing_embedder: str | None = None
 
 
@@ -44,7 +42,7 @@ def check_vectors(log: RedactedLog, projections: Projections, given: Embedder | 
     seq = projections.position
     adopted = projections.adoptions.embedder(seq)
     if adopted is None:
-        return VectorCheck((), 0, 0)
+        return VectorCheck()
     rows = _embedded_rows(projections, seq)
     suspects = [row for row in rows if _is_suspect(log, projections, row, adopted)]
     ready = given is not None and given.name == adopted.label
@@ -55,12 +53,12 @@ def check_vectors(log: RedactedLog, projections: Projections, given: Embedder | 
     else:
         chosen = suspects
     if not chosen:
-        return VectorCheck((), 0, len(rows))
+        return VectorCheck()
     embedder = given if ready else _at_hand(adopted)
     if embedder is None:
-        return VectorCheck((), 0, len(rows), missing_embedder=adopted.label)
+        return VectorCheck(missing_embedder=adopted.label)
     texts = {row: text for row in chosen if (text := _text(log, projections, row)) is not None}
-    return VectorCheck(tuple(_wrong(projections, texts, Embedding(embedder, adopted))), len(texts), len(rows))
+    return VectorCheck(tuple(_wrong(projections, texts, Embedding(embedder, adopted))))
 
 
 def mend_vectors(store: Store, wrong: Sequence[TextSource], given: Embedder | None = None) -> None:

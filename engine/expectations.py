@@ -9,7 +9,7 @@ and the ranking has to be the recorded one bit for bit. Nothing is written by a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import NamedTuple, TypedDict
@@ -276,14 +276,18 @@ def _outcome(world: _World, expectation: Expectation, fact: Expected) -> Outcome
 
 def holds(fact: Expected, ranking: Ranking, projections: Projections) -> bool:
     """Whether a ranking is as expected."""
-    if fact.absent:
-        return fact.id not in ranking.ids
     find = projections.documents.ids.find
-    rank, _ = position_of(ranking, find(fact.id))
+    return _as_expected(fact, ranking.ids, lambda id_: position_of(ranking, find(id_))[0])
+
+
+def _as_expected(fact: Expected, answer: Sequence[str], rank_of: Callable[[str], int | None]) -> bool:
+    if fact.absent:
+        return fact.id not in answer
+    rank = rank_of(fact.id)
     if rank is None:
         return False
     if fact.above is not None:
-        other, _ = position_of(ranking, find(fact.above))
+        other = rank_of(fact.above)
         return other is None or rank < other
     return rank <= (fact.top or 0)
 
@@ -369,11 +373,7 @@ def _no_event(world: _World, fact: Expected, recalled: Recalled, since: int) -> 
 def _held_then(fact: Expected, recalled: Recalled) -> bool:
     """Whether the recorded answer was as expected, as far as it goes."""
     places = {id_: place for place, id_ in enumerate(recalled.ids, 1)}
-    if fact.absent:
-        return fact.id not in places
-    if fact.above is not None:
-        return fact.id in places and places[fact.id] < places.get(fact.above, len(places) + 1)
-    return fact.id in places and places[fact.id] <= (fact.top or 0)
+    return _as_expected(fact, recalled.ids, places.get)
 
 
 def _birth(projections: Projections, memory: int) -> int:
