@@ -192,9 +192,7 @@ def _derived(
     caches = Caches(cache, log, projections, progress)
     yield from caches.problems()
     notes += caches.notes()
-    check = check_vectors(log, projections, embedder)
-    yield from _wrong_vectors(check)
-    notes += _unchecked_vectors(check)
+    yield from _wrong_vectors(check_vectors(log, projections, embedder), notes)
 
 
 def _opened(folder: Path, clock: Clock, *, read_only: bool) -> SegmentLog:
@@ -240,26 +238,19 @@ def _witnessed(found: Contradiction) -> Problem:
 
 
 def _unfinished_erasures(folder: Path, log: RedactedLog) -> Iterator[Problem]:
-    remedy = "`recollect doctor --fix`, or any command that opens the store, finishes it"
+    found: list[tuple[str, str]] = []
     if (folder / "log" / INTENT).exists():
-        yield Problem(
-            severity="erasure",
-            where=str(folder / "log" / INTENT),
-            what="an erasure was interrupted while payloads were overwritten",
-            remedy=remedy,
+        found.append(
+            (str(folder / "log" / INTENT), "an erasure was interrupted while payloads were overwritten")
         )
-    for erasure in log.erasures:
-        try:
+    with suppress(LogDamaged):
+        for erasure in log.erasures:
             left = [seq for seq in log.remains_of(erasure) if not log.overwritten(seq)]
-        except LogDamaged:
-            return
-        if left:
-            yield Problem(
-                severity="erasure",
-                where=f"@{erasure}",
-                what=f"{len(left)} payloads that it erased are still in the log",
-                remedy=remedy,
-            )
+            if left:
+                found.append((f"@{erasure}", f"{len(left)} payloads that it erased are still in the log"))
+    remedy = "`recollect doctor --fix`, or any command that opens the store, finishes it"
+    for where, what in found:
+        yield Problem(severity="erasure", where=where, what=what, remedy=remedy)
 
 
 def _unnamed_erasures(log: RedactedLog) -> Iterator[Problem]:
@@ -274,7 +265,12 @@ def _unnamed_erasures(log: RedactedLog) -> Iterator[Problem]:
         )
 
 
-def _wrong_vectors(check: VectorCheck) -> Iterator[Problem]:
+def _wrong_vectors(check: VectorCheck, notes: list[str]) -> Iterator[Problem]:
+    if check.missing_embedder is not None:
+        notes.append(
+            f"some vectors may belong to an older text and could not be compared: the embedder "
+            f"{check.missing_embedder!r} is not here"
+        )
     if check.wrong:
         shown = ", ".join(one.id for one in check.wrong[:5]) + (", …" if len(check.wrong) > 5 else "")
         yield Problem(
@@ -282,14 +278,6 @@ def _wrong_vectors(check: VectorCheck) -> Iterator[Problem]:
             where=f"{len(check.wrong)} memories: {shown}",
             what="their vectors are not those of their texts",
             remedy="`recollect doctor --fix` embeds these texts again",
-        )
-
-
-def _unchecked_vectors(check: VectorCheck) -> Iterator[str]:
-    if check.missing_embedder is not None:
-        yield (
-            f"some vectors may belong to an older text and could not be compared: the embedder "
-            f"{check.missing_embedder!r} is not here"
         )
 
 

@@ -22,7 +22,6 @@ from recollect.interfaces.common.hit_fields import hit_fields
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from recollect.engine.show_memory import ShownMemory
     from recollect.events.checkpoint_note import LogCheckpoint
     from recollect.interfaces.cli.render.grid import Grid
     from recollect.replay.verify import Difference, VerifyReport
@@ -172,7 +171,7 @@ def escaped(text: str) -> str:
 
 
 @drawing
-def memo(result: Memo | ShownMemory) -> None:
+def memo(result: Memo) -> None:
     echo_wrapped(block(result.content))
     pairs: dict[str, object] = {
         "id": result.id,
