@@ -140,9 +140,7 @@ def project_of(store: str, named: str | None) -> str | None:
     """The project of a command: the named one, or the configured one; '*' means all projects."""
     from recollect.engine.configuration import configured  # noqa: PLC0415 (imports wait until needed)
 
-    project = named
-    if named is None:
-        project = configured(None if is_url(store) else store)["project"].value
+    project = configured(None if is_url(store) else store)["project"].value if named is None else named
     return None if project == ALL_PROJECTS else project
 
 
