@@ -78,8 +78,8 @@ class Disk(Protocol):
         """A number for the machine's current boot, 32 bits; 0 if unknown. The page cache starts empty at each boot."""
         ...
 
-    def size_at(self, path: Path, descriptor: int) -> int | None:
-        """The size of this open file if it is the one at the path now, else None."""
+    def size_in_place(self, descriptor: int) -> int | None:
+        """The size of an open file if it is still the one at its path, else None."""
         ...
 
     def try_lock(self, descriptor: int) -> bool:
@@ -134,7 +134,7 @@ class RealDisk:
     """`Disk` on the operating system's own calls; no buffered Python files. What it makes is for its owner alone."""
 
     def __init__(self) -> None:
-        self._inodes: dict[int, tuple[int, int]] = {}
+        self._opened: dict[int, tuple[str, int, int]] = {}  # path, device and inode
 
     def open(self, path: Path, *, write: bool = True, create: bool = False) -> int:
         access = os.O_RDWR if write else os.O_RDONLY
@@ -150,33 +150,26 @@ class RealDisk:
         if not stat.S_ISREG(state.st_mode):
             os.close(descriptor)
             raise OSError(errno.EINVAL, "this is not a regular file", str(path))
-        self._inodes[descriptor] = state.st_dev, state.st_ino
+        self._opened[descriptor] = str(path), state.st_dev, state.st_ino
         return descriptor
 
     def open_directory(self, path: Path) -> int:
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def close(self, descriptor: int) -> None:
-        self._inodes.pop(descriptor, None)
+        self._opened.pop(descriptor, None)
         os.close(descriptor)
 
     def read(self, descriptor: int, size: int, offset: int) -> bytes:
         data = os.pread(descriptor, size, offset)
-        if len(data) == size or not data:
-            return data
-        pieces = [data]
-        missing = size - len(data)
-        while missing and (data := os.pread(descriptor, missing, offset + size - missing)):
-            pieces.append(data)
-            missing -= len(data)
-        return b"".join(pieces)
+        while len(data) < size and (more := os.pread(descriptor, size - len(data), offset + len(data))):
+            data += more
+        return data
 
     def write(self, descriptor: int, data: bytes, offset: int) -> None:
-        written = os.pwrite(descriptor, data, offset)
-        rest = memoryview(data)[written:]
-        while rest:
-            written = os.pwrite(descriptor, rest, offset + len(data) - len(rest))
-            rest = rest[written:]
+        while (written := os.pwrite(descriptor, data, offset)) < len(data):
+            data = data[written:]
+            offset += written
 
     def size(self, descriptor: int) -> int:
         return os.fstat(descriptor).st_size
@@ -212,12 +205,13 @@ class RealDisk:
     def boot(self) -> int:
         return _boot()
 
-    def size_at(self, path: Path, descriptor: int) -> int | None:
+    def size_in_place(self, descriptor: int) -> int | None:
+        path, device, inode = self._opened.get(descriptor, ("", 0, 0))
         try:
             state = os.stat(path)  # noqa: PTH116 (before every write)
         except FileNotFoundError:
             return None
-        return state.st_size if (state.st_dev, state.st_ino) == self._inodes.get(descriptor) else None
+        return state.st_size if state.st_ino == inode and state.st_dev == device else None
 
     def try_lock(self, descriptor: int) -> bool:
         try:
@@ -306,7 +300,7 @@ class WriterLock:
         while True:
             descriptor = self._open()
             self._wait_for(descriptor, started_s)
-            if self._disk.size_at(self._path, descriptor) is not None:
+            if self._disk.size_in_place(descriptor) is not None:
                 return
             self.close()
 

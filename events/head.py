@@ -101,7 +101,7 @@ class HeadFile:
 
     def is_in_place(self) -> bool:
         """Whether the open file is still the one in the directory; True if none is open."""
-        return self._descriptor is None or self._disk.size_at(self._path, self._descriptor) is not None
+        return self._descriptor is None or self._disk.size_in_place(self._descriptor) is not None
 
     def publish(self, position: Position) -> None:
         """Let readers see this much from now on."""

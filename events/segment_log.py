@@ -258,7 +258,7 @@ class SegmentLog:
         Raise if the files were moved away or deleted: a write into them would be lost, though readable here.
         """
         last = self._segments.last
-        size = 0 if last is None else self._disk.size_at(last.path, last.file.descriptor)
+        size = 0 if last is None else self._disk.size_in_place(last.file.descriptor)
         if size is None or not self._head.is_in_place():
             raise LogReplaced(
                 f"the files in {self._path} were replaced or removed while this process had them open; nothing was "

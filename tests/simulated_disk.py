@@ -140,6 +140,7 @@ class SimulatedDisk:
     def __init__(self, root: _Directory | None = None, boot: int = 1) -> None:
         self._root = root if root is not None else _Directory()
         self._open: dict[int, _File | _Directory] = {}
+        self._paths: dict[int, Path] = {}
         self._next_descriptor = 3
         self._locks: dict[int, int] = {}
         self._owed: dict[int, int] = {}
@@ -217,8 +218,9 @@ class SimulatedDisk:
         node = self._directory(path.parent).entries.get(path.name)
         return node if isinstance(node, _File) else None
 
-    def _handle(self, node: _File | _Directory) -> int:
+    def _handle(self, node: _File | _Directory, path: Path) -> int:
         self._next_descriptor += 1
+        self._paths[self._next_descriptor] = path
         self._open[self._next_descriptor] = node
         return self._next_descriptor
 
@@ -237,7 +239,7 @@ class SimulatedDisk:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
             node = _File()
             self._directory(path.parent).change({path.name: node})
-        return self._handle(node)
+        return self._handle(node, path)
 
     def create(self, path: Path) -> int:
         self._check()
@@ -245,11 +247,11 @@ class SimulatedDisk:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
         node = _File()
         self._directory(path.parent).change({path.name: node})
-        return self._handle(node)
+        return self._handle(node, path)
 
     def open_directory(self, path: Path) -> int:
         self._check()
-        return self._handle(self._directory(path))
+        return self._handle(self._directory(path), path)
 
     def close(self, descriptor: int) -> None:
         self.unlock(descriptor)
@@ -328,9 +330,9 @@ class SimulatedDisk:
     def boot(self) -> int:
         return self._boot
 
-    def size_at(self, path: Path, descriptor: int) -> int | None:
+    def size_in_place(self, descriptor: int) -> int | None:
         file = self._opened(descriptor)
-        return len(file.content) if self._file(path) is file else None
+        return len(file.content) if self._file(self._paths[descriptor]) is file else None
 
     def try_lock(self, descriptor: int) -> bool:
         self._check()
