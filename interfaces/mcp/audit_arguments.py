@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from recollect.engine.recall_options import BetweenArguments
+from recollect.events.facts import Verdict
 from recollect.interfaces.common.recall_filters import RecallFilters
 from recollect.interfaces.mcp.tool_arguments import Formula, Id, Session
 
@@ -69,9 +70,7 @@ class Dream(msgspec.Struct, frozen=True, kw_only=True):
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
     id: Id
-    verdict: Annotated[
-        Literal["helpful", "unhelpful", "outdated"], Meta(description="helpful, unhelpful or outdated.")
-    ]
+    verdict: Annotated[Verdict, Meta(description="helpful, unhelpful or outdated.")]
     recall: RecallId | None = None
     session: Session | None = None
 

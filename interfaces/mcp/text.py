@@ -27,14 +27,12 @@ if TYPE_CHECKING:
     from recollect.engine.answers import Memo
 
 
-@telling
-def hit(one: RecalledHit) -> str:
-    return _hit(one)
-
-
 def _hit(one: RecalledHit) -> str:
     """A number at the beginning of a line opens a hit; the lines of its text are indented."""
     return f"{one.rank}. [{one.id}] {block(one.content)} ({hit_fields(one)})"
+
+
+hit = telling(_hit)
 
 
 @telling

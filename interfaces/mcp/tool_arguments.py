@@ -22,6 +22,7 @@ Importance = Annotated[float, Meta(description="0 to 1; 0.5 is ordinary.", ge=0.
 Tags = Annotated[tuple[str, ...], Meta(description="Short labels.")]
 Entities = Annotated[tuple[str, ...], Meta(description="People, systems, files and the like it is about.")]
 Project = Annotated[str, Meta(description="The project it belongs to, if not this server's.")]
+OfProject = Annotated[str | None, Meta(description="Only memories of this project; '*' means all projects.")]
 Source = Annotated[str, Meta(description="Where it comes from: a file, a URL, a person.")]
 Session = Annotated[str, Meta(description="The conversation it belongs to.")]
 Moment = Annotated[str, Meta(description="ISO 8601, '2 days ago', or a position in the log such as '@120'.")]
@@ -76,9 +77,7 @@ class Recall(RecallArguments, frozen=True, kw_only=True):
         | None
     ) = None
     max_tokens: TokensMax = TOKENS_DEFAULT
-    project: Annotated[
-        str | None, Meta(description="Only memories of this project; '*' means all projects.")
-    ] = None
+    project: OfProject = None
     at: At = None
     track: Track = True
     record: Record = True
@@ -93,9 +92,7 @@ class Get(msgspec.Struct, frozen=True, kw_only=True):
 class Recent(msgspec.Struct, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(description="How many memories at most.", ge=1, le=1_000)] = 10
     kinds: Annotated[tuple[str, ...], Meta(description="Only memories of these kinds.")] = ()
-    project: Annotated[
-        str | None, Meta(description="Only memories of this project; '*' means all projects.")
-    ] = None
+    project: OfProject = None
     since: Annotated[str | None, Meta(description="Only memories from this time on.")] = None
     max_tokens: TokensMax = TOKENS_DEFAULT
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -46,6 +46,20 @@ def place_of(where: str, name: str) -> str:
     return urlunsplit(url._replace(path=path, query=urlencode(options, safe="/:")))
 
 
+@asynccontextmanager
+async def kept_open(
+    memory: AsyncMemory, agents: Starlette | None, *work: Coroutine[object, object, None]
+) -> AsyncIterator[None]:
+    """An open store while it is served: its model is loaded, agents have sessions, the log is scrubbed beside other work."""
+    async with memory, AsyncExitStack() as beside:
+        memory.memory.warm()
+        if agents is not None:
+            await beside.enter_async_context(agents.router.lifespan_context(agents))
+        for one in (*work, keep_scrubbing_beside(memory.store)):
+            await beside.enter_async_context(background_task(one))
+        yield
+
+
 class OpenStore:
     """An open store and its applications: one that writes, with agents beside it, and one that only reads."""
 
@@ -62,11 +76,7 @@ class OpenStore:
         self._task = asyncio.create_task(self._live())
 
     async def _live(self) -> None:
-        async with self.memory, AsyncExitStack() as beside:
-            self.memory.memory.warm()
-            if self._agents is not None:
-                await beside.enter_async_context(self._agents.router.lifespan_context(self._agents))
-            await beside.enter_async_context(background_task(keep_scrubbing_beside(self.memory.store)))
+        async with kept_open(self.memory, self._agents):
             self._ready.set_result(None)
             await self._closing.wait()
 

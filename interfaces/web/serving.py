@@ -10,8 +10,8 @@ from __future__ import annotations
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Protocol, TypedDict, Unpack
@@ -23,21 +23,19 @@ from starlette.applications import Starlette
 from recollect.dream.schedule import parse_interval
 from recollect.engine.dream_schedule import keep_dreaming_beside, schedule_of
 from recollect.engine.recall_options import refuse_unknown
-from recollect.engine.scrubbing import keep_scrubbing_beside
 from recollect.engine.vector_backfill import keep_filling_beside
 from recollect.events.errors import RecollectError
 from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, Server, protocol
 from recollect.interfaces.common.http.exchange import Receive, Refusal, Scope, Send, refuse
 from recollect.interfaces.common.http.guard import READS_ONLY, Application, guarded
 from recollect.interfaces.common.http.listening import bound_socket
-from recollect.interfaces.common.tasks import background_task
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.interfaces.python.memory import Memory
 from recollect.web import assets
 from recollect.web.app import application
 from recollect.web.forms import Serving
 from recollect.web.many_stores import ManyStores
-from recollect.web.open_stores import IDLE_S, READ_ONLY, OpenMemory, OpenStores
+from recollect.web.open_stores import IDLE_S, READ_ONLY, OpenMemory, OpenStores, kept_open
 from recollect.web.tokens import Tokens
 
 HOST = "127.0.0.1"
@@ -155,15 +153,10 @@ def _application(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with shared, AsyncExitStack() as beside:
-            memory.warm()
-            if agents is not None:
-                await beside.enter_async_context(agents.router.lifespan_context(agents))
-            if not serving.read_only:
-                await beside.enter_async_context(background_task(keep_filling_beside(shared)))
-            if interval is not None:
-                await beside.enter_async_context(_dreams(shared, serving, interval))
-            await beside.enter_async_context(background_task(keep_scrubbing_beside(memory.store)))
+        work = [] if serving.read_only else [keep_filling_beside(shared)]
+        if interval is not None:
+            work.append(_dreams(shared, serving, interval))
+        async with kept_open(shared, agents, *work):
             yield
 
     writing = application(shared, serving, mounts=agents.routes if agents else (), lifespan=lifespan)
@@ -188,16 +181,13 @@ def _address(host: str, port: int, token: str | None, read_only: bool, *, has_mc
     return Address(url=url, host=host, port=port, page=page, read_only=read_only, mcp=mcp)
 
 
-@asynccontextmanager
-async def _dreams(memory: AsyncMemory, serving: Serving, interval: int) -> AsyncIterator[None]:
+def _dreams(memory: AsyncMemory, serving: Serving, interval: int) -> Coroutine[object, object, None]:
     """Dream when it is due while the server runs; report a failure in its status."""
 
     def failed(error: RecollectError | None) -> None:
         serving.dream_problem = None if error is None else f"the last scheduled dream failed: {error}"
 
-    dreams = keep_dreaming_beside(memory, schedule_of(interval), dreamt=lambda _: None, on_failure=failed)
-    async with background_task(dreams):
-        yield
+    return keep_dreaming_beside(memory, schedule_of(interval), dreamt=lambda _: None, on_failure=failed)
 
 
 class _Server(Server):
