@@ -339,5 +339,4 @@ class Versions:
         self._latest.load(latest)
 
     def load(self, prefix: str, state: Saved) -> None:
-        self.table.load(state[f"{prefix}.table"])
-        self._latest.load(state[f"{prefix}.latest"])
+        self.adopt(state[f"{prefix}.table"], state[f"{prefix}.latest"])

@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, NamedTuple, assert_never
+from typing import ClassVar, assert_never
 
 import msgspec
 import numpy as np
@@ -40,7 +40,7 @@ from recollect.projections.columns import (
 )
 from recollect.projections.documents import Documents, NewRow
 from recollect.projections.portable_math import round12_array
-from recollect.projections.vectors.embeddings import Embeddings, Float32Array, Space
+from recollect.projections.vectors.embeddings import Embeddings
 from recollect.projections.vectors.nearest import (
     NO_HITS,
     Admit,
@@ -53,22 +53,7 @@ from recollect.projections.vectors.nearest import (
     standing,
 )
 from recollect.projections.vectors.shard_cache import ShardCache, ShardUnavailable
-from recollect.projections.vectors.shards import Shard
-
-
-class ShardRows(NamedTuple):
-    """What a shard is built from: its rows and where their vectors stand."""
-
-    rows: Int32Array
-    slots: IntArray
-    space: Space
-
-    @property
-    def dimensions(self) -> int:
-        return self.space.dimensions
-
-    def points(self, first: int, end: int) -> Float32Array:
-        return self.space.gather(self.slots[first:end])
+from recollect.projections.vectors.shards import Shard, ShardRows
 
 
 class Vectors:

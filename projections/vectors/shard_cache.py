@@ -33,7 +33,7 @@ from recollect.projections.vectors.shards import (
     BuildStopped,
     Progress,
     Shard,
-    Source,
+    ShardRows,
     build_shard,
     flaw,
     load_shard,
@@ -126,7 +126,7 @@ class ShardCache:
     def get(
         self,
         sealed: ShardSealed,
-        source: Callable[[], Source],
+        source: Callable[[], ShardRows],
         stop: threading.Event | None = None,
     ) -> Shard:
         """The shard of this event: loaded, read from its file, or built again from `source`.
@@ -155,7 +155,7 @@ class ShardCache:
             raise ShardUnavailable(digest, failed.reason, proven=failed.proven)
 
     def _obtained(
-        self, sealed: ShardSealed, source: Callable[[], Source], stop: threading.Event | None
+        self, sealed: ShardSealed, source: Callable[[], ShardRows], stop: threading.Event | None
     ) -> Shard:
         failed: ShardUnavailable
         until = float("inf")
@@ -174,7 +174,7 @@ class ShardCache:
         raise failed
 
     def examine(
-        self, sealed: ShardSealed, source: Source, progress: Progress | None = None
+        self, sealed: ShardSealed, source: ShardRows, progress: Progress | None = None
     ) -> ShardUnavailable | None:
         """What is wrong with a shard, after comparing its whole content; a shard without a file is built and not kept.
 
@@ -238,7 +238,7 @@ class ShardCache:
         for digest in free[: max(0, len(free) - self._room)]:
             del self._loaded[digest]
 
-    def _read(self, sealed: ShardSealed, source: Callable[[], Source]) -> Shard | None:
+    def _read(self, sealed: ShardSealed, source: Callable[[], ShardRows]) -> Shard | None:
         """The shard in its file; None if there is no file with this digest."""
         if sealed.count == 0:
             return Shard(None)
@@ -263,7 +263,7 @@ class ShardCache:
             return None
         raise _bad_file(sealed.digest, wrong)
 
-    def _rebuild(self, sealed: ShardSealed, source: Source, stop: threading.Event | None) -> Shard:
+    def _rebuild(self, sealed: ShardSealed, source: ShardRows, stop: threading.Event | None) -> Shard:
         """Build the shard again; if no file can be written (a read-only store), check it and keep it in memory."""
         with self.building(sealed.digest, wait=True, stop=stop) as alone:
             if not alone:
@@ -364,7 +364,7 @@ class ShardCache:
 
 def _built(
     sealed: ShardSealed,
-    source: Source,
+    source: ShardRows,
     *,
     progress: Progress | None = None,
     stop: threading.Event | None = None,

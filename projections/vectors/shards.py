@@ -11,14 +11,14 @@ import mmap
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from recollect.events.errors import RecollectError
 from recollect.projections.columns import Int32Array, IntArray
 from recollect.projections.vectors import background
-from recollect.projections.vectors.embeddings import Float32Array
+from recollect.projections.vectors.embeddings import Float32Array, Space
 from recollect.projections.vectors.graph_walk import HEADER, LENGTH, GraphFile
 from recollect.projections.vectors.shard_names import Builder
 
@@ -41,16 +41,19 @@ class BuildStopped(RecollectError):
     """The build of a shard was told to stop; nothing was written."""
 
 
-class Source(Protocol):
-    """What a shard is built from: rows in ascending order, and their points as float32."""
+class ShardRows(NamedTuple):
+    """What a shard is built from: its rows in ascending order, and where their vectors stand."""
+
+    rows: Int32Array
+    slots: IntArray
+    space: Space
 
     @property
-    def rows(self) -> Int32Array: ...
+    def dimensions(self) -> int:
+        return self.space.dimensions
 
-    @property
-    def dimensions(self) -> int: ...
-
-    def points(self, first: int, end: int) -> Float32Array: ...
+    def points(self, first: int, end: int) -> Float32Array:
+        return self.space.gather(self.slots[first:end])
 
 
 class Nearest(NamedTuple):
@@ -121,7 +124,7 @@ class Shard:
         )
         return all(np.array_equal(one, two) for one, two in zip(found, again, strict=True))
 
-    def unlike(self, source: Source, *, whole: bool = False) -> str | None:
+    def unlike(self, source: ShardRows, *, whole: bool = False) -> str | None:
         """How it differs from what it should be built from: its rows, and some or all of its vectors; None if equal."""
         if not np.array_equal(self.rows(), source.rows):
             return f"it holds {self.count} rows that are not the {len(source.rows)} rows of its block"
@@ -185,7 +188,7 @@ def load_shard(path: Path, *, dimensions: int, count: int, foreign: bool = False
 
 
 def build_shard(
-    source: Source,
+    source: ShardRows,
     builder: Builder,
     *,
     progress: Progress | None = None,
