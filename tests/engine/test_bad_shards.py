@@ -215,7 +215,8 @@ def test_on_a_full_disk_no_shard_is_published_and_when_there_is_room_again_it_is
 ENDING = """
 import sys, threading, time
 from recollect.interfaces.python.memory import Memory
-from recollect.projections.vectors import shards
+from functools import partial
+from recollect.projections.vectors import sealing, shards
 from recollect.projections.vectors.sealing import Sealer, SealPolicy
 from recollect.projections.vectors.shard_names import Builder
 class SlowToGo:  # so that a thread has the time to come back from C++ while the interpreter goes down
@@ -225,9 +226,10 @@ sys.slow, shards._SLICE_ROWS = SlowToGo(), 50
 memory = Memory.open(sys.argv[1], embedder="hash")
 memory.remember_many([f"note {{n}} about tea number {{n % 97}}" for n in range(2000)])
 begun, store = threading.Event(), memory.store
+sealing.build_shard = partial(shards.build_shard, progress=lambda done, rows: begun.set())
 store.sealer = Sealer(
     store.projections.vectors, store._publish_shard, policy=SealPolicy(block=2000),
-    builder=Builder(M=48, ef_construction=1500), progress=lambda done, rows: begun.set())
+    builder=Builder(M=48, ef_construction=1500))
 store.sealer.start()
 assert begun.wait(60)
 {end}
