@@ -34,7 +34,7 @@ from recollect.events.facts import (
     Unknown,
 )
 from recollect.events.log import Log
-from recollect.replay.changes.bisect_probes import SAMPLES, bisect_probes
+from recollect.replay.changes.bisect_probes import SAMPLES, bisect_probes, narrow
 from recollect.replay.changes.inquiry import Inquiry, Moment, Standing
 from recollect.replay.redaction import redacted_within
 
@@ -124,7 +124,7 @@ def bisect(
         several = len(crossings) > 1
     else:
         gaps = _gaps(probes, bisect_probes(inquiry.projections, [memory_id], since, until))
-        crossings = [probes.crossing(_narrow(probes, *gaps[0]))] if gaps else []
+        crossings = [probes.crossing(narrow(probes.inside, *gaps[0]))] if gaps else []
         several = len(gaps) > 1
     first = crossings[0] if crossings else None
     return Bisection(
@@ -150,18 +150,6 @@ def bisect(
 def _gaps(probes: _Probes, seqs: list[int]) -> list[tuple[int, int]]:
     """Neighbours among these positions that lie on different sides."""
     return [(a, b) for a, b in pairwise(seqs) if probes.inside(a) != probes.inside(b)]
-
-
-def _narrow(probes: _Probes, low: int, high: int) -> int:
-    """A seq in (low, high] at which the memory changes sides, given that it does on the way."""
-    side = probes.inside(low)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if probes.inside(middle) == side:
-            low = middle
-        else:
-            high = middle
-    return high
 
 
 def _scan(

@@ -37,12 +37,15 @@ def last_break(
     asked = bisect_probes(projections, memory_ids, since, until)
     known = {seq: holds(seq) for seq in asked}
     gap = next(((a, b) for a, b in reversed(list(pairwise(asked))) if known[a] and not known[b]), None)
-    if gap is None:
-        return None
-    low, high = gap
+    return None if gap is None else narrow(lambda seq: known[seq] if seq in known else holds(seq), *gap)
+
+
+def narrow(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """A seq in (low, high] at which something begins or ends to hold, given that it does on the way."""
+    side = holds(low)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
+        low, high = (middle, high) if holds(middle) == side else (low, middle)
     return high
 
 

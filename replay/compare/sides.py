@@ -112,7 +112,7 @@ class RecordedSide:
         return Ranked(asked.recorded.ids, asked.recorded.ids)
 
 
-class _Said(NamedTuple):
+class Said(NamedTuple):
     """What a recall was answered."""
 
     formula: str
@@ -120,8 +120,14 @@ class _Said(NamedTuple):
     scores: tuple[float, ...]
 
 
-def _said(recalled: Recalled) -> _Said:
-    return _Said(recalled.formula, recalled.ids, recalled.scores)
+def said(recalled: Recalled) -> Said:
+    return Said(recalled.formula, recalled.ids, recalled.scores)
+
+
+def answers(log: Log, since: int = 0) -> dict[EventId, Said]:
+    """What the recalls of a log were answered, by the ids of their events."""
+    facts = ((event.id, event.fact) for event in log.read(since))
+    return {id_: said(fact) for id_, fact in facts if isinstance(fact, Recalled)}
 
 
 class ForkSide:
@@ -132,17 +138,13 @@ class ForkSide:
     def __init__(self, fork: Log, *, among: Set[EventId], label: str, mode: Mode) -> None:
         self.label = label
         self.mode: Mode = mode
-        self._answers: dict[EventId, _Said] = {
-            event.id: _said(event.fact)
-            for event in fork.read()
-            if isinstance(event.fact, Recalled) and event.id in among
-        }
+        self._answers = {event: one for event, one in answers(fork).items() if event in among}
 
     def knows(self, asked: Asked) -> bool:
         return asked.event in self._answers
 
     def quotes(self, asked: Asked) -> bool:
-        return asked.recorded is not None and _said(asked.recorded) == self._answers[asked.event]
+        return asked.recorded is not None and said(asked.recorded) == self._answers[asked.event]
 
     def rank(self, asked: Asked, view: SharedSearch) -> Ranked:  # noqa: ARG002 (nothing is ranked)
         ids = self._answers[asked.event].ids

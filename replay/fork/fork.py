@@ -15,20 +15,19 @@ import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from recollect.events.envelope import EventId, type_name
 from recollect.events.errors import InvalidInput
-from recollect.events.facts import FormulaAdopted, Recalled
+from recollect.events.facts import FormulaAdopted
 from recollect.events.log import Log
 from recollect.events.private_files import copy_private, make_private
 from recollect.events.redacted_log import ERASED
 from recollect.events.segment_log import SegmentLog
 from recollect.projections.view import Projections
 from recollect.query.formula import Formula, from_canonical
-from recollect.replay.compare.sides import ForkSide, Mode
+from recollect.replay.compare.sides import ForkSide, Mode, Said, answers
 from recollect.replay.fork.fork_replay import ForkReplay
 from recollect.replay.fork.note import GO_ON, ForkNote, finish_fork, leave_note, read_note
 from recollect.replay.fork.reembedding import NewEmbedder
@@ -162,24 +161,14 @@ def fork_side(source: Log, folder: Path) -> ForkSide:
         raise InvalidInput(f"{folder}: {note.unfinished}; {GO_ON}")
     with SegmentLog.open(folder / "log", read_only=True) as log:
         _refuse_stale(source, log, folder)
-        recorded = _answers(source, note.since)
+        recorded = answers(source, note.since)
         mode: Mode = "closed loop" if note.closed_loop else _open_or_frozen(log, recorded)
         return ForkSide(log, among=recorded.keys(), label=note.label, mode=mode)
 
 
-class _Answer(NamedTuple):
-    formula: str
-    ids: tuple[str, ...]
-
-
-def _answers(log: Log, since: int) -> dict[EventId, _Answer]:
-    facts = ((event.id, event.fact) for event in log.read(since))
-    return {id_: _Answer(fact.formula, fact.ids) for id_, fact in facts if isinstance(fact, Recalled)}
-
-
-def _open_or_frozen(log: Log, recorded: Mapping[EventId, _Answer]) -> Mode:
+def _open_or_frozen(log: Log, recorded: Mapping[EventId, Said]) -> Mode:
     """Other answers are another state for formulas that ask what a session was answered."""
-    again = [(one, recorded[event]) for event, one in _answers(log, 0).items() if event in recorded]
+    again = [(one, recorded[event]) for event, one in answers(log).items() if event in recorded]
     if all(one.ids == before.ids for one, before in again):
         return "frozen"
     used = {one.formula for one, _ in again}

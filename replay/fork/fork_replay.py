@@ -39,6 +39,7 @@ from recollect.query.formula import Formula, from_canonical
 from recollect.query.ranking import rank_around
 from recollect.replay.attestation import attest, within
 from recollect.replay.compare.recorded_questions import under
+from recollect.replay.compare.sides import said
 from recollect.replay.fork.following import follow, is_tracked
 from recollect.replay.fork.leftovers import Foretold, Leftovers, left_of
 from recollect.replay.fork.reembedding import Retold
@@ -219,10 +220,7 @@ class ForkReplay:
 
     def _note_recall(self, event: Recorded, recorded: AnyFact, again: AnyFact) -> None:
         if isinstance(recorded, Recalled) and isinstance(again, Recalled):
-            same = all(
-                getattr(recorded, name) == getattr(again, name) for name in ("formula", "ids", "scores")
-            )
-            self._recalls.append(_Relived(event.seq, self._head, same))
+            self._recalls.append(_Relived(event.seq, self._head, said(recorded) == said(again)))
 
     def _note_formula(self, fact: AnyFact) -> None:
         if isinstance(fact, FormulaAdopted) and fact.in_force:
