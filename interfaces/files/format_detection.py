@@ -6,6 +6,7 @@ A folder whose files are all of one program is of that format; one that holds se
 from __future__ import annotations
 
 import csv
+import re
 import zipfile
 from itertools import islice
 from pathlib import Path
@@ -66,7 +67,7 @@ _LINES_LOOKED_AT = 50
 _LOG_LINE = {"seq", "chain", "type"}
 _MARKDOWN = (".md", ".markdown")
 _TABLE_ENDINGS = (".jsonl", ".ndjson", ".csv", ".tsv")
-_JOURNALS = ("-wal", "-shm", "-journal")
+_JOURNAL = re.compile("-(wal|shm|journal)$")
 
 
 class Contents(msgspec.Struct, frozen=True):
@@ -74,9 +75,6 @@ class Contents(msgspec.Struct, frozen=True):
 
     files: dict[Path, str]
     passed_over: list[Skipped]
-
-    def of(self, format_: str) -> tuple[Path, ...]:
-        return tuple(file for file, found in self.files.items() if found == format_)
 
 
 def format_of(path: Path, given: str | None = None) -> str:
@@ -108,13 +106,9 @@ def contents(folder: Path) -> Contents:
         format_, reason = _in_folder(file)
         if format_ is not None:
             files[file] = format_
-        elif not any(file.name.endswith(end) and _database_of(file, end) in files for end in _JOURNALS):
+        elif Path(_JOURNAL.sub("", str(file))) not in files:
             passed_over.append(Skipped(reason=reason, where=file.relative_to(folder).as_posix()))
     return Contents(files, passed_over)
-
-
-def _database_of(journal: Path, ending: str) -> Path:
-    return journal.with_name(journal.name.removesuffix(ending))
 
 
 def _in_folder(file: Path) -> tuple[str | None, str]:

@@ -96,8 +96,8 @@ def _parts(folder: Path, found: Contents, passed_over: list[Skipped]) -> list[_P
                 passed_over.append(Skipped(reason=reason, where=name))
                 continue
         parts.append(_Part(file, name, format_, namespace, (file,)))
-    together = [(format_, found.of(format_)) for format_ in _TOGETHER]
-    return parts + [_Part(folder, ".", format_, format_, files) for format_, files in together if files]
+    together = {one: tuple(file for file, of in found.files.items() if of == one) for one in _TOGETHER}
+    return parts + [_Part(folder, ".", one, one, files) for one, files in together.items() if files]
 
 
 def _items(part: _Part, choices: Choices, progress: ByteProgress) -> Iterator[Item]:

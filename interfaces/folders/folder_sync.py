@@ -118,8 +118,7 @@ class FolderSync:
         elif scope is not None:
             scope |= set(self._missing_since) | self._unsettled
         step.scope = scope
-        rules = self._rules()
-        step.seen = Seen() if marker is None else scan(self.folder.path, rules, scope)
+        step.seen = Seen() if marker is None else scan(self.folder.path, self._rules(), scope)
         step.paused = self._doubt(marker, step.seen) if scope is None else None
         if step.paused is None:
             self._make_equal(step, scope, bars)

@@ -68,6 +68,11 @@ def test_a_file_of_an_unknown_format_is_passed_over_and_reported(memory: Memory,
     assert said == {"cat.png", "words.txt"}
 
 
+def test_a_file_named_like_the_ending_of_a_journal_is_passed_over_too(memory: Memory, exports: Path):
+    (exports / "-wal").write_bytes(b"\x00")
+    assert "-wal" in {problem.where for problem in memory.import_(exports).problems}
+
+
 def test_a_program_s_own_folder_is_read_as_that_and_says_what_is_not_its_own(memory: Memory, tmp_path: Path):
     for program in ("claude-code", "basic-memory", "chatgpt"):
         folder = tmp_path / program
