@@ -49,7 +49,7 @@ class Folder(msgspec.Struct, frozen=True):
         return Marker(found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
 
 
-def folders_of(paths: Iterable[str | os.PathLike[str]], *, store: str | None) -> list[Folder]:
+def folders_of(paths: Iterable[str | os.PathLike[str]], *, store: Path | None) -> list[Folder]:
     """The folders to watch, each once; refuses one inside another and one that holds or lies in the log."""
     given = [str(Path(path).expanduser().resolve()) for path in paths]
     folders = [Folder(path) for path in dict.fromkeys(given)]
@@ -58,7 +58,7 @@ def folders_of(paths: Iterable[str | os.PathLike[str]], *, store: str | None) ->
     for folder in folders:
         if Path(folder.path).exists() and not Path(folder.path).is_dir():
             raise InvalidInput(f"{folder.shown} is a file; watch takes folders")
-        if store is not None and _within(folder.path, str(Path(store).resolve())):
+        if store is not None and _within(folder.path, str(store.resolve())):
             raise InvalidInput(f"{folder.shown} lies in the store {store}; a store does not remember itself")
         outer = next(
             (other for other in folders if other != folder and _within(folder.path, other.path)), None

@@ -80,8 +80,7 @@ def watch(
         dreams()
         backfill.look()
 
-    folder = writer.store.folder
-    folders = folders_of(given, store=None if folder is None else str(folder))
+    folders = folders_of(given, store=writer.store.folder)
     timing = options.get("timing") or Timing(grace_s=grace_s, stop=options.get("stop") or threading.Event())
     watcher = Watcher(folders, writer, settings, timing, tell=tell)
     if options.get("once"):
