@@ -21,7 +21,7 @@ from recollect.interfaces.files.import_plan import ACTOR
 from recollect.interfaces.files.import_writer import Importer
 from recollect.interfaces.files.input_streams import no_progress
 from recollect.interfaces.files.records import Choices, Skipped
-from recollect.interfaces.files.report import ImportReport
+from recollect.interfaces.files.report import ImportReport, readable
 from recollect.interfaces.files.rows import GUESSES, parse_mapping
 
 
@@ -70,7 +70,7 @@ def import_file(
     """Import the file or folder into the store."""
     store, kind = writer.store, format_of(path, options.format_)
     _refuse_options_of_other_formats(options, kind)
-    report = ImportReport(path=str(path), format=kind, dry_run=options.dry_run)
+    report = ImportReport(path=readable(str(path)), format=kind, dry_run=options.dry_run)
     if kind == LOG:
         done = import_log(store, path, progress=progress, write=not options.dry_run)
         report.read = report.events = done.events

@@ -27,7 +27,7 @@ from recollect.interfaces.files.records import (
     Problem,
     Skipped,
 )
-from recollect.interfaces.files.report import PartRead
+from recollect.interfaces.files.report import PartRead, readable
 
 _TOGETHER = ("claude-code", "basic-memory", "recollect-markdown")
 _NOT_A_WORD = re.compile(r"[^A-Za-z0-9._-]+")
@@ -67,7 +67,7 @@ def import_folder(
         importer.run(_items(part, choices, show), actor=f"{ACTOR}{part.format}", namespace=part.namespace)
         read = importer.report.read - begun
         importer.report.parts += (
-            PartRead(path=part.name, format=part.format, files=len(part.files), read=read),
+            PartRead(path=readable(part.name), format=part.format, files=len(part.files), read=read),
         )
         before += size
     return sorted(passed_over, key=lambda skipped: skipped.where)

@@ -56,7 +56,7 @@ class Importer:
                     self.report.read += 1
                     self._problem(item)
                 case Notice(note=note):
-                    self.report.notes += (note,)
+                    self.report.note(note)
             if len(batch) >= BATCH:
                 self._write(batch)
                 batch = []

@@ -10,6 +10,11 @@ PROBLEMS_SHOWN = 20
 UNREADABLE = "cannot be read"
 
 
+def readable(text: str) -> str:
+    """The text with lone surrogates spelled out: bytes of a file name that are not UTF-8, halves of a pair in JSON."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 class PartRead(msgspec.Struct, frozen=True, kw_only=True):
     """What was read of a folder as one format: a file by its path, or all files of a program that belong together."""
 
@@ -53,20 +58,24 @@ class ImportReport(msgspec.Struct, kw_only=True):
     def problem(self, problem: Problem) -> None:
         """Count and list an entry that cannot be read."""
         self.left_out(UNREADABLE)
-        self._list(problem)
+        self._list(problem.where, problem.reason)
 
     def skip(self, skipped: Skipped) -> None:
         """Count what was left out on purpose, and list what has a place."""
         self.left_out(skipped.reason)
         if skipped.where:
-            self._list(Problem(where=skipped.where, reason=skipped.reason))
+            self._list(skipped.where, skipped.reason)
 
     def left_out(self, reason: str, count: int = 1) -> None:
+        reason = readable(reason)
         self.skipped[reason] = self.skipped.get(reason, 0) + count
 
-    def _list(self, problem: Problem) -> None:
+    def note(self, text: str) -> None:
+        self.notes += (readable(text),)
+
+    def _list(self, where: str, reason: str) -> None:
         if len(self.problems) < PROBLEMS_SHOWN:
-            self.problems += (problem,)
+            self.problems += (Problem(where=readable(where), reason=readable(reason)),)
         else:
             self.problems_left_out += 1
 

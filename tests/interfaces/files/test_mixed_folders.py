@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -71,6 +72,15 @@ def test_a_file_of_an_unknown_format_is_passed_over_and_reported(memory: Memory,
 def test_a_file_named_like_the_ending_of_a_journal_is_passed_over_too(memory: Memory, exports: Path):
     (exports / "-wal").write_bytes(b"\x00")
     assert "-wal" in {problem.where for problem in memory.import_(exports).problems}
+
+
+def test_a_report_can_be_written_as_json_whatever_files_and_their_texts_hold(memory: Memory, exports: Path):
+    Path(os.fsdecode(bytes(exports / "odd-") + b"\xff.csv")).write_text("text\nhello\n\n ,x\n")
+    role = '{"mapping": {"a": {"message": {"author": {"role": "\\ud800"}}}}, "id": "z", "current_node": "a"}'
+    (exports / "odd.json").write_text(f"[{role}]")
+    done = memory.import_(exports)
+    assert b"odd-" in msgspec.json.encode(done)
+    assert "\\ud800 message" in done.skipped
 
 
 def test_a_program_s_own_folder_is_read_as_that_and_says_what_is_not_its_own(memory: Memory, tmp_path: Path):
