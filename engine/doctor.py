@@ -31,7 +31,7 @@ from recollect.engine.witnesses import missing_head, remembered
 from recollect.events import scrub as scrubbing
 from recollect.events.checkpoint_note import Contradiction
 from recollect.events.clock import CLOCK_CORRECTED, ClockAhead, span
-from recollect.events.disk import RealDisk, WriterLock
+from recollect.events.disk import WRITER_LOCK, RealDisk, WriterLock
 from recollect.events.envelope import draft
 from recollect.events.erasure import INTENT
 from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
@@ -149,6 +149,7 @@ def examine(
             problems += map(_witnessed, remembered(log, folder, folder / "cache"))
             problems += _derived(log, folder / "cache", progress, embedder, notes)
         problems += _leftovers(folder)
+        problems += _no_lock_file(folder / "log" / WRITER_LOCK)
         problems += _unfinished_fork(folder)
         return Diagnosis(
             store=str(folder),
@@ -355,6 +356,16 @@ def _leftovers(folder: Path) -> Iterator[Problem]:
             )
 
 
+def _no_lock_file(lock: Path) -> Iterator[Problem]:
+    if lock.exists() and not lock.is_file():
+        yield Problem(
+            severity="lock",
+            where=str(lock),
+            what="it is no file, so no writer can lock it and the store can only be read",
+            remedy="move it away; the next writer makes the file anew",
+        )
+
+
 # --- repair ------------------------------------------------------------------------------------------
 
 
@@ -371,9 +382,11 @@ def _fix(folder: Path, problems: Sequence[Problem], clock: Clock, embedder: Embe
     if "clock" in kinds:
         with suppress(RecollectError), _opened(folder, clock, read_only=False) as log:
             correct_clock(log)  # where nothing can be written it stays a problem
-    if "erasure" in kinds:
-        for path in checkpoints.paths(folder / "cache" / "checkpoints"):
-            path.unlink(missing_ok=True)  # so that every erasure is looked at again
+    if (
+        "erasure" in kinds
+    ):  # so that every erasure is looked at again; one of another log is emptied and stays a witness
+        with _opened(folder, clock, read_only=True) as log:
+            checkpoints.purge(folder / "cache" / "checkpoints", log, before=log.head + 1)
     if kinds & {"erasure", "vectors", "shard", "missing"}:
         store = Store.open(folder, clock=clock)  # opening finishes erasures
         try:
@@ -441,7 +454,7 @@ def _whole_batches(log: SegmentLog, upto: int) -> int:
 @contextmanager
 def _writers_kept_out(folder: Path) -> Iterator[None]:
     """Where the lock cannot be taken, on a disk that is read-only, nothing is erased here either."""
-    lock = WriterLock(RealDisk(), folder / "log" / "writer.lock", timeout_s=10)
+    lock = WriterLock(RealDisk(), folder / "log" / WRITER_LOCK, timeout_s=10)
     try:
         with ExitStack() as held:
             with suppress(OSError):

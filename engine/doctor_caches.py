@@ -36,6 +36,7 @@ Severity = Literal[
     "missing",
     "cache",
     "leftover",
+    "lock",
     "fork",
     "engine",
     "unknown",
@@ -46,7 +47,7 @@ _GROUPED = "block"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong, where, and what to do; `fix` handles all but damage, witnesses of it, forks,
+    """One thing that is wrong, where, and what to do; `fix` handles all but damage, witnesses of it, locks, forks,
     engines and what could not be examined."""
 
     severity: Severity

@@ -237,6 +237,9 @@ _PAUSE_S_MIN = 0.0002
 _PAUSE_S_MAX = 0.01
 
 
+WRITER_LOCK = "writer.lock"  # the file beside the segments that writers lock
+
+
 class WriterLock:
     """Re-entrant within a thread: the holder may take it again."""
 

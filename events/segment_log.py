@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Self
 
 from recollect.events.clock import AHEAD_MAX, ClockAhead, Correction, clock_ahead, effective, with_missing
-from recollect.events.disk import Disk, RealDisk, WriterLock
+from recollect.events.disk import WRITER_LOCK, Disk, RealDisk, WriterLock
 from recollect.events.envelope import Draft, Recorded
 from recollect.events.erasure import OVERWRITTEN_IN_PLACE, Intent
 from recollect.events.errors import (
@@ -80,7 +80,7 @@ class SegmentLog:
         self._intent = Intent(disk, path)
         self._segments = Segments(disk, path, self._intent.pending, write=not read_only)
         self._head = HeadFile(disk, path / HEAD)
-        self._lock = WriterLock(disk, path / "writer.lock", timeout_s=lock_timeout_s)
+        self._lock = WriterLock(disk, path / WRITER_LOCK, timeout_s=lock_timeout_s)
         self._writer = SegmentWriter(
             disk,
             path,

@@ -16,6 +16,7 @@ from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.recall_models import Models
 from recollect.engine.scrubbing import scrub_next
 from recollect.engine.store import Store
+from recollect.events.disk import WRITER_LOCK
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.scrub import sealed_segments
 from recollect.events.segment_log import SegmentLog
@@ -132,6 +133,17 @@ def test_an_erasure_that_was_not_carried_out_is_found_and_finished(
     fixed = doctor(folder, fix=True)
     assert fixed.healthy
     assert all(b"note 3 about tea" not in data for data in files(folder).values())
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_a_lock_that_is_no_file_is_a_problem_because_nothing_can_be_written(
+    folder: Path, make: Callable[[Path], None]
+):
+    lock = folder / "log" / WRITER_LOCK
+    lock.unlink()
+    make(lock)
+    assert severities(doctor(folder, fix=True)) == ["lock"]
+    assert lock.exists()
 
 
 def test_old_leftovers_are_found_and_young_ones_may_still_be_in_the_making(folder: Path):

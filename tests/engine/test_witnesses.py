@@ -16,8 +16,9 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from recollect.engine.doctor import doctor
+from recollect.engine.store import Store
 from recollect.events.disk import RealDisk
-from recollect.events.errors import InvalidInput
+from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.head import HeadFile
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.python.memory import Memory
@@ -165,6 +166,18 @@ def test_an_erasure_in_an_older_log_empties_the_checkpoints_of_the_newer_one_and
     Memory.open(put_back, embedder="hash").close()
     assert verdict(put_back) == "differs"
     assert {one.severity for one in doctor(put_back, fix=True).problems} == {"witness"}
+
+
+def test_fix_finishes_an_erasure_in_an_older_log_and_what_bore_witness_still_does(
+    put_back: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with Memory.open(put_back, embedder="hash") as memory, monkeypatch.context() as patch:
+        patch.setattr(Store, "_finish_erasures", lambda *_: None)
+        with pytest.raises(RecollectError, match="the erasure is not finished"):
+            memory.erase("n3")
+    assert "erasure" in {one.severity for one in doctor(put_back).problems}
+    assert {one.severity for one in doctor(put_back, fix=True).problems} == {"witness"}
+    assert verdict(put_back) == "differs"
 
 
 def test_an_older_log_gets_a_checkpoint_of_its_own_beside_those_of_the_newer_one(put_back: Path):
