@@ -9,7 +9,7 @@ strings hold numbers of `strings` (-1: none), `tags` and `entities` numbers of `
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +21,22 @@ from recollect.projections.lifecycle.traits import ALWAYS, NO_PRIORITY
 from recollect.projections.lifecycle.usage import NEVER_ACCESSED, NO_RECALL
 from recollect.projections.string_sets import StringSets
 
+Values = TypeVar("Values")
 
-class RecordedColumn(cached_property[Any]):
-    """A column as a history has it; the default for a memory without a record there."""
+
+class RecordedColumn(Generic[Values]):
+    """A column as a history has it, read once; the default for a memory without a record there."""
 
     def __init__(self, history: str, name: str, default: float) -> None:
-        super().__init__(lambda columns: columns.read(history, name, default))
         self.history, self.name, self.default = history, name, default
+
+    def __set_name__(self, owner: type, attribute: str) -> None:
+        self._attribute = attribute
+
+    def __get__(self, columns: LifecycleColumns, owner: type) -> Values:
+        values: Any = columns.read(self.history, self.name, self.default)
+        vars(columns)[self._attribute] = values
+        return cast("Values", values)
 
 
 class LifecycleColumns:
@@ -85,24 +94,24 @@ class LifecycleColumns:
 
     # --- traits ----------------------------------------------------------------------------------
 
-    importance: cached_property[FloatArray] = RecordedColumn("traits", "importance", 0.5)
-    trust: cached_property[FloatArray] = RecordedColumn("traits", "trust", 1.0)
-    priority: cached_property[IntArray] = RecordedColumn("traits", "priority", NO_PRIORITY)
-    created_at: cached_property[IntArray] = RecordedColumn("traits", "created_at", ALWAYS)
-    updated_at: cached_property[IntArray] = RecordedColumn("traits", "updated_at", ALWAYS)
-    valid_from: cached_property[IntArray] = RecordedColumn("traits", "valid_from", ALWAYS)
-    valid_to: cached_property[IntArray] = RecordedColumn("traits", "valid_to", NEVER)
-    expires_at: cached_property[IntArray] = RecordedColumn("traits", "expires_at", NEVER)
-    kind: cached_property[Int32Array] = RecordedColumn("traits", "kind", -1)
-    tags: cached_property[Int32Array] = RecordedColumn("traits", "tags", 0)
-    entities: cached_property[Int32Array] = RecordedColumn("traits", "entities", 0)
-    project: cached_property[Int32Array] = RecordedColumn("traits", "project", -1)
-    session: cached_property[Int32Array] = RecordedColumn("traits", "session", -1)
-    source: cached_property[Int32Array] = RecordedColumn("traits", "source", -1)
-    importance_tag: cached_property[Int32Array] = RecordedColumn("traits", "importance_tag", -1)
-    key: cached_property[Int32Array] = RecordedColumn("traits", "key", -1)
-    embedder: cached_property[Int32Array] = RecordedColumn("traits", "embedder", -1)
-    revision_count: cached_property[Int32Array] = RecordedColumn("traits", "revision", 0)
+    importance = RecordedColumn[FloatArray]("traits", "importance", 0.5)
+    trust = RecordedColumn[FloatArray]("traits", "trust", 1.0)
+    priority = RecordedColumn[IntArray]("traits", "priority", NO_PRIORITY)
+    created_at = RecordedColumn[IntArray]("traits", "created_at", ALWAYS)
+    updated_at = RecordedColumn[IntArray]("traits", "updated_at", ALWAYS)
+    valid_from = RecordedColumn[IntArray]("traits", "valid_from", ALWAYS)
+    valid_to = RecordedColumn[IntArray]("traits", "valid_to", NEVER)
+    expires_at = RecordedColumn[IntArray]("traits", "expires_at", NEVER)
+    kind = RecordedColumn[Int32Array]("traits", "kind", -1)
+    tags = RecordedColumn[Int32Array]("traits", "tags", 0)
+    entities = RecordedColumn[Int32Array]("traits", "entities", 0)
+    project = RecordedColumn[Int32Array]("traits", "project", -1)
+    session = RecordedColumn[Int32Array]("traits", "session", -1)
+    source = RecordedColumn[Int32Array]("traits", "source", -1)
+    importance_tag = RecordedColumn[Int32Array]("traits", "importance_tag", -1)
+    key = RecordedColumn[Int32Array]("traits", "key", -1)
+    embedder = RecordedColumn[Int32Array]("traits", "embedder", -1)
+    revision_count = RecordedColumn[Int32Array]("traits", "revision", 0)
 
     @cached_property
     def event_dated(self) -> BoolArray:
@@ -116,15 +125,15 @@ class LifecycleColumns:
 
     # --- usage and feedback ----------------------------------------------------------------------
 
-    access_count: cached_property[Int32Array] = RecordedColumn("usage", "accesses", 0)
-    used_count: cached_property[Int32Array] = RecordedColumn("usage", "used", 0)
-    injected_count: cached_property[Int32Array] = RecordedColumn("usage", "injected", 0)
-    last_access_at: cached_property[IntArray] = RecordedColumn("usage", "last_access_at", NEVER_ACCESSED)
+    access_count = RecordedColumn[Int32Array]("usage", "accesses", 0)
+    used_count = RecordedColumn[Int32Array]("usage", "used", 0)
+    injected_count = RecordedColumn[Int32Array]("usage", "injected", 0)
+    last_access_at = RecordedColumn[IntArray]("usage", "last_access_at", NEVER_ACCESSED)
     # The seq of the last recall that an access belonged to; -1 if no access named a recall.
-    last_recall: cached_property[IntArray] = RecordedColumn("usage", "last_recall", NO_RECALL)
-    helpful_count: cached_property[Int32Array] = RecordedColumn("feedback", "helpful", 0)
-    unhelpful_count: cached_property[Int32Array] = RecordedColumn("feedback", "unhelpful", 0)
-    outdated_count: cached_property[Int32Array] = RecordedColumn("feedback", "outdated", 0)
+    last_recall = RecordedColumn[IntArray]("usage", "last_recall", NO_RECALL)
+    helpful_count = RecordedColumn[Int32Array]("feedback", "helpful", 0)
+    unhelpful_count = RecordedColumn[Int32Array]("feedback", "unhelpful", 0)
+    outdated_count = RecordedColumn[Int32Array]("feedback", "outdated", 0)
 
     @cached_property
     def returned_count(self) -> Int32Array:
@@ -167,16 +176,16 @@ class LifecycleColumns:
 
     # --- condition and visibility ----------------------------------------------------------------
 
-    stability: cached_property[FloatArray] = RecordedColumn("condition", "stability", STABILITY)
-    depth_score: cached_property[Int32Array] = RecordedColumn("condition", "depth_score", DEPTH)
-    status: cached_property[Int32Array] = RecordedColumn("condition", "status", 0)
-    layer: cached_property[Int32Array] = RecordedColumn("condition", "layer", NO_LAYER)
-    visibility: cached_property[Int32Array] = RecordedColumn("visibility", "visibility", VISIBLE)
+    stability = RecordedColumn[FloatArray]("condition", "stability", STABILITY)
+    depth_score = RecordedColumn[Int32Array]("condition", "depth_score", DEPTH)
+    status = RecordedColumn[Int32Array]("condition", "status", 0)
+    layer = RecordedColumn[Int32Array]("condition", "layer", NO_LAYER)
+    visibility = RecordedColumn[Int32Array]("visibility", "visibility", VISIBLE)
     # The seq at which the memory was last hidden or restored; 0 if it never was.
-    visibility_seq: cached_property[IntArray] = RecordedColumn("visibility", "seq", 0)
-    hidden_reason: cached_property[Int32Array] = RecordedColumn("visibility", "reason", -1)
+    visibility_seq = RecordedColumn[IntArray]("visibility", "seq", 0)
+    hidden_reason = RecordedColumn[Int32Array]("visibility", "reason", -1)
     # The id, as the number of a string, of the memory that took the place of this one.
-    superseded_by: cached_property[Int32Array] = RecordedColumn("visibility", "superseded_by", -1)
+    superseded_by = RecordedColumn[Int32Array]("visibility", "superseded_by", -1)
 
     @cached_property
     def strength_seq(self) -> IntArray:
@@ -199,7 +208,6 @@ class LifecycleColumns:
             return base
         tagged = self.importance_tag >= 0
         strengths = downscales.strengths(base, since, tagged, self._seqs)
-        seqs = np.broadcast_to(self._seqs, len(self))
         for place, memory in enumerate(self.memories.tolist() if flips else ()):
             if memory in flips:
                 strengths[place] = downscales.strength(
@@ -207,6 +215,6 @@ class LifecycleColumns:
                     int(since[place]),
                     bool(tagged[place]),
                     flips[memory],
-                    int(seqs[place]),
+                    int(self._seqs[place]) if isinstance(self._seqs, np.ndarray) else self._seqs,
                 )
         return strengths
