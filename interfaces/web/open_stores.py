@@ -1,7 +1,7 @@
 """The open stores of a server: opened at the first request, closed after a while without requests.
 
-Each open store has a task of its own that keeps what runs beside it (the MCP server's sessions, scrubbing) and closes
-it at the end. A store with requests under way, such as an agent's event stream, is not closed. Above `open_max` the
+Each open store has a task of its own that keeps what runs beside it (the MCP server's sessions, missing vectors,
+scrubbing) and closes it at the end. A store with requests under way, such as an agent's event stream, is not closed. Above `open_max` the
 one that was not asked for the longest makes room; if all are at work, the new one is refused.
 """
 
@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from starlette.applications import Starlette
 
 from recollect.engine.scrubbing import keep_scrubbing_beside
+from recollect.engine.vector_backfill import keep_filling_beside
 from recollect.events.errors import LogBusy
 from recollect.events.packs.urls import is_url
 from recollect.interfaces.common.tasks import background_task
@@ -63,8 +64,9 @@ async def kept_open(
 class OpenStore:
     """An open store and its applications: one that writes, with agents beside it, and one that only reads."""
 
-    def __init__(self, memory: Memory, agents: Agents | None) -> None:
+    def __init__(self, memory: Memory, agents: Agents | None, *, read_only: bool) -> None:
         self.memory = AsyncMemory(memory)
+        self._read_only = read_only
         self.users = 0
         self.used = time.monotonic()
         self._agents = agents(memory) if agents else None
@@ -76,7 +78,8 @@ class OpenStore:
         self._task = asyncio.create_task(self._live())
 
     async def _live(self) -> None:
-        async with kept_open(self.memory, self._agents):
+        work = [] if self._read_only else [keep_filling_beside(self.memory)]
+        async with kept_open(self.memory, self._agents, *work):
             self._ready.set_result(None)
             await self._closing.wait()
 
@@ -91,16 +94,21 @@ class OpenStore:
 
 
 class OpenStores:
-    """`using` opens a store if it is not; `close_idle` closes those that were not used for `idle_s`."""
+    """`using` opens a store if it is not; `close_idle` closes those that were not used for `idle_s`.
+
+    With `read_only` nothing is written beside the requests either.
+    """
 
     def __init__(
-        self, where: str, open_memory: OpenMemory, agents: Agents | None, *, idle_s: float = IDLE_S, open_max: int = OPEN_MAX
+        self, where: str, open_memory: OpenMemory, agents: Agents | None, *, idle_s: float = IDLE_S, open_max: int = OPEN_MAX,
+        read_only: bool = False,
     ) -> None:  # fmt: skip
         self._where = where
         self._open_memory = open_memory
         self._agents = agents
         self._idle_s = idle_s
         self._max = open_max
+        self._read_only = read_only
         self._open: dict[str, OpenStore] = {}
         self._turns: dict[str, asyncio.Lock] = {}
         self.opened: Callable[[str], None] = lambda _: None
@@ -133,7 +141,7 @@ class OpenStores:
         if not make and not memory.store.log.head:
             await asyncio.to_thread(memory.close)
             return None
-        one = OpenStore(memory, self._agents)
+        one = OpenStore(memory, self._agents, read_only=self._read_only)
         await one.ready()
         self._open[name] = one
         self.opened(name)

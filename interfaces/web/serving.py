@@ -128,7 +128,7 @@ def serve_stores(
         address = _address(host, listening.getsockname()[1], None, read_only, has_mcp=False)
         address = msgspec.structs.replace(address, page=f"{address.url}/stores/NAME/")
         agents = None if mcp is None else partial(mcp, host=host, path=MCP_PATH)
-        stores = OpenStores(where, open_memory, agents, idle_s=idle_s)
+        stores = OpenStores(where, open_memory, agents, idle_s=idle_s, read_only=read_only)
         app = guarded(
             ManyStores(stores, known, read_only=read_only),
             host=host, port=address.port, token=None, has_tokens=True,

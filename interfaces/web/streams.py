@@ -37,9 +37,13 @@ def event(name: str, value: object) -> str:
     return f"event: {name}\ndata: {msgspec.json.encode(value).decode()}\n\n"
 
 
-async def growth(memory: AsyncMemory, request: Request) -> AsyncIterator[str]:
+def growth(memory: AsyncMemory, request: Request) -> AsyncIterator[str]:
     """Send `head` whenever the log grew, and a comment now and then so that proxies keep the connection open."""
     parameters(request, Nothing)
+    return _heads(memory, request)
+
+
+async def _heads(memory: AsyncMemory, request: Request) -> AsyncIterator[str]:
     head, silent = -1, 0.0
     while not await request.is_disconnected():
         found = await memory.run(lambda inner: inner.store.catch_up(), lane="reads")

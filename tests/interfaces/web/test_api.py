@@ -394,6 +394,7 @@ def test_a_token_guards_the_data_and_not_the_page_dreams_come_due_and_sigterm_en
         time.sleep(0.05)
     bearer = {"Authorization": "Bearer secret"}
     stream = f"{server.address['url']}/api/stream"
+    assert "no parameter 'x'" in server.get("/api/stream?x=1", 400)["error"]
     with httpx.stream("GET", stream, headers=bearer, timeout=120) as open_page:
         assert next(open_page.iter_lines()) == "event: head"
         code, errors = server.stop(signal.SIGTERM)

@@ -19,6 +19,7 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
+from recollect.engine.reembed import missing_vectors
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.common.http.guard import guarded
@@ -261,6 +262,26 @@ def test_a_store_is_closed_when_idle_and_opened_again_when_asked(run: Callable[.
         assert len(found.json()["hits"]) == 1
 
     run(work, idle_s=0.0)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_what_has_no_vector_gets_one_beside_the_requests_unless_the_server_only_reads(
+    run: Callable[..., None], tmp_path: Path, read_only: bool
+) -> None:
+    with Memory.open(tmp_path / "stores" / "alice", embedder=None) as memory:
+        memory.remember("tea")
+
+    async def work(client: Client) -> None:
+        async with client.stores.using("alice", make=False) as store:
+            assert store is not None
+            head = client.stores.heads["alice"]
+            for _ in range(100):
+                if not missing_vectors(store.memory.memory.store):
+                    break
+                await asyncio.sleep(0.0 if read_only else 0.1)
+            assert (client.stores.heads["alice"] == head) == read_only
+
+    run(work, read_only=read_only)
 
 
 def test_no_more_stores_are_open_than_allowed_and_one_at_work_is_not_closed(run: Callable[..., None]) -> None:
