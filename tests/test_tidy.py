@@ -106,6 +106,16 @@ def test_functions_fit_on_a_screen():
     assert long == []
 
 
+def test_a_first_recall_passes_through_at_most_55_files_and_15_levels_of_calls():
+    """`python -m bench.hops recall` lists them. In its table: files, functions, depth, each with that of a later recall."""
+    counted = subprocess.run(
+        [sys.executable, "-m", "bench.hops"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    (row,) = [line.split() for line in counted.stdout.splitlines() if line.startswith("recall ")]
+    files, depth = int(row[1]), int(row[5])
+    assert (files <= 55, depth <= 15) == (True, True), counted.stdout
+
+
 def test_no_folder_shadows_the_package():
     assert not (ROOT / "recollect").exists()
 

@@ -45,7 +45,7 @@ class Embeddings:
         self._number_of: Column[np.int32] = Column(np.int32)
         self._slot_of: Column[np.int32] = Column(np.int32)
         self._pending: dict[int, tuple[int, bytes]] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     # --- folding ---------------------------------------------------------------------------------
 
@@ -86,7 +86,7 @@ class Embeddings:
         if vector and len(vector) == 2 * space.dimensions:
             self._pending[row] = (number, vector)
             if len(self._pending) >= _PENDING_MAX:
-                self._flush()
+                self.flush()
 
     def _stored(self, row: int) -> tuple[int, bytes] | None:
         if row >= len(self._number_of) or self._number_of[row] < 0:
@@ -97,18 +97,15 @@ class Embeddings:
     def flush(self) -> None:
         """Store what is pending; afterwards every row has the number of its space and its slot, or -1."""
         with self._lock:
-            self._flush()
-
-    def _flush(self) -> None:
-        missing = self._documents.rows - len(self._number_of)
-        if missing == 0 and not self._pending:
-            return
-        for column in (self._number_of, self._slot_of):
-            column.extend(np.full(missing, -1, dtype=np.int32))
-        pending, self._pending = self._pending, {}
-        for number in sorted({number for number, _ in pending.values()}):
-            vectors = {row: vector for row, (owner, vector) in pending.items() if owner == number}
-            self._store(number, np.fromiter(vectors, dtype=np.int32), b"".join(vectors.values()))
+            missing = self._documents.rows - len(self._number_of)
+            if missing == 0 and not self._pending:
+                return
+            for column in (self._number_of, self._slot_of):
+                column.extend(np.full(missing, -1, dtype=np.int32))
+            pending, self._pending = self._pending, {}
+            for number in sorted({number for number, _ in pending.values()}):
+                vectors = {row: vector for row, (owner, vector) in pending.items() if owner == number}
+                self._store(number, np.fromiter(vectors, dtype=np.int32), b"".join(vectors.values()))
 
     def _store(self, number: int, rows: Int32Array, data: bytes) -> None:
         """New slots for these rows; vectors off the grid are left out, they would make sums inexact."""
