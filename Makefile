@@ -42,10 +42,10 @@ test: install ## types, lint, layers and all tests
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy -p recollect
-	$(BIN)/python -m pytest -q -n 2 -rfEs
+	$(BIN)/python -m pytest -q -n 3 -rfEs
 
 fuzz: install ## the tests of laws, with examples that no run has seen
-	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q -n 2 -m hypothesis
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q -n 3 -m hypothesis
 
 torture: install ## 10,000 simulated runs of several processes, a fault at every file operation of every command, and a cluster killed while 100,000 events are appended
 	$(BIN)/python -m tests.torture $(if $(SEEDS),--seeds $(SEEDS))
