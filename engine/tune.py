@@ -134,15 +134,15 @@ def _learned(store: Store, start: Formula, progress: Progress | None) -> tuple[T
     return Tuned(
         formula=formula.label, start=start.label, before=verdict.before, after=verdict.after, low=verdict.low,
         high=verdict.high, p_value=verdict.p_value, judged=verdict.judged, chosen_on=found.chosen_on,
-        recommended=verdict.recommended, sentence=in_words(verdict), numbers=_numbers(start, found), seq=seq, chain=chain,
+        recommended=verdict.recommended, sentence=in_words(verdict), numbers=_numbers(found, _labels(store, start)), seq=seq, chain=chain,
         text=text, more=verdict.more if not verdict.recommended else None,
         trials=tuple(Tried(objective=one.objective, best=one.best) for one in found.trials),
     ), formula  # fmt: skip
 
 
-def _numbers(start: Formula, found: Found) -> tuple[Number, ...]:
+def _numbers(found: Found, labels: Sequence[str]) -> tuple[Number, ...]:
     return tuple(
-        Number(stage=start.labels[n.stage], name=n.name, low=n.low, high=n.high, before=before, after=after)
+        Number(stage=labels[n.stage], name=n.name, low=n.low, high=n.high, before=before, after=after)
         for n, before, after in zip(found.free, found.start, found.values, strict=True)
     )
 
@@ -180,7 +180,7 @@ def learned_toml(store: Store, start: Formula, found: Found, *, seq: int, chain:
         f"name = {toml(name)}",
         f"extends = {toml(base)}",
         f"description = {toml(f'{start.name} with numbers from its own traffic')}",
-        *_overrides(start, found),
+        *_overrides(start, found, _labels(store, start)),
         *learned,
     ]
     return "\n".join(lines) + "\n"
@@ -193,7 +193,13 @@ def _name_of(store: Store, formula: Formula) -> str | None:
     return formula.label if formula.digest in store.projections.adoptions.formulas else None
 
 
-def _overrides(start: Formula, found: Found) -> Sequence[str]:
+def _labels(store: Store, formula: Formula) -> tuple[str, ...]:
+    """What the stages are called in what a file extends: labels are no part of a formula's text, and no log keeps them."""
+    base = _name_of(store, formula)
+    return formula.labels if base is None else extendable(store.projections.adoptions, base).labels
+
+
+def _overrides(start: Formula, found: Found, labels: Sequence[str]) -> Sequence[str]:
     """A table for each stage of which a number changed."""
     changed: dict[int, dict[str, float]] = {}
     for number, before, after in zip(found.free, found.start, found.values, strict=True):
@@ -201,7 +207,7 @@ def _overrides(start: Formula, found: Found) -> Sequence[str]:
             changed.setdefault(number.stage, {})[number.name] = after
     lines: list[str] = []
     for stage, values in changed.items():
-        lines += ["", f"[override.{toml_key(start.labels[stage])}]", *_settings(start, stage, values)]
+        lines += ["", f"[override.{toml_key(labels[stage])}]", *_settings(start, stage, values)]
     return lines
 
 
