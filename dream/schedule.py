@@ -18,6 +18,7 @@ from recollect.projections.view import View
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _INTERVAL = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([smhdw])\s*", re.IGNORECASE)
 MICROS_PER_SECOND = 1_000_000
+_INTERVAL_MAX = 365_000 * 86_400 * MICROS_PER_SECOND
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,10 +32,10 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
 def parse_interval(text: str) -> Micros:
     """`24h`, `90m`, `1.5d`: a number and one of s, m, h, d, w."""
     match = _INTERVAL.fullmatch(text)
-    micros = round(float(match[1]) * _SECONDS[match[2].lower()] * MICROS_PER_SECOND) if match else 0
-    if micros <= 0:
-        raise InvalidInput(f"{text!r} is not an interval; write it as 24h, 90m or 7d")
-    return micros
+    micros = float(match[1]) * _SECONDS[match[2].lower()] * MICROS_PER_SECOND if match else 0.0
+    if not 0.5 < micros <= _INTERVAL_MAX:
+        raise InvalidInput(f"{text!r:.60} is not an interval; write it as 24h, 90m or 7d, at most 365000d")
+    return round(micros)
 
 
 def due_at(*, last: Micros | None, new: int, schedule: Schedule, opened: Micros) -> Micros | None:

@@ -133,9 +133,9 @@ def withdraw(writer: Writer, name: str, reason: str) -> int:
     """Take an expectation back; returns the seq."""
     store = writer.store
     digits = name[1:] if name[:1] == "e" else ""
-    if not (digits.isascii() and digits.isdecimal()):
+    if not validate.is_seq(digits):
         raise InvalidInput(
-            f"{name!r} is not an expectation; they look like 'e41', as `expectations` lists them"
+            f"{name!r:.60} is not an expectation; they look like 'e41', as `expectations` lists them"
         )
     fact = ExpectationWithdrawn(expected=int(digits), reason=validate.text(reason, "reason"))
 

@@ -22,6 +22,7 @@ import re
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from typing import Literal, NamedTuple
 
+from recollect.engine.validate import is_seq
 from recollect.events.clock import AHEAD_MAX, in_calendar, iso, to_datetime
 from recollect.events.envelope import type_name
 from recollect.events.errors import InvalidInput, UnknownRecall
@@ -272,8 +273,8 @@ def parse_seq(when: When) -> int | None:
         return when
     if isinstance(when, str) and when.strip().startswith("@"):
         digits = when.strip()[1:]
-        if not digits.isdecimal():
-            raise InvalidInput(f"{when!r} is not a seq; write it as @1234")
+        if not is_seq(digits):
+            raise InvalidInput(f"{when!r:.60} is not a seq; write it as @1234")
         return int(digits)
     return None
 

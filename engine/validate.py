@@ -14,6 +14,7 @@ STATEMENT_CHARACTERS_MAX = 100_000
 ID_CHARACTERS_MAX = 256
 K_MAX = 10_000
 WEIGHT_MAX = 1e6
+_SEQ_DIGITS_MAX = 19
 
 
 def text(value: object, what: str, *, characters_max: int = 1_000) -> str:
@@ -61,7 +62,12 @@ def identifier(value: object, what: str = "id") -> str:
 
 def is_recall_id(value: object) -> bool:
     """Whether this has the form of a recall's id, such as r12."""
-    return isinstance(value, str) and value.startswith("r") and value[1:].isascii() and value[1:].isdecimal()
+    return isinstance(value, str) and value.startswith("r") and is_seq(value[1:])
+
+
+def is_seq(digits: str) -> bool:
+    """Whether these are the digits of a seq; Python makes no number of very many."""
+    return len(digits) <= _SEQ_DIGITS_MAX and digits.isascii() and digits.isdecimal()
 
 
 def optional_identifier(value: object, what: str) -> str | None:

@@ -175,3 +175,29 @@ def test_a_hook_asks_with_the_beginning_of_a_long_prompt_and_says_so(tmp_path: P
         result = recall(memory, given, Limits(k=3, tokens_max=500, seconds_max=5.0), None)
     assert [hit.content for hit in result.hits] == ["tea leaf"]
     assert result.degraded == ("query: the first 10,000 of the prompt's 20,000 characters were asked with",)
+
+
+_MANY = "9" * 5_000
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda memory: memory.show(f"r{_MANY[:900]}"),
+        lambda memory: memory.why(f"r{_MANY}", "m1"),
+        lambda memory: memory.withdraw(f"e{_MANY}"),
+        lambda memory: memory.at(f"@{_MANY}"),
+        lambda memory: memory.recalls(before=f"r{_MANY}"),
+        lambda memory: memory.recalls(before=f"@{_MANY}"),
+        lambda memory: memory.retain(recalls=f"{_MANY}d"),
+        lambda memory: memory.retain(recalls="99999999d"),
+    ],
+)
+def test_a_number_with_very_many_digits_is_refused(memory: Memory, ask: Callable[[Memory], object]):
+    with pytest.raises(InvalidInput):
+        ask(memory)
+
+
+def test_a_question_may_look_like_the_id_of_a_recall_that_no_log_can_hold(memory: Memory):
+    assert memory.recall(f"r{_MANY}").hits == ()
+    assert memory.recall(f"what was said {_MANY} days ago").hits == ()
