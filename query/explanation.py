@@ -163,6 +163,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """The memory that the reasons compare with: the next hit, or the last hit for a miss that was ranked."""
     exact: bool | None = None
     """Whether the replay gave the ids and scores that the log recorded; None for what was not recorded."""
+    note: str = ""
+    """What a replay that did not give them is instead, by the verdict of `verify`; empty for any other."""
 
 
 def reproduce(explanation: Explanation, formula: Formula) -> float | None:

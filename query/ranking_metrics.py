@@ -99,11 +99,11 @@ def mean_abs_rank_change(a: Ids, b: Ids) -> float:
 
 
 def _places(a: Ids, b: Ids) -> dict[str, tuple[int, int]]:
-    """Every id of both lists with its place (1, 2, …) in each; just behind the last where it is missing."""
+    """Every id of both lists with its place (1, 2, …) in each; where it is missing, just behind the last of the longer list."""
     in_a = {id_: place for place, id_ in enumerate(a, 1)}
     in_b = {id_: place for place, id_ in enumerate(b, 1)}
-    behind_a, behind_b = len(a) + 1, len(b) + 1
-    return {id_: (in_a.get(id_, behind_a), in_b.get(id_, behind_b)) for id_ in dict.fromkeys((*a, *b))}
+    behind = max(len(a), len(b)) + 1
+    return {id_: (in_a.get(id_, behind), in_b.get(id_, behind)) for id_ in dict.fromkeys((*a, *b))}
 
 
 # --- against judgements ----------------------------------------------------------------------------

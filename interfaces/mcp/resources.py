@@ -123,7 +123,7 @@ def _sentence(memory: Memory, recall_id: str, memory_id: str) -> str:
         found = memory.why(recall_id, memory_id)
     except RecollectError as error:
         return str(error)
-    return found.sentence if found.exact else f"the replay differs from the record: {found.sentence}"
+    return f"{found.note} {found.sentence}".strip()
 
 
 def uri_of(memory_id: str) -> str:

@@ -113,12 +113,7 @@ def in_a_sentence(
 ) -> str:
     """13 % of the questions get another first answer; of 41 memories that were used, 5 rank lower and 7 higher."""
     first = f"{_percent(top1_changed)} of the questions get another first answer"
-    moves = [
-        _place(pair.b.order, id_) - _place(pair.a.order, id_)
-        for pair, gains in graded
-        for id_, gain in gains.items()
-        if gain > 0.0
-    ]
+    moves = [move(pair, id_) for pair, gains in graded for id_, gain in gains.items() if gain > 0.0]
     what = "were used" if used else "are relevant"
     if not moves:
         return f"{first}; no memory is known to have been used, so nothing says which is better."
@@ -127,9 +122,17 @@ def in_a_sentence(
     return f"{first}; of {counted}, {lower:,} rank lower and {higher:,} higher."
 
 
-def _place(order: Sequence[str], memory_id: str) -> int:
-    """From 0; behind all where it was not ranked."""
-    return order.index(memory_id) if memory_id in order else len(order)
+def move(pair: Pair, memory_id: str) -> int:
+    """Places that a memory fell (rose, below 0) from a to b; where it was not ranked it stands behind the longer order.
+
+    Where only the answer of a side is known, nothing is known of a memory that neither answer has: it did not move.
+    """
+    a, b = pair.a, pair.b
+    if (a.order == a.ids or b.order == b.ids) and memory_id not in (*a.ids, *b.ids):
+        return 0
+    behind = max(len(a.order), len(b.order))
+    in_a, in_b = (side.order.index(memory_id) if memory_id in side.order else behind for side in (a, b))
+    return in_b - in_a
 
 
 def _percent(share: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from recollect.events.facts import Ingested, Revised
 from recollect.events.log import Log
 from recollect.projections.view import Projections
-from recollect.replay.compare.comparison import Mover
+from recollect.replay.compare.comparison import Mover, move
 from recollect.replay.compare.sides import Pair
 
 MOVERS_SHOWN = 20
@@ -34,10 +34,9 @@ def movers(log: Log, projections: Projections, pairs: Sequence[Pair]) -> tuple[M
 def _moves(pair: Pair) -> list[tuple[int, str, int | None, int | None, Pair]]:
     in_a = {id_: place for place, id_ in enumerate(pair.a.order, 1)}
     in_b = {id_: place for place, id_ in enumerate(pair.b.order, 1)}
-    behind_a, behind_b = len(in_a) + 1, len(in_b) + 1
     moves = []
     for id_ in dict.fromkeys((*pair.a.ids, *pair.b.ids)):
-        places = abs(in_b.get(id_, behind_b) - in_a.get(id_, behind_a))
+        places = abs(move(pair, id_))
         if places:
             moves.append((places, id_, in_a.get(id_), in_b.get(id_), pair))
     return moves

@@ -124,6 +124,8 @@ def test_tau_b_counts_pairs_and_ties():
 def test_mean_rank_change_puts_a_missing_id_just_behind_the_last_place():
     # a 1→1, b 2→4 (missing from the second), c 3→2, d 4 (missing from the first)→3
     assert mean_abs_rank_change("abc", "acd") == (0 + 2 + 1 + 1) / 4
+    assert mean_abs_rank_change("abc", "") == (3 + 2 + 1) / 3
+    assert mean_abs_rank_change("abc", "b") == (3 + 1 + 1) / 3
 
 
 def test_ndcg_weighs_by_the_logarithm_of_the_place():

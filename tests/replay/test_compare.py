@@ -24,8 +24,12 @@ from recollect.query.formula import built_in, load, names
 from recollect.query.ranking import rank
 from recollect.query.ranking_metrics import churn_at, rbo
 from recollect.replay.compare.compare import metric_names
+from recollect.replay.compare.comparison import in_a_sentence, move
 from recollect.replay.compare.judgements import from_events, parse_qrels
 from recollect.replay.compare.limits import parse_limit
+from recollect.replay.compare.quality import judge
+from recollect.replay.compare.recorded_questions import recorded_questions
+from recollect.replay.compare.sides import Pair, Ranked
 from recollect.replay.compare.significance import bootstrap_interval, randomisation_p
 
 
@@ -274,8 +278,8 @@ def test_the_sentence_counts_first_answers_and_the_used_memories_that_fall_or_ri
     used = from_events(memory._store.log.read())
     changed = sum(row.a[:1] != row.b[:1] for row in result.rows) / len(result.rows)
     moves = [
-        (row.b.index(id_) if id_ in row.b else len(row.b))
-        - (row.a.index(id_) if id_ in row.a else len(row.a))
+        (row.b.index(id_) if id_ in row.b else max(len(row.a), len(row.b)))
+        - (row.a.index(id_) if id_ in row.a else max(len(row.a), len(row.b)))
         for row in result.rows
         for id_ in used[row.name]
     ]
@@ -285,6 +289,32 @@ def test_the_sentence_counts_first_answers_and_the_used_memories_that_fall_or_ri
     same = memory.compare("reverie", "reverie")
     assert same.sentence.startswith("0 % of the questions get another first answer; of ")
     assert same.sentence.endswith("that were used, 0 rank lower and 0 higher.")
+
+
+def test_a_used_memory_that_is_gone_ranks_lower_and_the_sentence_fits_the_paired_table(memory: Memory):
+    asked = recorded_questions(memory.store.log, memory.store.projections)[0]
+
+    def pair(a: str, b: str, order_b: str | None = None) -> Pair:
+        return Pair(asked, Ranked(tuple(a), tuple(a)), Ranked(tuple(b), tuple(order_b or b)))
+
+    emptied, shortened, risen = pair("abc", ""), pair("abcde", "bc"), pair("ab", "cab")
+    assert [move(emptied, id_) for id_ in "abc"] == [3 - 0, 3 - 1, 3 - 2]
+    assert [move(shortened, id_) for id_ in "abe"] == [5 - 0, 0 - 1, 5 - 4]  # e was last, and is lower still
+    assert [move(risen, id_) for id_ in "cab"] == [0 - 3, 1 - 0, 2 - 1]
+    assert move(pair("abc", "a", "abxyc"), "y") == 0  # what is recorded says nothing of the fourth place
+    assert move(pair("abc", "a", "axybc"), "c") == 4 - 2
+    graded = [
+        (emptied, {"a": 1.0}),
+        (shortened, {"a": 1.0}),
+        (risen, {"c": 1.0}),
+        (pair("ab", "ab"), {"a": 1.0}),
+    ]
+    assert in_a_sentence(graded, 0.75, used=True).endswith(
+        "of 4 memories that were used, 2 rank lower and 1 higher."
+    )
+    table = judge(graded, 10)["recall@10"]
+    assert (table.wins, table.ties, table.losses) == (1, 1, 2)
+    assert (table.a, table.b) == ((1 + 1 + 0 + 1) / 4, (0 + 0 + 1 + 1) / 4)
 
 
 def test_the_same_comparison_gives_the_same_numbers(memory: Memory, folder: Path):

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 from recollect.events.envelope import draft
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import Recalled, Superseded
+from recollect.interfaces.cli.app import main
 from recollect.interfaces.python.memory import Memory
 from recollect.query.explanation import reproduce
 from recollect.query.formula import built_in, from_canonical, names
@@ -119,6 +121,30 @@ def test_a_recall_that_was_not_so_is_explained_as_replayed_and_said_to_differ(me
     explanation = memory.why(recall, answer.hits[0].id)
     assert explanation.exact is False
     assert explanation.score == answer.hits[0].score
+    assert explanation.note == (
+        f"{recall} comes out otherwise from rank 1 on: the replay differs from what was recorded; it was recorded at "
+        f"rank 1 with 0.5. What follows is of the replay; run `recollect verify`."
+    )
+    assert memory.why(answer.id, answer.hits[0].id).note == ""
+
+
+def test_a_recall_that_was_attested_and_erased_from_is_explained_as_a_re_ranking(tmp_path):
+    with Memory.open(tmp_path, embedder="hash") as memory:
+        for id_ in ("auth", "token", "session"):
+            memory.remember(f"auth sessions of the {id_} service", id=id_)
+        answer = memory.recall("auth sessions", k=3)
+        gone, kept = answer.hits[0], answer.hits[1]
+        memory.erase(gone.id)
+        assert memory.verify().attested == 1
+        explanation = memory.why(answer.id, kept.id)
+        assert explanation.exact is False
+        assert explanation.note == (
+            f"{answer.id} can no longer be ranked again; it was exact when it could; it was recorded at rank 2 with "
+            f"{kept.score:.6g}. What follows is a re-ranking of what is left."
+        )
+        told = CliRunner().invoke(main, ["why", answer.id, kept.id, "--store", str(tmp_path)]).output
+        assert "re-ranking" in told
+        assert "differs" not in told
 
 
 def test_what_the_log_no_longer_holds_cannot_be_explained(memory: Memory):

@@ -27,8 +27,8 @@ def explanation(result: Explanation, *, full: bool = False) -> None:
     origin = f"{result.recall or 'not recorded'}  basis @{result.basis}  now {result.now}"
     origin += f"  formula {result.formula}  embedder {result.embedder or 'none'}"
     out.print(Text.assemble((f"{excerpt(result.query)!r}", "italic"), (f"  {origin}", "dim")))
-    if result.exact is False:
-        out.print(Text("the replay differs from what was recorded; run `recollect verify`", style="red"))
+    if result.note:
+        out.print(Text(result.note, style="yellow"))
     out.print(_tree(result, full=full))
     if not full:
         out.print(

@@ -43,7 +43,7 @@ async function why(app, id, signal) {
   const found = recall && !formula && !b
     ? await get(`why/${encodeURIComponent(recall)}/-`, { id }, signal)
     : await get("explain", { ...(recall ? await asIfThen(app, signal) : { q: ask, k: app.state.k, at: b }), formula, id }, signal);
-  return [h("h3", {}, found.rank ? `Why it is ${found.rank} of ${found.candidates}` : "Why it is not in the answer"), h("p", { class: "sentence" }, found.sentence),
+  return [h("h3", {}, found.rank ? `Why it is ${found.rank} of ${found.candidates}` : "Why it is not in the answer"), found.note ? h("p", { class: "note small" }, found.note) : null, h("p", { class: "sentence" }, found.sentence),
     found.dropped_at ? h("p", { class: "small lost" }, `${found.dropped_at.title}: ${found.dropped_at.reason}`) : null,
     [found.above && `${number(found.above.margin, 6)} behind ${found.above.id} (${found.above.decided_by})`, found.below && `${number(found.below.margin, 6)} ahead of ${found.below.id} (${found.below.decided_by})`].filter(Boolean).map((line) => h("p", { class: "small dim" }, line)),
     terms(found), stages(found), recall && !app.status.read_only ? expectForm(recall, id) : null];

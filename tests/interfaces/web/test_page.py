@@ -302,6 +302,19 @@ def test_a_memory_shows_its_versions_answers_dreams_links_and_impact(page_world,
 
 
 @in_a_browser
+def test_an_attested_recall_is_explained_as_a_re_ranking_of_what_is_left(page_world, browser):
+    recalls = page_world.get("/api/recalls", held="refund-window", limit=300)["recalls"]
+    told = (page_world.get(f"/api/recalls/{one['id']}") for one in recalls)
+    seen = next(one for one in told if one["replayed"]["verdict"] == "attested" and len(one["hits"]) > 1)
+    hit = seen["hits"][0]
+    person = Person(browser, page_world.address["page"], f"#/recall/{seen['id']}/memory/{hit['id']}")
+    person.until(lambda: person.texts("#detail .sentence") and person.texts("#centre .note"))
+    assert f"recorded at rank 1 with {hit['score']:.6g}" in person.texts("#detail .note")[0]
+    assert "re-ranking of what is left" in person.texts("#detail .note")[0]
+    assert not any(".." in text or "differs" in text for text in person.texts("#columns .note"))
+
+
+@in_a_browser
 def test_then_and_now_stand_beside_each_other_and_a_crossing_says_why(page_world, browser):
     recall = page_world.get("/api/recalls", grep="refund", limit=1)["recalls"][0]
     person = Person(browser, page_world.address["page"], f"#/recall/{recall['id']}/view/then-and-now?a=@700")
