@@ -101,7 +101,7 @@ def _note(file: Path, root: Path, page: front_matter.Page, index: dict[str, str]
         return
     external = _external(file, root, page)
     title = str(page.fields.get("title") or file.stem).strip()
-    tags = front_matter.labels(page.fields.get("tags"))
+    tags = front_matter.labels(page.fields.get("tags") or [])
     source = f"basic-memory: {name}"
     parts = _take_apart(page.body)
     yield Record(

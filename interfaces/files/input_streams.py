@@ -261,6 +261,8 @@ def elements(stream: IO[bytes], name: str) -> Iterator[object]:
         yield from _elements(_Window(text), name)
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{name} is not UTF-8 text: {error.reason}") from None
+    except OSError as error:
+        raise InvalidInput(f"{name} cannot be read: {error.strerror or error}") from None
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError) as error:
         raise InvalidInput(f"the archive with {name} is damaged: {error}; get it again") from None
     finally:

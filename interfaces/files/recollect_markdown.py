@@ -86,7 +86,7 @@ def _record(external: str, fields: dict[str, object], content: str, where: str) 
 
 def _labels(value: object) -> tuple[str, ...]:
     """A list as it is: a tag of ours may hold a comma or a hash."""
-    return tuple(map(str, value)) if isinstance(value, list) else front_matter.labels(value)
+    return tuple(map(str, value)) if isinstance(value, list) else front_matter.labels(value or [])
 
 
 def _optional(fields: dict[str, object], name: str) -> str | None:

@@ -281,6 +281,13 @@ def test_basic_memory_notes_observations_and_relations(memory: Memory):
     assert done.skipped == {"link to a note that is not here": 1}
 
 
+@pytest.mark.parametrize("tags", ["", "no", "0", "''", "[]"])
+def test_a_note_whose_tags_are_said_to_be_none_has_none(memory: Memory, tmp_path: Path, tags: str):
+    (tmp_path / "note.md").write_text(f"---\ntitle: Note\ntags: {tags}\n---\nhello\n", "utf-8")
+    memory.import_(tmp_path, format="basic-memory")
+    assert memory.get("basic-memory:note").state.tags == ()
+
+
 def test_a_line_that_only_looks_like_an_observation_or_relation_stays_text(memory: Memory, tmp_path: Path):
     (tmp_path / "other.md").write_text("---\ntitle: Other\n---\nhello\n", "utf-8")
     (tmp_path / "note.md").write_text(

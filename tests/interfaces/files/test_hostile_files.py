@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import socket
@@ -67,6 +69,30 @@ def test_a_file_that_the_user_names_may_be_a_link(memory: Memory, tmp_path: Path
     (tmp_path / "real.jsonl").write_text('{"content": "by a link"}\n', "utf-8")
     (tmp_path / "link.jsonl").symlink_to(tmp_path / "real.jsonl")
     assert memory.import_(tmp_path / "link.jsonl").remembered == 1
+
+
+class Failing(io.RawIOBase):
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, _: object) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+
+@pytest.mark.parametrize("archived", [False, True])
+def test_conversations_that_the_disk_does_not_give_are_refused_by_name(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, archived: bool
+):
+    file = tmp_path / "conversations.json"
+    file.write_text('[{"uuid": "c", "chat_messages": []}]', "utf-8")
+    if archived:
+        with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+            archive.write(file, file.name)
+        file.unlink()
+        file = tmp_path / "export.zip"
+    monkeypatch.setattr(input_streams, "counted", lambda *_: Failing())
+    with pytest.raises(InvalidInput, match="cannot be read: Input/output error"):
+        memory.import_(file, format="claude")
 
 
 @pytest.mark.parametrize("swap", ["pipe", "link", "nothing"])
