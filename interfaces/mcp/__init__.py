@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from recollect.interfaces.mcp.http import mcp_application, serve_http
+from recollect.interfaces.mcp.http import mcp_application, serve_http, serve_memory
 from recollect.interfaces.mcp.stdio import AgentOptions, serve_stdio
 
-__all__ = ["AgentOptions", "mcp_application", "serve_http", "serve_stdio"]
+__all__ = ["AgentOptions", "mcp_application", "serve_http", "serve_memory", "serve_stdio"]

@@ -17,7 +17,7 @@ from recollect.events.errors import InvalidInput
 from recollect.interfaces.common.http.guard import BODY_BYTES_MAX, guarded
 from recollect.interfaces.common.http.listening import bound_socket
 from recollect.interfaces.mcp.lazy_store import LazyStore
-from recollect.interfaces.mcp.stdio import AgentOptions, lazy_store_of, leave
+from recollect.interfaces.mcp.stdio import AgentOptions, lazy_store_of, leave, serve_stdio
 from recollect.interfaces.mcp.tool import Scope
 
 if TYPE_CHECKING:
@@ -53,6 +53,17 @@ def parse_address(text: str) -> Address:
     if not (number.isascii() and number.isdecimal()) or int(number) > 65_535:
         raise InvalidInput(f"{text!r} is not an address; write it as HOST:PORT, such as {DEFAULT_ADDRESS}")
     return Address(host.strip("[]") or DEFAULT_HOST, int(number))
+
+
+def serve_memory(memory: Memory, address: str | None, token: str | None, options: AgentOptions) -> None:
+    """Serve an open memory over HTTP, or over stdio if there is no address."""
+    from recollect.engine.recall_options import refuse_unknown  # noqa: PLC0415 (the handshake does not wait for it)
+
+    refuse_unknown(options, AgentOptions.__annotations__)
+    if address is None:
+        serve_stdio(memory, **options)
+    else:
+        serve_http(memory, address=address, token=token, **options)
 
 
 def serve_http(

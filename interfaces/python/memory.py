@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
 
@@ -487,9 +486,9 @@ class Memory:
         """Serve agents over the Model Context Protocol: stdio until it ends, or HTTP at an address such as ":8420".
 
         They get the tools of a `profile` ("default" or "audit"); `project` and `session` are those of calls that name none.
+        `dream_every` is an interval, such as `24h`.
         """
-        serve = mcp.serve_stdio if http is None else partial(mcp.serve_http, address=http, token=token)
-        serve(self, **options)
+        mcp.serve_memory(self, http, token, options)
 
     def serve(self, **options: Unpack[serving.ServeOptions]) -> None:
         """Serve a page and a JSON API until SIGINT or SIGTERM; `read_token` reads only, `ready` gets the address.

@@ -472,6 +472,8 @@ def test_a_formula_of_the_log_is_named_with_its_digest(memory):
         lambda memory, place: memory.tune("recollect", outs=place),
         lambda memory, place: memory.watch(place, onse=True),
         lambda memory, place: memory.mcp(profil="audit"),
+        lambda memory, place: memory.mcp(profile="none", files=True),
+        lambda memory, place: memory.mcp(profile="none", embedder="hash"),
         lambda memory, place: memory.serve(prt=0),
     ],
 )
