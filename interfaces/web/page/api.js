@@ -14,8 +14,14 @@ export class Gone extends Error {}
 
 const TOKEN = `recollect-token ${location.pathname}`; // a server may have many stores, each with tokens of its own
 let token = sessionStorage.getItem(TOKEN) || "";
+if (!isToken(token)) token = "";
 
 export const hasToken = () => token !== "";
+
+// What a header can carry.
+export function isToken(value) {
+  return /^[\x20-\x7e\xa0-\xff]*$/.test(value);
+}
 
 export function useToken(value) {
   token = value;

@@ -67,7 +67,12 @@ function older(list, app, before) {
 }
 
 // Each recall is ranked again behind the list, once, and its dot says what came of it.
-const checked = new Map();
+let checked = new Map();
+
+// After an erasure another verdict may be true.
+export function forgetVerdicts() {
+  checked = new Map();
+}
 
 async function check(list, recalls, signal) {
   for (const one of recalls) {

@@ -1,21 +1,23 @@
 // The page: reads the address, asks the server, and lets each view fill its own place.
 
 import { changed, format, parse } from "./address.js";
-import { Gone, Refused, get, hasToken, stream, useToken } from "./api.js";
+import { Gone, Refused, get, hasToken, isToken, stream, useToken } from "./api.js";
 import { h, lead, plural, problem, show } from "./dom.js";
 import { renderCentre } from "./centre.js";
 import { renderDetail } from "./memory.js";
-import { renderInbox } from "./inbox.js";
+import { forgetVerdicts, renderInbox } from "./inbox.js";
+import { kept } from "./kept.js";
 import { renderRiver } from "./river_view.js";
 import { verdictOf } from "./verdict.js";
 
 const place = (id) => document.getElementById(id);
-// In the order in which they ask the server: the answer first.
+// In the order in which they ask the server: the answer first. One that is drawn `whole` stays as it was until what is
+// drawn anew of the same address is there.
 const views = {
-  centre: { render: renderCentre, reads: ["recall", "ask", "view", "dream", "a", "b", "cross", "formula", "tried", "k"] },
+  centre: { render: renderCentre, whole: true, reads: ["recall", "ask", "view", "dream", "a", "b", "cross", "formula", "tried", "k"] },
   river: { render: renderRiver, reads: ["a", "b", "zoom"] },
   inbox: { render: renderInbox, reads: ["recall", "grep", "since", "until", "project", "session", "actor", "by", "empty", "rated", "held"] },
-  detail: { render: renderDetail, reads: ["recall", "ask", "memory", "a", "b", "formula", "k"] },
+  detail: { render: renderDetail, whole: true, reads: ["recall", "ask", "memory", "a", "b", "formula", "k"] },
 };
 
 const SIDE_VIEWS = ["dreams", "expectations"];
@@ -25,7 +27,11 @@ const app = {
   status: null,
   head: 0,
   href: (changes) => format(changed(app.state, changes)),
-  go: (changes) => { if (location.hash === app.href(changes)) follow(true); else location.hash = app.href(changes); },
+  go: (changes) => {
+    opened = partOf(changes);
+    if (location.hash === app.href(changes)) follow(true);
+    else location.hash = app.href(changes);
+  },
   // Replaces the address without a new entry in the history: for what is dragged.
   drag: (changes) => { history.replaceState(null, "", app.href(changes)); return follow(); },
   // The same for what a view shows already.
@@ -42,6 +48,21 @@ const shown = {};
 
 const relink = () => document.querySelectorAll("main a").forEach((anchor) => lead(anchor, app));
 
+let opened = null; // the part that a person has just opened
+
+function partOf(changes) {
+  if (changes.memory && !changes.recall) return "detail";
+  return ["recall", "ask", "view", "dream"].some((name) => changes[name]) || changes.view === "" ? "centre" : null;
+}
+
+// On a phone the parts stand below each other: what was opened is brought to where the eye is.
+function reveal(part) {
+  const target = place(part), { top } = target.getBoundingClientRect();
+  if (target.hidden || (top > -innerHeight / 3 && top < (innerHeight * 2) / 3)) return;
+  target.focus({ preventScroll: true });
+  target.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth", block: "start" });
+}
+
 function follow(again = false) {
   app.state = parse(location.hash);
   relink();
@@ -49,7 +70,10 @@ function follow(again = false) {
     if (anchor.dataset.view === (SIDE_VIEWS.includes(app.state.view) ? app.state.view : "")) anchor.setAttribute("aria-current", "page");
     else anchor.removeAttribute("aria-current");
   }
-  return Promise.all(Object.keys(views).map((name) => draw(name, again)));
+  const drawing = Promise.all(Object.keys(views).map((name) => draw(name, again)));
+  if (opened) reveal(opened);
+  opened = null;
+  return drawing;
 }
 
 const read = (name) => JSON.stringify(views[name].reads.map((one) => app.state[one] || ""));
@@ -60,23 +84,30 @@ async function draw(name, again) {
   shown[name] = key;
   running[name]?.abort();
   const control = (running[name] = new AbortController());
-  const focused = reachable(target).indexOf(document.activeElement);
+  let fresh = target, done = kept(target);
+  if (!other && views[name].whole) {
+    fresh = target.cloneNode(false);
+    fresh.removeAttribute("aria-busy");
+  }
   target.setAttribute("aria-busy", "true");
   try {
-    await views[name].render(target, app, control.signal);
-    if (!control.signal.aborted) target.querySelector(":scope > .problem")?.remove();
+    await views[name].render(fresh, app, control.signal);
+    if (control.signal.aborted) return;
+    fresh.querySelector(":scope > .problem")?.remove();
+    if (fresh !== target) {
+      done = kept(target);
+      target.replaceWith(fresh);
+      done.rest(fresh);
+    }
   } catch (error) {
     if (control.signal.aborted) return;
     if (other && before === target.firstElementChild && !(error instanceof Gone)) show(target); // it was of another address
+    fresh = target;
     failed(target, error);
   }
-  if (control.signal.aborted) return;
-  target.removeAttribute("aria-busy");
-  if (focused >= 0 && document.activeElement === document.body) reachable(target)[focused]?.focus();
+  fresh.removeAttribute("aria-busy");
+  if (document.activeElement === document.body) done.focus(fresh.hidden ? place("centre") : fresh);
 }
-
-// What the keyboard reaches; a place that is drawn again gives the focus back to what stands where it was.
-const reachable = (target) => [...target.querySelectorAll("a, button, input, select, textarea, summary, [tabindex]")];
 
 // An error stands in the place that it is about, and stays until that place shows something else.
 export function failed(target, error) {
@@ -92,9 +123,16 @@ function gone(is) {
   place("gone").hidden = !is;
 }
 
+let unfit = ""; // why what was given cannot be a token
+
+function accept(token) {
+  unfit = token !== null && isToken(token) ? "" : "This cannot be a token: no request can carry it. Copy it again from what `recollect serve` printed.";
+  useToken(unfit ? "" : token);
+}
+
 function login(needed) {
   const form = place("login");
-  place("refused").textContent = needed && hasToken() ? "This token is not the server's; look at what `recollect serve` printed." : "";
+  place("refused").textContent = !needed ? "" : unfit || (hasToken() ? "This token is not the server's; look at what `recollect serve` printed." : "");
   form.hidden = !needed;
   for (const id of ["river", "columns"]) place(id).hidden = needed;
   if (needed) place("token").focus();
@@ -102,8 +140,9 @@ function login(needed) {
 
 place("login").addEventListener("submit", (event) => {
   event.preventDefault();
-  useToken(place("token").value.trim());
-  start();
+  accept(place("token").value.trim());
+  if (unfit) login(true);
+  else start();
 });
 
 place("verify").addEventListener("click", async () => {
@@ -154,19 +193,51 @@ async function start() {
   listen();
 }
 
+// What these tell changes nothing that is shown but the river and the list of recalls.
+const QUIET = ["recall.answered", "memory.accessed", "log.attested", "shard.sealed", "shard.retired"];
+const EVENTS = 200, REDRAW_MS = 4000;
+
 async function grown() {
-  const empty = !app.status.memories;
+  const { head } = app;
+  const page = await get("timeline", { since: `@${head}`, limit: EVENTS });
   await totals();
+  const types = page.events.filter((event) => event.seq > head).map((event) => event.type);
+  const erased = page.before || types.some((type) => type.endsWith(".erased"));
+  if (erased) {
+    forgetVerdicts();
+    show(place("verdict"));
+  }
   draw("river", true);
   draw("inbox", true);
-  if (empty) draw("centre", true);
+  if (erased || types.some(tells)) redraw();
+}
+
+// Whether an event can change what is open. A formula that is tried is ranked again when it is moved.
+function tells(type) {
+  const { view } = app.state;
+  return !QUIET.includes(type) && view !== "formula" && (!type.startsWith("recall.expect") || view === "expectations");
+}
+
+let redrawn = 0, redrawing = 0;
+
+// At once, or a while after the last time; not while a dream that was asked for here is under way.
+function redraw() {
+  clearTimeout(redrawing);
+  redrawing = setTimeout(() => {
+    if (place("centre").querySelector(".waiting")) return redraw();
+    redrawn = Date.now();
+    draw("centre", true);
+    draw("detail", true);
+  }, Math.max(0, redrawn + REDRAW_MS - Date.now()));
 }
 
 let listening = null;
 
-// New events arrive by themselves; a server that went away is asked again until it is back.
+// New events arrive by themselves, in a tab that is seen: a browser opens six connections to a server, for all of its
+// tabs. A server that went away is asked again until it is back.
 async function listen() {
   listening?.abort();
+  if (document.hidden) return;
   const control = (listening = new AbortController());
   try {
     await stream("stream", (name, value) => {
@@ -181,16 +252,30 @@ async function listen() {
   }
 }
 
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) listening?.abort();
+  else if (app.status && place("login").hidden) listen();
+});
+
 // The address that `serve` prints has the token behind #.
 function arrive() {
   const given = location.hash.match(/^#token=(.*)$/);
   if (!given) return false;
-  useToken(decodeURIComponent(given[1]));
+  try {
+    accept(decodeURIComponent(given[1]));
+  } catch {
+    accept(null);
+  }
   history.replaceState(null, "", "#/");
   return true;
 }
 
 arrive();
 window.addEventListener("hashchange", () => (arrive() ? start() : follow()));
-document.addEventListener("click", ({ target }) => target.closest?.("a")?.hash === location.hash && follow(true)); // asked again
+document.addEventListener("click", (event) => {
+  const anchor = event.target.closest?.("a");
+  if (!anchor || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  opened = anchor.changes ? partOf(anchor.changes) : null;
+  if (anchor.hash === location.hash) follow(true); // asked again
+});
 start();

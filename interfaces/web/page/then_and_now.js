@@ -47,10 +47,10 @@ async function why(place, app, asked, one, lines, signal) {
   show(place, what, h("p", { class: "dim" }, "asking why …"));
   try {
     const change = await get("why-changed", { q: asked ? asked.id : app.state.ask, id, since, until, now: lines.at[one.place], formula: app.state.formula }, signal);
-    if (!what.isConnected) return; // another one was clicked meanwhile
+    if (!place.contains(what)) return; // another one was clicked meanwhile
     show(place, what, h("p", { class: "sentence" }, change.sentence), h("button", { type: "button", class: "mini", onclick: ({ target }) => bisect(target, place, app, asked, id, { top, from: since, to: until, now: lines.at[one.place] }, signal) }, "Which event?"));
   } catch (error) {
-    if (error.name !== "AbortError" && what.isConnected) show(place, what, problem(error));
+    if (error.name !== "AbortError" && place.contains(what)) show(place, what, problem(error));
   }
 }
 

@@ -6,6 +6,8 @@ import json
 import math
 import re
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -581,6 +583,90 @@ def violations(browser) -> list[str]:
 
 
 @in_a_browser
+def test_axe_finds_nothing_at_the_login_and_on_a_page_whose_server_is_gone(start, browser):
+    server = start("--token", "root")
+    person = Person(browser, server.address["url"] + "/")
+    person.until(lambda: person.find("#token").is_displayed())
+    assert violations(browser) == []
+    browser.get("about:blank")
+    person = Person(browser, server.address["page"], "")
+    person.until(lambda: person.texts("#store")[0] and person.texts("#inbox li"))
+    person.go(f"#/ask/{quote(QUESTION)}/memory/auth")
+    person.until(lambda: person.texts("#detail .sentence"))
+    person.still()
+    server.stop()
+    person.until(lambda: person.find("#gone").is_displayed())
+    person.still()
+    assert violations(browser) == []
+
+
+@in_a_browser
+def test_eight_tabs_of_one_server_work_and_one_that_is_seen_again_catches_up(server, browser):
+    first = browser.current_window_handle
+    person = Person(browser, server.address["page"])
+    person.until(lambda: person.texts("#store")[0])
+    for _ in range(7):
+        browser.switch_to.new_window("tab")
+        browser.get(server.address["page"])
+        person.until(lambda: person.texts("#store")[0] and person.texts("#inbox li"))
+    server.send("POST", "/api/recall", {"q": "asked of eight tabs"})
+    person.until(lambda: "asked of eight tabs" in person.texts("#inbox .question"))
+    for tab in browser.window_handles:
+        if tab != first:
+            browser.switch_to.window(tab)
+            browser.close()
+    browser.switch_to.window(first)
+    person.until(lambda: "asked of eight tabs" in person.texts("#inbox .question"))
+
+
+@in_a_browser
+def test_what_is_open_follows_a_revision_and_an_erasure_and_keeps_what_a_person_did_there(
+    start, browser, tmp_path
+):
+    server = start()
+    recall = server.get("/api/recalls")["recalls"][0]["id"]
+    person = Person(browser, server.address["page"], f"#/recall/{recall}/memory/auth")
+    person.until(lambda: person.texts("#detail .versions .said") and person.ids())
+    person.until(lambda: browser.find_elements("css selector", "#inbox .dot.exact"))
+    person.click("#verify")
+    person.until(lambda: person.texts("#verdict .verdict") == ["exact"])
+    person.find("#centre input[name=id]").send_keys("half typed")
+    person.click("#detail .why summary")
+    server.send("PATCH", "/api/memories/auth", {"content": "Auth sessions live in DynamoDB"})
+    person.until(lambda: any("DynamoDB" in text for text in person.texts("#detail .versions .said")))
+    person.until(lambda: person.texts("#detail .why table"))
+    assert person.find("#detail .why details").get_attribute("open") is not None
+    typed = browser.switch_to.active_element
+    assert (typed.get_attribute("name"), typed.get_attribute("value")) == ("id", "half typed")
+    erase = [sys.executable, "-m", "recollect", "erase", "auth", "--yes", "--store", str(tmp_path / "store")]
+    subprocess.run(erase, check=True, capture_output=True)
+    person.until(lambda: "Postgres" not in "".join(person.texts("main")))
+    verdict = server.get(f"/api/verify/{recall}")["verdict"]
+    assert verdict != "exact"
+    person.until(lambda: browser.find_elements("css selector", f"#inbox .dot.{verdict}"))
+    assert "DynamoDB" not in "".join(person.texts("main"))
+    assert person.texts("#verdict") == [""]
+    assert browser.switch_to.active_element.get_attribute("value") == "half typed"
+
+
+@in_a_browser
+def test_on_a_phone_what_was_opened_is_brought_into_view(page_world, browser):
+    metrics = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    person = Person(browser, page_world.address["page"])
+    person.until(lambda: len(person.texts("#inbox li")) == 60)
+    seen = "const { top } = document.querySelector(arguments[0]).getBoundingClientRect(); return top > -5 && top < innerHeight / 2"
+    browser.execute_script("document.querySelector('#inbox li:nth-child(40)').scrollIntoView()")
+    person.click("#inbox li:nth-child(40) a")
+    person.until(lambda: person.ids() and browser.execute_script(seen, "#centre"))
+    assert browser.switch_to.active_element.get_attribute("id") == "centre"
+    person.click("#centre .hit .row")
+    person.until(lambda: person.texts("#detail .sentence") and browser.execute_script(seen, "#detail"))
+    assert browser.switch_to.active_element.get_attribute("id") == "detail"
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@in_a_browser
 def test_a_page_that_asked_too_much_waits_and_asks_again(start, browser):
     server = start()
     while server.client.get("/api/nothing").status_code != 429:  # quick to answer
@@ -611,6 +697,14 @@ def test_a_wrong_token_says_so_and_one_that_reads_opens_the_page(start, browser)
     person.until(lambda: "5 memories" in person.texts("#store")[0])
     person.until(lambda: "Ask" in person.texts("#centre button"))
     assert "Ask and record" not in person.texts("#centre button")
+    for unfit in ("#token=%", "#token=%E2%98%83"):
+        browser.execute_script("sessionStorage.clear()")
+        browser.get("about:blank")
+        person = Person(browser, server.address["url"] + "/" + unfit)
+        person.until(lambda: "cannot be a token" in browser.find_element("id", "refused").text)
+    browser.execute_script("document.querySelector('#token').value = '\N{SNOWMAN}'")
+    person.click("#login button")
+    person.until(lambda: "cannot be a token" in browser.find_element("id", "refused").text)
     browser.execute_script("sessionStorage.clear()")
     browser.get("about:blank")
     person = Person(browser, server.address["url"] + "/#token=mistyped")
