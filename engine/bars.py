@@ -45,7 +45,10 @@ class Bar(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RankedBars(msgspec.Struct, frozen=True, kw_only=True):
-    """`exact` says whether a replay gave what the log recorded; None for what was not recorded."""
+    """`seen` counts the candidates that the stages saw, `candidates` those that none of them dropped.
+
+    `exact` says whether a replay gave what the log recorded; None for what was not recorded.
+    """
 
     recall: str | None
     query: str
@@ -53,6 +56,7 @@ class RankedBars(msgspec.Struct, frozen=True, kw_only=True):
     now: str
     formula: str
     k: int
+    seen: int
     candidates: int
     hits: tuple[Bar, ...]
     losers: tuple[Bar, ...]
@@ -97,7 +101,7 @@ def _bars(store: Store, question: Question, view: View, formula: Formula, losers
     ids = view.documents.ids.values
     empty = RankedBars(
         recall=None, query=question.text, basis=view.seq, now=iso(question.now), formula=formula.label,
-        k=question.k, candidates=0, hits=(), losers=(),
+        k=question.k, seen=0, candidates=0, hits=(), losers=(),
     )  # fmt: skip
     if not ids:
         return empty
@@ -107,6 +111,7 @@ def _bars(store: Store, question: Question, view: View, formula: Formula, losers
     lost = [*order[question.k : question.k + losers], *_dropped(case)][:losers]
     return msgspec.structs.replace(
         empty,
+        seen=len(case.sheet.memories),
         candidates=len(order),
         hits=tuple(hits),
         losers=tuple(_bar(store, case, place, rank=None) for place in lost),

@@ -24,7 +24,8 @@ _OTHER = -1
 
 
 class River(msgspec.Struct, frozen=True, kw_only=True):
-    """`lanes` counts the events of each span; `upto` is the seq of the last event at the end of each.
+    """`lanes` counts the events of each span; `upto` is the seq of the last event at the end of each, `before` that of the last one
+    before them.
 
     `first` and `last` are when the log's own first and last event were recorded, `since` and `until` what is shown.
     """
@@ -35,6 +36,7 @@ class River(msgspec.Struct, frozen=True, kw_only=True):
     since: str | None
     until: str | None
     lanes: dict[str, tuple[int, ...]]
+    before: int = 0
     upto: tuple[int, ...]
 
 
@@ -84,6 +86,7 @@ def river(
     counts = {
         name: tuple(np.histogram(at[lane == number], edges)[0].tolist()) for number, name in enumerate(LANES)
     }
+    times_so_far = np.maximum.accumulate(at)
     return River(
         head=len(at),
         first=iso(int(at[0])),
@@ -91,5 +94,6 @@ def river(
         since=iso(low),
         until=iso(high),
         lanes=counts,
-        upto=tuple(np.searchsorted(np.maximum.accumulate(at), edges[1:], side="left").tolist()),
+        before=int(np.searchsorted(times_so_far, edges[0], side="left")),
+        upto=tuple(np.searchsorted(times_so_far, edges[1:], side="left").tolist()),
     )

@@ -51,6 +51,45 @@ class ShownDream(msgspec.Struct, frozen=True, kw_only=True, tag_field="thing", t
     undone_at: int | None
 
 
+class PastDream(msgspec.Struct, frozen=True, kw_only=True):
+    """A dream of the past, or the undoing of one: its events, and how many changes each phase made (`counts`).
+
+    `undoes` names the dream that it took back, `undone_at` is the seq where it was taken back itself.
+    """
+
+    id: str
+    at: str
+    began: int
+    seq: int
+    counts: dict[str, int]
+    undoes: str | None
+    undone_at: int | None
+
+
+@locked
+def past_dreams(store: Store) -> tuple[PastDream, ...]:
+    """Every finished dream and undoing, the newest first."""
+    store.catch_up()
+    adoptions = store.projections.adoptions
+    every = sorted((*adoptions.dreams, *adoptions.undoings), key=lambda one: -one.ended)
+    return tuple(_past(store, one) for one in every)
+
+
+def _past(store: Store, dream: Dream) -> PastDream:
+    began, ended = store.event(dream.began).fact, store.event(dream.ended)
+    assert isinstance(began, facts.DreamBegan)
+    assert isinstance(ended.fact, facts.DreamEnded)
+    return PastDream(
+        id=dream.id,
+        at=iso(ended.at),
+        began=dream.began,
+        seq=dream.ended,
+        counts=ended.fact.counts,
+        undoes=began.undoes,
+        undone_at=dream.undone_at or None,
+    )
+
+
 @locked
 def dream_effect(store: Store, dream_id: str) -> tuple[AnswerChange, ...]:
     """The last questions before a dream whose answers it changed, ranked right before and right after it."""

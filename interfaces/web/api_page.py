@@ -20,7 +20,7 @@ from recollect.engine.formula_lookup import formula_named
 from recollect.engine.moments import to_datetime
 from recollect.engine.recall_options import RecallOptions
 from recollect.engine.river import BUCKETS_MAX, LogTimes, River, river
-from recollect.engine.show_dream import dream_effect
+from recollect.engine.show_dream import PastDream, dream_effect, past_dreams
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.python.memory import Memory
 from recollect.query import formula as formulas
@@ -220,6 +220,13 @@ def _numbers(formula: Formula) -> list[tuple[int, str, float]]:
 
 
 # --- dreams ----------------------------------------------------------------------------------------
+
+
+@ENDPOINTS.add(
+    "GET", "/api/dreams", "past dreams, newest first: what each phase changed, and which were taken back"
+)
+def dreams(memory: Memory, _: Nothing, __: Request) -> tuple[PastDream, ...]:
+    return past_dreams(memory.store)
 
 
 @ENDPOINTS.add("GET", "/api/dreams/preview", "what a dream would change now; changes nothing", lane="long")

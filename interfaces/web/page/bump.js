@@ -47,25 +47,71 @@ function order(a, b) {
   return a === null || b === null ? 0 : Math.sign(a - b);
 }
 
-export function bump(data, { width = 640, row = 26, most = 12, onpoint, oncross } = {}) {
-  const last = worst(data, most), height = (last + 1) * row;
-  const x = (place) => 30 + (place / Math.max(1, data.seqs.length - 1)) * (width - 60);
+// What stands at an end of the axis and halfway: the event, and its time where there is one.
+export function ticks(data) {
+  const last = data.seqs.length - 1;
+  return [...new Set([0, Math.round(last / 2), last])].map((place) => ({ place, seq: data.seqs[place], time: data.seqs[place] ? data.at[place].slice(0, 16).replace("T", " ") : "empty" }));
+}
+
+// The words beside a row of ranks; the last row is for what has none, or one too low to be drawn.
+export function rows(data, most) {
+  const last = worst(data, most), low = data.lines.some((line) => line.ranks.some((rank) => rank > last));
+  return [...Array.from({ length: last }, (_, rank) => String(rank + 1)), low ? `below ${last}, or not in the answer` : "not in the answer"];
+}
+
+// Three dash patterns of eight colours each: CSS knows them by these names.
+export function kind(number) {
+  return `hue-line-${number % 8} dash-${Math.floor(number / 8) % 3}`;
+}
+
+const LEFT = 30, RIGHT = 150, NAME = 20, TOUCH = 13;
+
+// One stop for Tab; the arrow keys go from dot to dot in the order of time.
+function rove(points) {
+  const order = points.toSorted((a, b) => a.x - b.x).map((one) => one.element);
+  order.forEach((element, place) => {
+    element.setAttribute("tabindex", place ? -1 : 0);
+    element.addEventListener("keydown", ({ key }) => {
+      const next = order[place + ({ ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[key] ?? NaN)];
+      if (!next) return;
+      element.setAttribute("tabindex", -1);
+      next.setAttribute("tabindex", 0);
+      next.focus();
+    });
+  });
+}
+
+export function bump(data, { width = 640, row = 26, most = 12, ends = ["A", "B"], onpoint, oncross } = {}) {
+  const last = worst(data, most), height = (last + 1) * row, right = Math.min(RIGHT, width / 3), points = [];
+  const x = (place) => LEFT + (place / Math.max(1, data.seqs.length - 1)) * (width - LEFT - right);
   const y = (rank) => (rank === null || rank > last ? (last + 0.6) * row : (rank - 0.4) * row);
   const along = (line, place) => y(line.ranks[Math.floor(place)]) + (place % 1) * (y(line.ranks[Math.ceil(place)]) - y(line.ranks[Math.floor(place)]));
-  const circle = (kind, cx, cy, r, words, press) => svg("circle", { class: kind, cx, cy, r, tabindex: 0, role: "button", "aria-label": words, onclick: press, onkeydown: (event) => { if (event.key !== "Enter" && event.key !== " ") return; event.preventDefault(); press(); } }, svg("title", {}, words));
+  // A dot or a ring, in a circle that a finger can hit.
+  const point = (name, cx, cy, r, words, press) => {
+    const element = svg("g", { class: name, role: "button", "aria-label": words, onclick: press, onkeydown: (event) => { if (event.key.startsWith("Arrow")) event.preventDefault(); if (event.key !== "Enter" && event.key !== " ") return; event.preventDefault(); press(); } },
+      svg("title", {}, words), svg("circle", { class: "touch", cx, cy, r: TOUCH }), svg("circle", { class: "seen", cx, cy, r }));
+    points.push({ x: cx, element });
+    return element;
+  };
   const lines = data.lines.map((line, number) => {
     const end = line.ranks[line.ranks.length - 1];
-    return svg("g", { class: `line hue-line-${number % 8}` },
+    return svg("g", { class: `line ${kind(number)}` },
       svg("path", { d: line.ranks.map((rank, place) => `${place ? "L" : "M"}${x(place).toFixed(1)} ${y(rank).toFixed(1)}`).join(" ") }, svg("title", {}, line.id)),
       line.marks.map((mark) => {
         const place = between(data.seqs, mark.seq);
-        return circle("mark", x(place), along(line, place), 4.5, `@${mark.seq} ${mark.what}`, () => onpoint(line, mark));
+        return point("mark", x(place), along(line, place), 4.5, `${line.id} @${mark.seq} ${mark.what}`, () => onpoint(line, mark));
       }),
-      svg("text", { x: width - 26, y: y(end) + 4 }, end ?? "–"));
+      end !== null && end <= last ? svg("text", { x: width - right + 10, y: y(end) + 4 }, svg("title", {}, line.id), line.id.length > NAME ? `${line.id.slice(0, NAME - 1)}…` : line.id) : null);
   });
   const rings = crossings(data).map((one) => {
     const line = data.lines.find((found) => found.id === (one.up || one.down));
-    return circle("cross", x(one.place - 0.5), along(line, one.place - 0.5), 6, `${crossed(one)} by @${data.seqs[one.place]}: why?`, () => oncross(one));
+    return point("cross", x(one.place - 0.5), along(line, one.place - 0.5), 6, `${crossed(one)} by @${data.seqs[one.place]}: why?`, () => oncross(one));
   });
-  return svg("svg", { class: "bump", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "rank over events" }, lines, rings);
+  const words = rows(data, most);
+  const left = words.map((word, place) => svg("text", { class: "axis", x: 6, y: place === last ? height + 2 : y(place + 1) + 4 }, word));
+  const narrow = width < 520;
+  const below = ticks(data).filter((one, number, all) => !narrow || number === 0 || number === all.length - 1).map(({ place, seq, time }, number, all) => svg("text", { class: "axis", x: x(place), y: height + 22, "text-anchor": number === 0 ? "start" : number === all.length - 1 ? "end" : "middle" },
+    svg("tspan", {}, `${number === 0 ? `${ends[0]} ` : number === all.length - 1 ? `${ends[1]} ` : ""}@${seq}`), svg("tspan", { x: x(place), dy: 15 }, narrow ? time.slice(0, 10) : time)));
+  rove(points);
+  return svg("svg", { class: "bump", viewBox: `0 0 ${width} ${height + 46}`, role: "group", "aria-label": `rank over events, from @${data.seqs[0]} to @${data.seqs[data.seqs.length - 1]}; the arrow keys go from dot to dot` }, left, below, lines, rings);
 }

@@ -46,6 +46,22 @@ export function problem(error) {
   return h("p", { class: "problem", role: "alert" }, error.message);
 }
 
+// A long text, whose end is a click away.
+export function long(text, most = 400, whole = said(text)) {
+  if (text.length <= most) return whole;
+  return h("details", { class: "long" }, h("summary", {}, said(`${text.slice(0, most - 100)}…`)), whole);
+}
+
+// An event is a moment: B is moved there.
+export function event(app, seq) {
+  return link(app, { b: `@${seq}` }, {}, `@${seq}`);
+}
+
+// A sentence of the engine, whose events are links.
+export function events(app, text) {
+  return text.split(/(?<=^|[\s(])@(\d+)\b/).map((part, place) => (place % 2 ? event(app, part) : part));
+}
+
 // A list whose end is folded away.
 export function folded(items, most, attributes = {}) {
   const rest = items.slice(most);
@@ -53,7 +69,9 @@ export function folded(items, most, attributes = {}) {
 }
 
 export function number(value, digits = 4) {
-  return value === null || value === undefined ? "–" : Number(value.toFixed(digits)).toString();
+  if (value === null || value === undefined) return "–";
+  const round = Number(value.toFixed(digits));
+  return String(round === 0 && value !== 0 ? Number(value.toPrecision(2)) : round); // a tiny one is not nothing
 }
 
 export function day(iso) {

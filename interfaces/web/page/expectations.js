@@ -1,7 +1,7 @@
 // Expectations about recorded questions: asked again, red or green, with the event that broke one.
 
 import { get, post } from "./api.js";
-import { h, link, problem, show } from "./dom.js";
+import { events, h, link, problem, said, show } from "./dom.js";
 
 export async function renderExpectations(place, app, signal) {
   const stated = await get("expectations", {}, signal);
@@ -9,17 +9,17 @@ export async function renderExpectations(place, app, signal) {
   if (!stated.length) return show(place, title, h("p", { class: "empty" }, "None yet: open a memory in a recorded recall and say what you expect of it."));
   show(place, title, h("p", { class: "dim waiting", role: "status" }, `asking ${stated.length} again …`));
   const report = await get("check", {}, signal);
-  show(place, title, h("p", { role: "status" }, report.sentence), h("ul", { class: "plain" }, [...report.failed, ...report.passed].map((one) => row(one, app))));
+  show(place, title, h("p", { role: "status" }, report.sentence), h("ul", { class: "plain expectations" }, [...report.failed, ...report.passed].map((one) => row(one, app))));
 }
 
 function row(one, app) {
-  const { name, recall, id, expects, note } = one.expectation;
+  const { name, recall, id, expects, note, query } = one.expectation;
   return h("li", { class: `card pad ${one.held ? "holds" : "broken"}` },
     h("b", { class: one.held ? "good" : "bad" }, one.held ? "holds " : "broken "),
     link(app, { view: "", recall, memory: id, ask: "" }, {}, `${recall} ${expects}`),
-    h("p", { class: "small" }, one.sentence),
-    one.broken_by ? h("p", { class: "small" }, `by @${one.broken_by}: ${one.event}`) : null,
-    note ? h("p", { class: "small dim" }, note) : null,
+    query ? h("p", { class: "question clamped" }, said(query)) : null,
+    h("p", { class: "small" }, events(app, one.sentence)),
+    note ? h("p", { class: "small dim" }, said(note)) : null,
     app.status.read_only ? null : h("button", { type: "button", class: "mini", "aria-label": `Withdraw ${name}`, onclick: ({ target }) => withdraw(target, name, app) }, "Withdraw"));
 }
 

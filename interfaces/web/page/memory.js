@@ -4,7 +4,7 @@
 import { get, post } from "./api.js";
 import { question } from "./centre.js";
 import { text } from "./dreams.js";
-import { age, day, folded, h, link, number, plural, problem, said, show } from "./dom.js";
+import { age, day, event, events, folded, h, link, long, number, plural, problem, said, show } from "./dom.js";
 
 const VERSIONS = 12, RECALLS = 40, EVENTS = 20, DREAMS = 5;
 
@@ -18,7 +18,7 @@ export async function renderDetail(place, app, signal) {
   await Promise.all([
     filled(parts[0], () => why(app, id, signal)),
     filled(parts[1], () => memo(app, id, signal)),
-    filled(parts[2], async () => versions(await shown)),
+    filled(parts[2], async () => versions(await shown, app)),
     filled(parts[3], async () => links(await shown, app)),
     filled(parts[4], () => changes(app, id, signal)),
     filled(parts[5], async () => answered(await shown, app)),
@@ -45,7 +45,7 @@ async function why(app, id, signal) {
     : await get("explain", { ...(recall ? await asIfThen(app, signal) : { q: ask, k: app.state.k, at: b }), formula, id }, signal);
   return [h("h3", {}, found.rank ? `Why it is ${found.rank} of ${found.candidates}` : "Why it is not in the answer"), found.note ? h("p", { class: "note small" }, found.note) : null, h("p", { class: "sentence" }, found.sentence),
     found.dropped_at ? h("p", { class: "small lost" }, `${found.dropped_at.title}: ${found.dropped_at.reason}`) : null,
-    [found.above && `${number(found.above.margin, 6)} behind ${found.above.id} (${found.above.decided_by})`, found.below && `${number(found.below.margin, 6)} ahead of ${found.below.id} (${found.below.decided_by})`].filter(Boolean).map((line) => h("p", { class: "small dim" }, line)),
+    [["behind", found.above], ["ahead of", found.below]].filter(([, other]) => other).map(([word, other]) => h("p", { class: "small dim beside-it" }, `${number(other.margin, 6)} ${word} `, link(app, { memory: other.id }, {}, other.id), ` (${other.decided_by})`)),
     terms(found), stages(found), recall && !app.status.read_only ? expectForm(recall, id) : null];
 }
 
@@ -61,7 +61,7 @@ function terms(found) {
 }
 
 function stages(found) {
-  return h("details", {}, h("summary", { class: "small" }, `${found.stages.length} stages`), h("div", { class: "scroll" }, h("table", {},
+  return h("details", {}, h("summary", { class: "small" }, `${found.stages.length} stages`), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "stages" }, h("table", {},
     h("thead", {}, h("tr", {}, ["", "stage", "read", "score"].map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", {}, found.stages.map((stage) => h("tr", { class: stage.state === "applied" ? "" : "idle" }, h("td", {}, String(stage.number)), h("td", {}, stage.title, stage.state === "applied" ? null : h("i", {}, ` (${stage.state})`)),
       h("td", { class: "small" }, Object.entries({ ...stage.inputs, ...stage.reads }).map(([name, value]) => `${name} ${number(value)}`).join(", ")), h("td", { class: "n" }, stage.scored ? number(stage.after, 6) : "")))))));
@@ -69,13 +69,13 @@ function stages(found) {
 
 function expectForm(recall, id) {
   const told = h("span", { class: "small", role: "status" }), button = h("button", { class: "mini" }, "Expect");
-  const form = h("form", { class: "inline small" }, h("label", {}, "Expect it ", h("select", { name: "how" }, h("option", { value: "first" }, "first"), h("option", { value: "top" }, "among the first 3"), h("option", { value: "absent" }, "absent"))), button, told);
+  const form = h("form", { class: "inline small" }, h("label", {}, "Expect it ", h("select", { name: "how" }, h("option", { value: "first" }, "first"), h("option", { value: "top" }, "among the first 3"), h("option", { value: "absent" }, "absent"))), h("label", {}, "note ", h("input", { name: "note", dir: "auto", autocomplete: "off", placeholder: "why" })), button, told);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const how = new FormData(form).get("how");
+    const { how, note } = Object.fromEntries(new FormData(form));
     button.disabled = true;
     try {
-      const made = await post("expectations", { recall, id, ...(how === "top" ? { top: 3 } : { [how]: true }) });
+      const made = await post("expectations", { recall, id, note, ...(how === "top" ? { top: 3 } : { [how]: true }) });
       told.textContent = `kept as ${made.id}`;
     } catch (error) {
       told.textContent = error.message;
@@ -88,10 +88,10 @@ function expectForm(recall, id) {
 async function memo(app, id, signal) {
   const found = await get("memories/-", { id, at: app.state.b }, signal);
   const { state } = found;
-  const facts = [["kind", state.kind], ["project", state.project], ["session", state.session], ["source", state.source], ["tags", state.tags.join(", ")], ["importance", state.importance], ["strength", number(state.strength)], ["used", state.used_count], ["accessed", state.access_count], ["layer", state.layer], ["superseded by", state.superseded_by], ["hidden", found.hidden_because]];
+  const facts = [["kind", state.kind], ["project", state.project], ["session", state.session], ["source", state.source], ["tags", state.tags.join(", ")], ["importance", state.importance], ["strength", number(state.strength)], ["used", state.used_count], ["accessed", state.access_count], ["layer", state.layer], ["superseded by", state.superseded_by && link(app, { memory: state.superseded_by }, {}, state.superseded_by)], ["hidden", found.hidden_because]];
   const impact = h("div", { class: "impact" });
-  return [h("h3", {}, found.visible ? "The memory" : "The memory (does not answer)"), h("p", {}, said(found.content)),
-    h("dl", {}, facts.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== 0).map(([name, value]) => [h("dt", {}, name), h("dd", { dir: "auto" }, String(value))])),
+  return [h("h3", {}, found.visible ? "The memory" : "The memory (does not answer)"), h("div", { class: "text" }, long(found.content)),
+    h("dl", {}, facts.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== 0).map(([name, value]) => [h("dt", {}, name), h("dd", { dir: "auto" }, value instanceof Node ? value : String(value))])),
     h("button", { type: "button", class: "mini", onclick: () => impactOf(impact, app, id) }, "What did it change? (impact)"), impact];
 }
 
@@ -106,34 +106,43 @@ async function impactOf(place, app, id) {
 }
 
 // Every version with the words that came and went, newest first.
-function versions(shown) {
+function versions(shown, app) {
   const tags = { added: "ins", removed: "del", same: "span" };
   return [h("h3", {}, plural(shown.versions.length, "version")), folded(shown.versions.toReversed().map((one) => h("li", {},
-    h("div", { class: "dim small" }, `${one.revision} · @${one.seq} ${day(one.at)} ${one.actor}${one.changed.length ? ` · ${one.changed.join(", ")}` : ""}`),
-    h("div", { class: "said", dir: "auto" }, one.words.length ? one.words.map((part) => h(tags[part.how], {}, part.text)) : one.content))), VERSIONS, { class: "plain versions" })];
+    h("div", { class: "dim small" }, `${one.revision} · `, event(app, one.seq), ` ${day(one.at)} ${one.actor}${one.changed.length ? ` · ${one.changed.join(", ")}` : ""}`),
+    long(one.content || one.words.map((part) => part.text).join(""), 400, h("div", { class: "said", dir: "auto" }, one.words.length ? one.words.map((part) => h(tags[part.how], {}, part.text)) : one.content)))), VERSIONS, { class: "plain versions" })];
 }
 
 function links(shown, app) {
   if (!shown.links.length) return null;
-  return [h("h3", {}, "Links"), h("ul", { class: "plain small" }, shown.links.map((one) => h("li", {}, link(app, { memory: one.a }, {}, one.a), ` ${one.kind} `, link(app, { memory: one.b }, {}, one.b), h("span", { class: "dim" }, ` @${one.seq}`))))];
+  return [h("h3", {}, "Links"), h("ul", { class: "plain small" }, shown.links.map((one) => h("li", {}, link(app, { memory: one.a }, {}, one.a), ` ${one.kind} `, link(app, { memory: one.b }, {}, one.b), " ", event(app, one.seq))))];
 }
 
 // What dreams made of it, before → after, and what else touched it beside new versions and accesses.
 async function changes(app, id, signal) {
-  const [history, ended] = await Promise.all([get("memories/-/history", { id }, signal), get("timeline", { type: "dream.ended", limit: 1000 }, signal)]);
-  const dreams = ended.events.map((event) => ({ ...event, name: event.summary.match(/\bd\d+\b/)?.[0] })).map((one) => ({ ...one, began: Number(one.name?.slice(1)) }));
-  const within = (event) => dreams.find((one) => one.began <= event.seq && event.seq <= one.seq);
+  const [history, dreams] = await Promise.all([get("memories/-/history", { id }, signal), get("dreams", {}, signal)]);
+  const within = (one) => dreams.find((dream) => dream.began <= one.seq && one.seq <= dream.seq);
   const by = [...new Set(history.map(within).filter(Boolean))].toSorted((a, b) => b.seq - a.seq);
-  const shown = await Promise.all(by.slice(0, DREAMS).map((one) => get(`show/${one.name}`, {}, signal)));
-  const made = (dream) => dream?.changes.filter((one) => one.id === id).map((one) => `${one.what} ${text(one.before)} → ${text(one.after)}`).join(", ");
+  const read = (one) => get(`show/${encodeURIComponent(one.id)}`, {}, signal);
+  const shown = await Promise.all(by.slice(0, DREAMS).map(read));
+  const made = (dream) => dream.changes.filter((one) => one.id === id).map((one) => `${one.what} ${text(one.before)} → ${text(one.after)}`).join(", ");
   const rest = history.filter((event) => !["memory.ingested", "memory.revised", "memory.accessed"].includes(event.type) && !within(event)).reverse();
   return [
-    by.length ? [h("h3", {}, `Changed by ${plural(by.length, "dream")}`), folded(by.map((one, place) => h("li", {}, link(app, { view: "dreams", dream: one.name }, {}, one.name), ` ${day(one.at)} ${made(shown[place]) || ""}`)), EVENTS, { class: "plain small dreamt" })] : null,
-    rest.length ? [h("h3", {}, "What else changed it"), folded(rest.map((event) => h("li", { dir: "auto" }, `@${event.seq} ${day(event.at)} ${event.summary}`)), EVENTS)] : null,
+    by.length ? [h("h3", {}, `Changed by ${plural(by.length, "dream")}`), folded(by.map((one, place) => h("li", {}, link(app, { view: "dreams", dream: one.id }, {}, one.id), ` ${day(one.at)} `, shown[place] ? made(shown[place]) : later(async () => made(await read(one))))), EVENTS, { class: "plain small dreamt" })] : null,
+    rest.length ? [h("h3", {}, "What else changed it"), folded(rest.map((one) => h("li", { dir: "auto" }, event(app, one.seq), ` ${day(one.at)} `, events(app, one.summary))), EVENTS)] : null,
   ].filter(Boolean);
+}
+
+// What an older dream made of it is read when it is wanted.
+function later(work) {
+  const button = h("button", { type: "button", class: "mini", onclick: async () => {
+    button.disabled = true;
+    button.replaceWith(await work().catch(problem));
+  } }, "before → after");
+  return button;
 }
 
 function answered(shown, app) {
   return [h("h3", {}, shown.recalls.length ? `In ${plural(shown.recalls.length, "answer")}` : "In no recorded answer"),
-    folded(shown.recalls.map((one) => h("li", {}, link(app, { recall: one.recall, ask: "", view: "", formula: "", b: "" }, {}, one.recall), ` rank ${one.rank} `, said(one.query), h("span", { class: "dim" }, ` ${age(one.at)}`))), RECALLS)];
+    folded(shown.recalls.map((one) => h("li", {}, link(app, { recall: one.recall, ask: "", view: "", formula: "", b: "" }, {}, one.recall), ` rank ${one.rank} `, h("span", { class: "dim" }, `${age(one.at)} `), said(one.query, { class: "said clamped" }))), RECALLS)];
 }

@@ -1,7 +1,7 @@
 // One ranking: every hit a bar on one scale, the margin to the next as a gap, and below the line the next that lost.
 
 import { bar, hue, total, widest } from "./bars.js";
-import { day, h, link, number, said } from "./dom.js";
+import { day, h, link, number, plural, said } from "./dom.js";
 
 const GAP = 34;
 
@@ -9,13 +9,24 @@ export function ranking(bars, app, { recorded = null } = {}) {
   const all = [...bars.hits, ...bars.losers];
   const scale = widest(all);
   const margins = bars.hits.map((hit, place) => hit.score - (bars.hits[place + 1]?.score ?? bars.losers[0]?.score ?? hit.score));
-  const most = Math.max(1e-12, ...margins.map(Math.abs));
+  const most = Math.max(1e-12, ...margins);
   return [
     legend(all),
-    h("ol", { class: "hits" }, bars.hits.map((hit, place) => item(hit, app, scale, { margin: margins[place], gap: Math.round((Math.abs(margins[place]) / most) * GAP), moved: moved(hit, recorded) }))),
-    bars.losers.length ? h("p", { class: "cutline" }, `${bars.hits.length} of ${bars.candidates} candidates answer; below: what lost, and where`) : null,
+    h("ol", { class: "hits" }, bars.hits.map((hit, place) => item(hit, app, scale, { margin: margins[place], gap: gap(margins[place], most), moved: moved(hit, recorded) }))),
+    bars.losers.length ? h("p", { class: "cutline" }, cut(bars)) : null,
     h("ol", { class: "hits losers" }, bars.losers.map((loser) => item(loser, app, scale, { ghost: true }))),
   ];
+}
+
+// The space below a bar: how far it is ahead of the next. One that a stage dropped may have had more: that is no lead.
+export function gap(margin, most) {
+  return margin > 0 ? Math.round((margin / most) * GAP) : 0;
+}
+
+// How many candidates the stages saw, and what became of them.
+export function cut({ hits, candidates, seen }) {
+  const dropped = seen > candidates ? `, ${(seen - candidates).toLocaleString("en")} were dropped by a stage` : "";
+  return `${hits.length} of ${plural(seen, "candidate")} ${hits.length === 1 ? "answers" : "answer"}${dropped}; below: what lost, and where`;
 }
 
 function moved(hit, recorded) {
@@ -30,9 +41,9 @@ function item(one, app, scale, { margin = null, gap = 0, ghost = false, moved: w
   const meta = [one.kind, one.project, one.session, day(one.at), `version ${one.revision}`, ...one.tags.map((tag) => `#${tag}`)].filter(Boolean);
   const element = h("li", { class: ghost ? "hit ghost" : "hit", "data-id": one.id },
     link(app, { memory: one.id }, { class: "row", "aria-label": `${ghost ? "why not" : "why"} ${one.id}` },
-      h("span", { class: "place" }, place), said(one.content), h("span", { class: "score num" }, number(one.score, 6))),
+      h("span", { class: "place" }, place), said(one.content, { class: "said clamped" }), h("span", { class: "score num" }, number(one.score, 6))),
     bar(one, scale, { ghost }),
-    h("div", { class: "dim small meta" }, h("code", {}, one.id), ` · ${meta.join(" · ")}`, margin !== null && margin > 0 ? ` · ${number(margin, 6)} ahead of the next` : null, was ? h("b", { class: "moved" }, ` · ${was}`) : null),
+    h("div", { class: "dim small meta" }, h("code", {}, one.id), ` · ${meta.join(" · ")}`, margin ? ` · ${number(Math.abs(margin), 6)} ${margin > 0 ? "ahead of" : "behind"} the next` : null, was ? h("b", { class: "moved" }, ` · ${was}`) : null),
     one.lost ? h("div", { class: "small lost" }, one.lost) : null,
     numbers(one));
   element.style.marginBottom = `${gap + 6}px`;

@@ -15,6 +15,11 @@ export function spanOf(upto, seq) {
   return low;
 }
 
+// Whether a seq lies before what is shown (-1), in it (0), or after it (1).
+export function outside({ before, upto }, seq) {
+  return seq <= before && before > 0 ? -1 : seq > upto[upto.length - 1] ? 1 : 0;
+}
+
 // The seq at a place between 0 and 1 of the shown time.
 export function seqAt(river, place) {
   const span = Math.max(0, Math.min(river.upto.length - 1, Math.floor(place * river.upto.length)));

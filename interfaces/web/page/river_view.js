@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { h, show, svg } from "./dom.js";
-import { LANES, river, seqAt, spanOf, zoomed } from "./river.js";
+import { LANES, outside, river, seqAt, spanOf, zoomed } from "./river.js";
 
 const WIDTH = 1000, LANE = 18, HEIGHT = LANES.length * LANE, BUCKETS = 500, PLAY_MS = 350, SEQ = /^@(\d+)$/;
 let playing = null, dragging = false, counted = { key: "", data: null };
@@ -48,7 +48,14 @@ function handle(name, data, app, canvas, now) {
   const seq = seqOf(app, name);
   const at = (value) => (spanOf(data.upto, value) + 0.5) / data.upto.length;
   const element = h("div", { class: `handle handle-${name}`, role: "slider", tabindex: 0, "aria-label": name === "a" ? "A: the earlier moment" : "B: the later moment, now unless moved", "aria-valuemin": 0, "aria-valuemax": data.head }, name.toUpperCase());
-  const put = (value) => { element.style.left = `${at(value) * 100}%`; element.setAttribute("aria-valuenow", value); element.setAttribute("aria-valuetext", `event ${value}`); };
+  const put = (value) => {
+    const beyond = outside(data, value), letter = name.toUpperCase();
+    element.style.left = `${beyond ? (beyond < 0 ? 0 : 100) : at(value) * 100}%`;
+    element.textContent = beyond ? (beyond < 0 ? `◂${letter}` : `${letter}▸`) : letter;
+    element.classList.toggle("outside", beyond !== 0);
+    element.setAttribute("aria-valuenow", value);
+    element.setAttribute("aria-valuetext", `event ${value}${beyond ? `, ${beyond < 0 ? "before" : "after"} what is shown` : ""}`);
+  };
   put(seq ?? 0);
   if (seq === null) element.setAttribute("aria-valuetext", "not set");
   element.addEventListener("keydown", (event) => {
@@ -113,20 +120,24 @@ function span(since, until) {
   return [since, until].map((time) => new Date(time).toISOString()).join("..");
 }
 
-// A drag moves what is shown, if it is not all; the lanes follow the pointer and are counted anew at its end.
+// A click moves B there. A drag moves what is shown, if it is not all; the lanes follow the pointer and are counted anew at its end.
 function pan(canvas, app, data) {
   canvas.addEventListener("pointerdown", (event) => {
-    if (!app.state.zoom) return;
+    const over = new AbortController(), { signal } = over;
     const [start, since, until] = [event.clientX, Date.parse(data.since), Date.parse(data.until)];
-    const move = (to) => canvas.setAttribute("viewBox", `${((start - to.clientX) / canvas.clientWidth) * WIDTH} 0 ${WIDTH} ${HEIGHT}`);
+    const move = (to) => app.state.zoom && canvas.setAttribute("viewBox", `${((start - to.clientX) / canvas.clientWidth) * WIDTH} 0 ${WIDTH} ${HEIGHT}`);
     canvas.setPointerCapture(event.pointerId);
-    canvas.addEventListener("pointermove", move);
+    canvas.addEventListener("pointermove", move, { signal });
+    canvas.addEventListener("pointercancel", () => over.abort(), { signal });
     canvas.addEventListener("pointerup", (end) => {
-      canvas.removeEventListener("pointermove", move);
+      over.abort();
+      const box = canvas.getBoundingClientRect();
+      if (Math.abs(end.clientX - start) < 4) return app.drag({ b: `@${seqAt(data, (end.clientX - box.left) / box.width)}` });
+      if (!app.state.zoom) return;
       const wanted = ((start - end.clientX) / canvas.clientWidth) * (until - since);
       const shift = Math.max(Date.parse(data.first) - since, Math.min(Date.parse(data.last) + 1 - until, wanted));
-      if (Math.abs(end.clientX - start) >= 4) app.drag({ zoom: span(since + shift, until + shift) });
-    }, { once: true });
+      app.drag({ zoom: span(since + shift, until + shift) });
+    }, { signal });
   });
 }
 

@@ -1,28 +1,48 @@
 // Then and now: the same question at A and at B, beside each other and as lines of ranks.
 
-import { bump, crossed, crossings, mover } from "./bump.js";
+import { bump, crossed, crossings, kind, mover } from "./bump.js";
 import { get } from "./api.js";
 import { question } from "./centre.js";
-import { h, link, number, problem, said, show } from "./dom.js";
+import { day, event, h, link, number, problem, said, show, svg } from "./dom.js";
+import { seqOf } from "./river_view.js";
 
-const POINTS = 32;
+const POINTS = 32, LINES = 24;
 
 export async function renderThenAndNow(place, app, asked, signal) {
-  const a = app.state.a || (asked ? `@${asked.basis}` : "@0"), b = app.state.b || `@${app.head}`;
-  const [then, now] = await Promise.all([a, b].map((at) => get("bars", question(app, asked, { at, losers: 0 }), signal)));
-  const ids = [...new Set([...then.hits, ...now.hits].map((hit) => hit.id))].slice(0, 24);
+  const head = seqOf(app, "b") ?? app.head;
+  const a = app.state.a || `@${chosen(asked?.basis, head)}`, b = app.state.b || `@${app.head}`;
+  const sides = await Promise.all([["A", a], ["B", b]].map(async ([name, at]) => ({ name, at, ...await get("bars", question(app, asked, { at, losers: 0 }), signal) })));
+  const [then, now] = inOrder(sides);
+  const ids = [...new Set([...then.hits, ...now.hits].map((hit) => hit.id))].slice(0, LINES);
   const lines = await get("ranks", { ...question(app, asked), ids, from: then.basis, to: now.basis, points: POINTS }, signal);
   const told = h("div", { class: "told", role: "status" }, "A dot is an event of a memory, a ring is where two changed places: click one.");
   const chart = bump(lines, {
-    onpoint: (line, mark) => show(told, h("b", {}, line.id), ` @${mark.seq} ${mark.what}`),
+    width: Math.max(340, Math.min(900, place.clientWidth)), ends: [then.name, now.name],
+    onpoint: (line, mark) => show(told, h("b", {}, line.id), " ", event(app, mark.seq), ` ${mark.what}`),
     oncross: (one) => { app.keep({ cross: named(lines, one) }); why(told, app, asked, one, lines, signal); },
   });
   show(place,
-    h("p", { class: "small dim" }, `A is @${then.basis}, B is @${now.basis}: move them in the river above. Each is ranked with the memories and the clock of its moment.`),
-    h("div", { class: "beside" }, side("A", then, now, app), side("B", now, then, app)),
+    h("p", { class: "small dim moments" }, `${sides.map(moment).join(", ")}: move them in the river above. Each is ranked with the memories and the clock of its moment.`,
+      app.state.a ? "" : ` A was not chosen: it is ${asked?.basis === Number(a.slice(1)) ? "what the recorded answer saw" : "half of the events before B"}.`, then.name === "B" ? " A lies after B: the earlier one is shown first." : ""),
+    h("div", { class: "beside" }, side(then, now, app), side(now, then, app)),
     h("h3", {}, "Rank over events"), chart, names(lines, app), told);
   const open = crossings(lines).find((one) => named(lines, one) === app.state.cross);
   if (open) await why(told, app, asked, open, lines, signal);
+}
+
+// A where none was chosen: what the recorded recall saw if that lies before B, else half of the events before B; never before the first event.
+export function chosen(basis, head) {
+  return Math.max(1, basis < head ? basis : Math.floor(head / 2));
+}
+
+// The earlier of two moments first.
+export function inOrder(sides) {
+  return sides.toSorted((one, other) => one.basis - other.basis);
+}
+
+// A moment, and what is seen of it: never the middle of a dream, or of another batch.
+export function moment({ name, at, basis }) {
+  return `${name} is @${basis}${/^@\d+$/.test(at) && at !== `@${basis}` ? ` (${at} lies inside a batch, such as a dream: this is the last whole one before it)` : ""}`;
 }
 
 // A crossing in the address.
@@ -30,20 +50,20 @@ function named(lines, one) {
   return `${mover(lines, one).id}@${lines.seqs[one.place]}`;
 }
 
-function side(name, mine, other, app) {
+function side(mine, other, app) {
   const before = other.hits.map((hit) => hit.id);
-  return h("div", { class: "card pad" }, h("h3", {}, `${name}: @${mine.basis}, ${mine.now.slice(0, 16).replace("T", " ")}`),
-    mine.hits.length ? h("ol", { class: "short" }, mine.hits.map((hit) => h("li", { "data-id": hit.id }, link(app, { memory: hit.id }, {}, said(hit.content)),
-      h("span", { class: "small dim" }, ` ${number(hit.score, 4)} · `, before.includes(hit.id) ? `${before.indexOf(hit.id) + 1} in ${name === "A" ? "B" : "A"}` : `not in ${name === "A" ? "B" : "A"}`)))) : h("p", { class: "empty" }, "Nothing answered."));
+  return h("div", { class: "card pad" }, h("h3", {}, `${mine.name}: @${mine.basis}, ${mine.basis ? day(mine.now) : "before the first event"}`),
+    mine.hits.length ? h("ol", { class: "short" }, mine.hits.map((hit) => h("li", { "data-id": hit.id }, link(app, { memory: hit.id }, { class: "clamped" }, said(hit.content)),
+      h("span", { class: "small dim" }, `${number(hit.score, 4)} · `, before.includes(hit.id) ? `${before.indexOf(hit.id) + 1} in ${other.name}` : `not in ${other.name}`)))) : h("p", { class: "empty" }, "Nothing answered."));
 }
 
 function names(lines, app) {
-  return h("ul", { class: "legend small" }, lines.lines.map((line, number_) => h("li", { class: `hue-line-${number_ % 8}` }, h("i", { class: "swatch" }), link(app, { memory: line.id }, {}, line.id))));
+  return h("ul", { class: "legend small lines" }, lines.lines.map((line, place) => h("li", { class: kind(place) }, svg("svg", { class: `line ${kind(place)}`, viewBox: "0 0 26 8", width: 26, height: 8, "aria-hidden": "true" }, svg("path", { d: "M0 4 L26 4" })), " ", link(app, { memory: line.id }, {}, line.id))));
 }
 
 async function why(place, app, asked, one, lines, signal) {
   const [since, until] = [`@${lines.seqs[one.place - 1]}`, `@${lines.seqs[one.place]}`], { id, top } = mover(lines, one);
-  const what = h("p", {}, `Between ${since} and ${until} `, crossed(one), ".");
+  const what = h("p", {}, "Between ", event(app, lines.seqs[one.place - 1]), " and ", event(app, lines.seqs[one.place]), ` ${crossed(one)}.`);
   show(place, what, h("p", { class: "dim" }, "asking why …"));
   try {
     const change = await get("why-changed", { q: asked ? asked.id : app.state.ask, id, since, until, now: lines.at[one.place], formula: app.state.formula }, signal);
@@ -59,8 +79,8 @@ async function bisect(button, place, app, asked, id, between, signal) {
   const found = h("div", { class: "event", role: "status" }, "bisecting …");
   place.append(found);
   try {
-    const { sentence, seq, event } = await get("bisect", { ...question(app, asked), id, ...between }, signal);
-    show(found, sentence, event ? [" ", link(app, { b: `@${seq}` }, {}, `@${seq}`), `: ${event}`] : null);
+    const { sentence, seq, event: what } = await get("bisect", { ...question(app, asked), id, ...between }, signal);
+    show(found, sentence, what ? [" ", event(app, seq), `: ${what}`] : null);
   } catch (error) {
     if (error.name !== "AbortError") show(found, problem(error));
   }

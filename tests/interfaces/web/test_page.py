@@ -317,6 +317,27 @@ def test_an_attested_recall_is_explained_as_a_re_ranking_of_what_is_left(page_wo
 
 
 @in_a_browser
+def test_what_every_dream_made_of_a_memory_can_be_read(page_world, browser):
+    dreams = page_world.get("/api/dreams")
+    shown = [page_world.get(f"/api/show/{one['id']}")["changes"] for one in dreams]
+    ids = [id_ for changes in shown for id_ in {one["id"] for one in changes} - {"*"}]
+    most = max(sorted(set(ids)), key=ids.count)
+    assert ids.count(most) > 5  # so many are read at once
+    person = Person(
+        browser, page_world.address["page"], f"#/ask/{quote(QUESTION)}/memory/{quote(most, safe='')}"
+    )
+    person.until(lambda: person.texts("#detail .dreamt button"))
+    person.still()
+    older = len(person.texts("#detail .dreamt button"))
+    assert older == len(person.texts("#detail .dreamt li")) - 5
+    person.click("#detail .dreamt button")
+    person.until(lambda: len(person.texts("#detail .dreamt button")) == older - 1)
+    read = [text for text in person.texts("#detail .dreamt li") if "before → after" not in text]
+    assert len(read) == 6
+    assert all("→" in text for text in read)
+
+
+@in_a_browser
 def test_then_and_now_stand_beside_each_other_and_a_crossing_says_why(page_world, browser):
     recall = page_world.get("/api/recalls", grep="refund", limit=1)["recalls"][0]
     person = Person(browser, page_world.address["page"], f"#/recall/{recall['id']}/view/then-and-now?a=@700")
@@ -334,8 +355,40 @@ def test_then_and_now_stand_beside_each_other_and_a_crossing_says_why(page_world
     person.until(
         lambda: any("handbook-refunds" in text for text in person.texts(".told .event a ~ *, .told .event"))
     )
+    stops = "return [...document.querySelectorAll('.bump [tabindex=\"0\"]')].length"
+    assert browser.execute_script(stops) == 1 < len(person.texts(".bump .mark, .bump .cross"))
+    browser.execute_script("document.querySelector('.bump [tabindex=\"0\"]').focus()")
+    first = browser.execute_script("return document.activeElement.ariaLabel")
+    browser.switch_to.active_element.send_keys("\ue014")
+    assert browser.execute_script("return document.activeElement.ariaLabel") != first
+    assert browser.execute_script(stops) == 1
+    assert f"A @{then['basis']}" in "".join(person.texts(".bump .axis"))  # the dream was not over at @700
     dots = browser.execute_script("return [...document.querySelectorAll('.mark')].map((n) => n.ariaLabel)")
     assert any("superseded" in dot for dot in dots), dots
+    assert person.complaints() == []
+
+
+@in_a_browser
+def test_then_and_now_chooses_a_says_what_moment_is_seen_and_puts_the_earlier_first(page_world, browser):
+    recall = page_world.get("/api/recalls", grep="refund", limit=1)["recalls"][0]
+    basis = page_world.get(f"/api/recalls/{recall['id']}")["basis"]
+    person = Person(browser, page_world.address["page"], f"#/recall/{recall['id']}/view/then-and-now")
+    person.until(lambda: person.texts(".moments"))
+    assert f"A is @{basis}," in person.texts(".moments")[0]
+    assert "what the recorded answer saw" in person.texts(".moments")[0]
+    person.go(f"#/ask/{quote(QUESTION)}/view/then-and-now?b=@3000")
+    person.until(lambda: "half of the events before B" in "".join(person.texts(".moments")))
+    assert "1970" not in "".join(person.texts("#centre h3, #centre .axis"))
+    dream = page_world.get("/api/dreams")[0]
+    inside = dream["began"] + 3
+    person.go(f"#/ask/{quote(QUESTION)}/view/then-and-now?a=@{inside}&b=@900")
+    person.until(lambda: f"(@{inside} lies inside a batch" in "".join(person.texts(".moments")))
+    assert f"A is @{dream['began'] - 1} " in person.texts(".moments")[0]
+    assert "A lies after B" in person.texts(".moments")[0]
+    assert [text[0] for text in person.texts(".beside h3")] == ["B", "A"]
+    person.go(f"#/ask/{quote(QUESTION)}/view/then-and-now?a=@0&b=@900")
+    person.until(lambda: "before the first event" in "".join(person.texts(".beside h3")))
+    assert "1970" not in "".join(person.texts("#centre h3, #centre .axis"))
     assert person.complaints() == []
 
 
@@ -474,7 +527,8 @@ def test_dreams_expectations_and_the_verdict_are_shown_in_the_words_of_the_engin
     person.until(lambda: any("Preview: nothing was changed" in text for text in person.texts("#centre p")))
     assert person.texts("#centre .answers li")
     dream = page_world.get("/api/timeline", type="dream.ended", limit=1)["events"][0]["summary"].split()[1]
-    person.click("#centre ol a")
+    assert len(person.texts("#centre .past li")) == len(page_world.get("/api/dreams")) == 20
+    person.click("#centre .past a")
     person.until(lambda: dream in "".join(person.texts("#centre .report b")))
     effect = page_world.get(f"/api/dreams/{dream}/effect")
     assert len(person.texts("#centre .answers li")) == len(effect)
@@ -549,6 +603,30 @@ def test_charts_are_functions_of_data(server, browser):
     ]
     assert person.run("bump.js", "m.crossings(given[0]).map((one) => m.mover(given[0], one))", lines) == [
         {"id": "a", "top": 1}, {"id": "b", "top": 1}
+    ]  # fmt: skip
+    timed = {**lines, "seqs": [0, 3, 7], "at": ["1970-01-01T00:00", "2026-02-10T08:00", "2026-02-11T09:30"]}
+    assert person.run("bump.js", "m.ticks(given[0])", timed) == [
+        {"place": 0, "seq": 0, "time": "empty"}, {"place": 1, "seq": 3, "time": "2026-02-10 08:00"},
+        {"place": 2, "seq": 7, "time": "2026-02-11 09:30"},
+    ]  # fmt: skip
+    ranks = {"lines": [{"id": "a", "ranks": [1, 3], "marks": []}]}
+    assert person.run("bump.js", "m.rows(given[0], 12)", ranks) == ["1", "2", "3", "not in the answer"]
+    assert person.run("bump.js", "m.rows(given[0], 2)", ranks) == ["1", "2", "below 2, or not in the answer"]
+    kinds = person.run("bump.js", "Array.from({ length: 24 }, (_, number) => m.kind(number))")
+    assert len(set(kinds)) == 24
+    assert person.run("then_and_now.js", "[[5, 9], [9, 9], [12, 9], [undefined, 9], [0, 1]].map((one) => m.chosen(...one))") == [
+        5, 4, 4, 4, 1
+    ]  # fmt: skip
+    assert person.run(
+        "river.js", "[2, 3, 9, 10].map((seq) => m.outside({ before: 2, upto: [4, 9] }, seq))"
+    ) == [-1, 0, 0, 1]
+    assert person.run("river.js", "m.outside({ before: 0, upto: [4, 9] }, 0)") == 0
+    assert person.run("ranking.js", "[0.5, 1, 0, -1].map((margin) => m.gap(margin, 1))") == [17, 34, 0, 0]
+    assert person.run("ranking.js", "m.cut({ hits: [1], candidates: 1, seen: 6 })") == (
+        "1 of 6 candidates answers, 5 were dropped by a stage; below: what lost, and where"
+    )
+    assert person.run("dom.js", "[3e-11, -2.5e-9, 0, 0.25, null].map((value) => m.number(value, 6))") == [
+        "3e-11", "-2.5e-9", "0", "0.25", "–"
     ]  # fmt: skip
     assert person.run("bump.js", "[1, 3, 4, 5].map((seq) => m.between([1, 5], seq))") == [0, 2 / 4, 3 / 4, 1]
 
@@ -726,10 +804,26 @@ def test_new_events_arrive_by_themselves_and_a_server_that_is_gone_greys_the_pag
     person.until(lambda: f"{server.get('/api/status')['head']} events" in person.find("#store").text)
     person.go("#/view/dreams")
     person.until(lambda: "Dreams" in person.texts("#centre h2"))
-    person.click("#centre button")  # dream
+    browser.execute_script("window.asked = []; window.confirm = (words) => asked.push(words) > 1")
+    head = server.get("/api/status")["head"]
+    person.click("#centre button")  # dream, and think better of it
+    assert server.get("/api/status")["head"] == head
+    person.click("#centre button")
     person.until(lambda: re.search(r"dream/d\d+", browser.current_url) and person.texts("#centre .report"))
-    person.click("#centre ol button")  # undo
+    (dream,) = server.get("/api/dreams")
+    counted = [f"{phase} {count}" for phase, count in dream["counts"].items() if count]
+    assert (dream["undoes"], dream["undone_at"]) == (None, None)
+    assert person.texts("#centre .past button") == []  # no Undo in a list that grows
+    assert ", ".join(counted) in person.texts("#centre .past li")[0]
+    person.click("#centre .report .undo")
     person.until(lambda: any("took back" in text for text in person.texts("#centre .report b")))
+    assert "Take" in browser.execute_script("return asked.at(-1)")
+    assert person.texts("#centre .undo") == []
+    assert server.get("/api/dreams")[1]["undone_at"]
+    assert "taken back" in person.texts("#centre .past li")[1]
+    person.click("#centre .past li:nth-child(2) a")
+    person.until(lambda: any("taken back" in text for text in person.texts("#centre .report b")))
+    assert person.texts("#centre .undo") == []
     server.stop()
     person.until(lambda: person.find("#gone").is_displayed())
     assert "gone" in browser.execute_script("return document.body.className")
