@@ -26,6 +26,7 @@ from recollect.interfaces.python.memory import Memory
 from recollect.query import formula as formulas
 from recollect.query.flat_formula import flat_toml
 from recollect.query.formula import Formula, InvalidFormula
+from recollect.query.formula_reference import reference
 from recollect.replay.changes.bisect import Bisection
 from recollect.replay.compare.comparison import Comparison
 from recollect.web.api import formula_of
@@ -33,6 +34,7 @@ from recollect.web.endpoint import Endpoints
 from recollect.web.forms import Ask, Nothing
 
 TEXT_MAX = 100_000
+_MEANT = ("Operations", "Inputs", "Channels", "Factors")
 
 ENDPOINTS = Endpoints()
 
@@ -171,6 +173,17 @@ def bisect(memory: Memory, ask: AskWhen, _: Request) -> Bisection:
 
 
 # --- formulas --------------------------------------------------------------------------------------
+
+
+@ENDPOINTS.add("GET", "/api/words", "what the operations, channels, factors and inputs of formulas mean")
+def words(_: Memory, __: Nothing, ___: Request) -> dict[str, str]:
+    meant = {
+        entry.name: entry.meaning
+        for section in reference()
+        if section.title in _MEANT
+        for entry in section.entries
+    }
+    return {name.partition("/")[0]: meaning for name, meaning in meant.items()} | meant
 
 
 @ENDPOINTS.add("GET", "/api/formulas/{name}", "a formula's text and the numbers in it")

@@ -10,13 +10,16 @@ from recollect.events.facts import (
     Consolidated,
     Downscaled,
     DreamEnded,
+    Forgotten,
     Ingested,
     Placed,
     Promoted,
     Pruned,
     Reembedded,
+    Restored,
     Revised,
     Stabilized,
+    Superseded,
 )
 from recollect.events.log import Log
 from recollect.replay.changes.inquiry import Inquiry, Moment
@@ -87,8 +90,11 @@ class ChangeEvents:
         facts = [self._fact(seq) for seq in seqs]
         accesses = sum(isinstance(fact, Accessed) for fact in facts)
         dreamt = sum(isinstance(fact, _DREAMT) for fact in facts)
-        counts = (accesses, "access"), (dreamt, "dream event"), (len(seqs) - accesses - dreamt, "other event")
-        return seqs, ", ".join(_count(n, noun) for n, noun in counts if n) or "no events"
+        name = self._inquiry.projections.documents.ids.values[self._memory] if self._memory >= 0 else ""
+        told = [words for fact in facts if (words := _told(fact, name))]
+        rest = len(seqs) - accesses - dreamt - len(told)
+        counts = (accesses, "access"), (dreamt, "dream event"), (rest, "other event")
+        return seqs, ", ".join([*told, *(_count(n, noun) for n, noun in counts if n)]) or "no events"
 
     def _own(self, wanted: Callable[[object], bool]) -> list[int]:
         return [seq for seq in self._history(self._memory) if wanted(self._fact(seq))]
@@ -146,6 +152,19 @@ class ChangeEvents:
 
     def _within(self, seqs: list[int]) -> list[int]:
         return sorted({seq for seq in seqs if self._since.seq < seq <= self._until.seq})
+
+
+def _told(fact: object, memory_id: str) -> str:
+    """What an event did to a memory's visibility, where it did."""
+    match fact:
+        case Superseded(old=old, new=new) if old == memory_id:
+            return f"superseded by {new}"
+        case Forgotten():
+            return "forgotten"
+        case Restored():
+            return "restored"
+        case _:
+            return ""
 
 
 def _first(ids: tuple[str, ...]) -> str:

@@ -137,6 +137,16 @@ def test_being_forgotten_is_its_own_lifecycle_and_counts_down_to_nothing(memory:
     assert change.until.rank is None
     assert change.score_change == -change.since.score
     assert "to not ranked" in change.sentence
+    assert change.sentence.endswith("mostly because of its own lifecycle (forgotten)")
+
+
+def test_the_memory_that_superseded_it_is_named(memory: Memory):
+    since = memory.status().head
+    memory.access(["a"])
+    memory.supersede("a", "b", "newer")
+    change = changed(memory, since)
+    assert change.cause == "lifecycle"
+    assert change.sentence.endswith("mostly because of its own lifecycle (superseded by b, 1 access)")
 
 
 def test_corpus_statistics_are_named_where_only_they_moved(memory: Memory, tmp_path: Path):

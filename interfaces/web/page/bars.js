@@ -20,6 +20,12 @@ export function hue(column) {
   return HUES.find((name) => (KNOWN[name] || []).some((known) => first === known || first.startsWith(`${known}.`) || first.startsWith(`${known}_`))) || "plain";
 }
 
+// Columns of one colour are told apart by a shade, in their order: 0 is the colour itself.
+export function shades(columns) {
+  const seen = {};
+  return Object.fromEntries(columns.map((column) => [column, Math.min(2, (seen[hue(column)] = (seen[hue(column)] ?? -1) + 1))]));
+}
+
 // Where each part lies between 0 and the widest bar; `from` and `to` are scores.
 export function segments(parts) {
   let end = 0;
@@ -45,7 +51,7 @@ export function label(part) {
   return `${part.column} ${sign}${Math.abs(part.amount).toPrecision(4)}${times}, stage ${part.number} ${part.op}`;
 }
 
-export function bar(one, scale, { width = 600, height = 14, ghost = false } = {}) {
+export function bar(one, scale, { width = 600, height = 14, ghost = false, shade = {} } = {}) {
   const x = (value) => (value / scale) * width;
   const found = segments(one.parts);
   const said = `score ${one.score === null ? "none" : one.score}: ${one.parts.map(label).join("; ")}`;
@@ -53,7 +59,7 @@ export function bar(one, scale, { width = 600, height = 14, ghost = false } = {}
     "svg",
     { class: ghost ? "bar ghost" : "bar", viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": said },
     found.map((part) =>
-      svg("rect", { class: `part ${part.cut ? "cut" : `hue-${hue(part.column)}`}`, x: x(part.from), y: part.cut ? 3 : 0, width: Math.max(0, x(part.to) - x(part.from)), height: part.cut ? height - 6 : height },
+      svg("rect", { class: `part ${part.cut ? "cut" : `hue-${hue(part.column)} shade-${shade[part.column] || 0}`}`, x: x(part.from), y: part.cut ? 3 : 0, width: Math.max(0, x(part.to) - x(part.from)), height: part.cut ? height - 6 : height },
         svg("title", {}, label(part)))),
   );
 }

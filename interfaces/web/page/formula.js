@@ -4,8 +4,13 @@ import { get, post, stream } from "./api.js";
 import { question } from "./centre.js";
 import { folded, h, link, number, plural, problem, said, show } from "./dom.js";
 import { ranking } from "./ranking.js";
+import { words } from "./words.js";
 
 const SHORT_MS = 80, LONG_MS = 700, RECALLS = 60, ALL = 1000;
+const JUDGED = {
+  "what was used": "how well an answer ranks what was used from it", recorded: "as it was answered", tried: "under the formula that is tried",
+  "difference, 95 % interval": "tried minus recorded; an interval that holds 0 may be luck", "better / same / worse": "in how many questions",
+};
 
 export async function renderFormula(place, app, asked, signal) {
   const name = app.state.formula || (asked ? asked.formula : app.status.formula);
@@ -69,7 +74,7 @@ export async function renderFormula(place, app, asked, signal) {
   show(place, h("p", { class: "small dim" }, `${formula.label}: ${formula.numbers.length} numbers`), wrong,
     h("div", { class: "beside" }, sliders, h("div", {}, text, h("p", {}, h("button", { type: "button", class: "mini", onclick: () => save(`${fields.name}.toml`, text.value, "application/toml") }, "Save as a file"), " ",
       app.status.read_only ? null : h("button", { type: "button", class: "mini", onclick: () => adopt(seen, app, adopted) }, "Adopt")), adopted)),
-    h("h3", {}, "The recorded traffic"), traffic, h("h3", {}, "This question"), live);
+    h("h3", {}, `The recorded traffic: the last ${RECALLS} questions`), traffic, h("h3", {}, "This question"), live);
   again(Boolean(given));
 }
 
@@ -82,7 +87,10 @@ function slider(stage, path, value, formula, changed) {
   const shown = h("output", { class: "num" }, number(value, 4));
   const input = h("input", { type: "range", min: value < 0 ? -most : 0, max: most, step: most / 200, value, "data-number": `${stage}.${path}` });
   input.addEventListener("input", () => { shown.textContent = number(Number(input.value), 4); changed(Number(input.value)); });
-  return h("label", { class: "slider" }, h("span", { class: "small" }, `${stage} ${formula.stages[stage - 1].op} · ${path}`), input, shown);
+  const { op } = formula.stages[stage - 1], named = path.split(".").at(-1);
+  const label = h("label", { class: "slider" }, h("span", { class: "small" }, `${stage} ${op} · ${path}`), input, shown);
+  words().then((known) => label.setAttribute("title", [known[op], known[named] && `${named}: ${known[named]}`].filter(Boolean).join(" ")));
+  return label;
 }
 
 function set(formula, stage, path, value) {
@@ -98,7 +106,7 @@ function told(comparison, app) {
   const cell = (value, sign = "") => h("td", { class: "n" }, sign + number(value, 4));
   return [h("p", {}, comparison.sentence),
     h("table", {}, h("caption", { class: "unseen" }, "recorded and tried"), h("tbody", {}, means.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name.replaceAll("_", " ")), cell(value))))),
-    Object.keys(comparison.judged).length ? h("table", {}, h("thead", {}, h("tr", {}, ["what was used", "recorded", "tried", "difference, 95 % interval", "better / same / worse"].map((word) => h("th", { scope: "col" }, word)))),
+    Object.keys(comparison.judged).length ? h("table", {}, h("thead", {}, h("tr", {}, Object.entries(JUDGED).map(([word, title]) => h("th", { scope: "col", title }, word)))),
       h("tbody", {}, Object.entries(comparison.judged).map(([name, one]) => h("tr", {}, h("th", { scope: "row" }, name), cell(one.a), cell(one.b),
         h("td", { class: "n" }, `${number(one.delta, 4)} [${number(one.low, 4)}, ${number(one.high, 4)}]`), h("td", { class: "n" }, `${one.wins} / ${one.ties} / ${one.losses}`))))) : null,
     h("p", {}, `${changed.length} of ${plural(comparison.questions, "question")} get another answer${changed.length ? ":" : "."}`),

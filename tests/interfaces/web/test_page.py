@@ -830,6 +830,112 @@ def test_new_events_arrive_by_themselves_and_a_server_that_is_gone_greys_the_pag
 
 
 @in_a_browser
+def test_long_texts_fold_and_open_and_what_is_named_is_a_link(start, browser):
+    server = start()
+    text = "auth sessions " + "and a long story " * 180 + "with an end"
+    server.send("POST", "/api/remember", {"id": "story", "content": text}, 201)
+    server.send(
+        "POST",
+        "/api/remember",
+        {"id": "newer", "content": "auth sessions anew", "supersedes": ["redis"]},
+        201,
+    )
+    server.send("POST", "/api/recall", {"q": text})
+    person = Person(browser, server.address["page"], f"#/ask/{quote(QUESTION)}/memory/story?k=9")
+    person.until(lambda: person.texts("#detail .memo .long") and "story" in person.ids())
+    person.still()
+    heights = (
+        "return [...document.querySelectorAll(arguments[0])].map((one) => one.getBoundingClientRect().height)"
+    )
+    for folded in (
+        ".hit[data-id=story] .row",
+        "#inbox .recalls a",
+        "#detail .text",
+        "#detail .versions li",
+        "#detail .answered li",
+    ):
+        assert 0 < max(browser.execute_script(heights, folded)) < 200, folded
+    person.click("#detail .memo .long summary")
+    assert person.find("#detail .memo .long > .said").text.endswith("with an end")
+    assert browser.execute_script(heights, "#detail .text")[0] > 200
+    assert re.fullmatch(r"[\w.#/-]+", person.texts("#detail .beside-it a")[0])
+    assert "b=@" in person.find("#detail .versions li a").get_attribute("href")
+    person.go(f"#/ask/{quote(QUESTION)}/memory/redis?k=9")
+    person.until(lambda: person.texts("#detail .memo dd a") == ["newer"])
+    person.click("#detail .memo dd a")
+    person.until(lambda: "memory/newer" in browser.current_url)
+    person.go(f"#/ask/{quote(QUESTION)}/view/then-and-now?k=9&a=@2")
+    person.until(lambda: person.texts(".bump .line"))
+    assert max(browser.execute_script(heights, ".beside li")) < 200
+
+
+@in_a_browser
+def test_the_words_of_a_formula_are_explained_and_one_colour_has_shades(page_world, browser):
+    recall = page_world.get("/api/recalls", grep="refund", limit=1)["recalls"][0]
+    person = Person(browser, page_world.address["page"], f"#/recall/{recall['id']}")
+    person.until(lambda: person.texts(".meanings dt"))
+    told = dict(zip(person.texts(".meanings dt"), person.texts(".meanings dd"), strict=True))
+    words = page_world.get("/api/words")
+    assert told["half_life_recency"] == words["half_life_recency"] != ""
+    assert all(told.values())
+    assert person.find(".numbers th").get_attribute("title")
+    shades = person.run(
+        "bars.js", "m.shades(['recency', 'half_life_recency', 'vector', 'in_span', 'recency_boost'])"
+    )
+    assert shades == {"recency": 0, "half_life_recency": 1, "vector": 0, "in_span": 2, "recency_boost": 2}
+    person.go(f"#/recall/{recall['id']}/view/formula")
+    person.until(lambda: person.texts(".slider") and person.find(".slider").get_attribute("title"))
+    assert any("the last 60 questions" in text for text in person.texts("#centre h3"))
+
+
+@in_a_browser
+def test_a_handle_outside_a_zoom_is_at_the_edge_and_a_click_moves_b(page_world, browser):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    zoom = "2026-02-20T00:00:00.000Z..2026-02-22T00:00:00.000Z"
+    person = Person(browser, page_world.address["page"], f"#/?a=@100&zoom={zoom}")
+    person.until(lambda: person.texts(".handle-a") == ["◂A"] and person.texts(".handle-b") == ["B▸"])
+    person.still()
+    ActionChains(browser).move_to_element(person.find("svg.river")).click().perform()
+    person.until(lambda: "b=@" in browser.current_url)
+    person.until(lambda: person.texts(".handle-b") == ["B"])
+    seq = int(re.search(r"b=@(\d+)", browser.current_url)[1])
+    assert page_world.get(f"/api/events/{seq}")["at"].startswith("2026-02-2")
+    person.go(f"#/?a=@{seq}&b=@{seq}")  # one over the other: both can be taken hold of
+    person.until(lambda: person.texts(".handle-a") == ["A"])
+    person.still()
+    under = (
+        "const box = document.querySelector('.handle-b').getBoundingClientRect();"
+        "return [box.top + 6, box.bottom - 6].map((y) => document.elementFromPoint(box.left + 3, y).textContent)"
+    )
+    assert browser.execute_script(under) == ["A", "B"]
+
+
+@in_a_browser
+def test_an_expectation_shows_its_question_and_note_and_links_its_event_once(page_world, browser):
+    person = Person(browser, page_world.address["page"], "#/view/expectations")
+    person.until(lambda: person.texts("#centre .expectations .broken"))
+    failed = page_world.get("/api/check")["failed"][0]
+    (broken, *_) = person.texts("#centre .broken")
+    assert failed["expectation"]["query"] in broken
+    if failed["broken_by"]:
+        assert broken.count(f"@{failed['broken_by']}") == 1
+        assert f"@{failed['broken_by']}" in person.texts("#centre .broken a")
+
+
+@in_a_browser
+def test_an_expectation_takes_a_note(start, browser):
+    server = start()
+    recall = server.get("/api/recalls")["recalls"][0]["id"]
+    person = Person(browser, server.address["page"], f"#/recall/{recall}/memory/auth")
+    person.type("#detail .why input[name=note]", "the policy says so\n")
+    person.until(lambda: "kept as" in "".join(person.texts("#detail .why form")))
+    assert [one["note"] for one in server.get("/api/expectations")] == ["the policy says so"]
+    person.go("#/view/expectations")
+    person.until(lambda: "the policy says so" in "".join(person.texts("#centre .expectations")))
+
+
+@in_a_browser
 def test_an_expectation_is_withdrawn_where_it_is_shown(start, browser):
     server = start()
     recall = server.get("/api/recalls")["recalls"][0]["id"]
