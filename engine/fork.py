@@ -35,7 +35,7 @@ def fork_from(
     store.require_whole("fork")
     return make_fork(
         store,
-        Path(to).expanduser(),
+        Path(to).expanduser().absolute(),
         since=store.view(store.resolve(since, edge="begins")[0]).seq,
         formula=None if formula is None else formula_named(store, formula, files=True),
         closed_loop=closed_loop,

@@ -125,7 +125,7 @@ class SegmentLog:
         another log holds, so it notes no recoveries of its own.
         """
         log = cls(
-            path,
+            path.absolute(),
             disk=disk if disk is not None else RealDisk(),
             clock=clock if clock is not None else wall_clock,
             ahead_max=ahead_max,

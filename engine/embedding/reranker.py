@@ -58,7 +58,8 @@ class CrossEncoderReranker:
     """
 
     def __init__(self, model: str | Path, *, offline: bool = False) -> None:
-        self._source = str(Path(model).expanduser()) if str(model).startswith("~") else str(model)
+        folder = Path(model).expanduser()
+        self._source = str(folder.absolute()) if folder.is_dir() else str(model)
         self._offline = offline
         self._model: CrossEncoder | None = None
         self._loading = threading.Lock()

@@ -74,7 +74,7 @@ def is_mirror(folder: Path) -> bool:
 
 
 def directory(where: str | Path) -> Path:
-    """The directory that is named here; no URL of another kind, and no mirror.
+    """The directory that is named here, absolute: the process may change its own; no URL of another kind, and no mirror.
 
     A mirror is opened by the URL of what it mirrors: its payloads are encrypted, and others write the log.
     """
@@ -82,7 +82,7 @@ def directory(where: str | Path) -> Path:
         raise InvalidInput(
             f"{shown(str(where))} is no place for a store; there are {_KINDS}, and directories"
         )
-    folder = Path(where).expanduser()
+    folder = Path(where).expanduser().absolute()
     if is_mirror(folder):
         raise InvalidInput(
             f"{folder} is the mirror of a log on other machines; open it by the URL of that log"
@@ -145,7 +145,7 @@ def _credentials(file: str) -> str | None:
     if not file:
         return None
     _require("a creds file of nats://", "nkeys", "nats")
-    path = Path(file).expanduser()
+    path = Path(file).expanduser().absolute()  # it is read again at every login
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -173,8 +173,8 @@ def _shown(url: SplitResult) -> str:
 def _mirror(url: SplitResult, options: dict[str, list[str]]) -> Path:
     """A folder for each log, named so that a person finds it; servers may be listed in any order."""
     if "mirror" in options:
-        return Path(options["mirror"][0]).expanduser()
-    data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
+        return Path(options["mirror"][0]).expanduser().absolute()
+    data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser().absolute()
     hosts = ",".join(sorted(url.netloc.rpartition("@")[2].split(",")))
     which = f"{url.scheme}://{hosts}{url.path.rstrip('/')}"
     readable = re.sub(r"[^A-Za-z0-9]+", "-", which).strip("-")[:60]

@@ -38,7 +38,7 @@ Agents = Callable[[Memory], Starlette]
 def place_of(where: str, name: str) -> str:
     """Where the store of this name lies: a directory in a directory, a prefix below a prefix, a stream beside streams."""
     if not is_url(where):
-        return str(Path(where).expanduser() / name)
+        return str(Path(where).expanduser().absolute() / name)
     url = urlsplit(where)
     base = url.path.rstrip("/")
     stream = url.scheme in {"nats", "tls"} and base
