@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from recollect.events.errors import LogFailed
 from recollect.events.private_files import make_private
+from recollect.events.regular_files import make_room
 from recollect.projections import checkpoints
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ class BuiltOnce:
         unfinished = folder / f".{seq:020d}.{os.getpid()}.tmp"
         try:
             if self._tried(lambda: self._files.fetch(name, unfinished)):
-                unfinished.replace(folder / f"{seq:020d}.checkpoint")
+                place = folder / f"{seq:020d}.checkpoint"
+                make_room(place)
+                unfinished.replace(place)
         finally:
             unfinished.unlink(missing_ok=True)
 

@@ -114,7 +114,9 @@ def configured(store: str | Path | None, flags: Mapping[Name, str | None] = {}) 
 
 def _files(store: str | Path | None) -> list[tuple[Source, Path]]:
     """The files that settings may come from, the first to be heard first."""
-    own: list[tuple[Source, Path]] = [] if store is None else [("store", Path(store).expanduser().absolute() / FILE)]
+    own: list[tuple[Source, Path]] = (
+        [] if store is None else [("store", Path(store).expanduser().absolute() / FILE)]
+    )
     return [*own, ("user", user_file())]
 
 

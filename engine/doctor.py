@@ -42,6 +42,7 @@ from recollect.events.packs.urls import directory, is_mirror, is_url, shown
 from recollect.events.private_files import exposed, sync_directory
 from recollect.events.recovery import QUARANTINE
 from recollect.events.redacted_log import RedactedLog
+from recollect.events.regular_files import remove
 from recollect.events.segment_log import SegmentLog, wall_clock
 from recollect.events.transfer import export_lines, import_lines
 from recollect.projections import checkpoints
@@ -347,7 +348,7 @@ def _leftovers(folder: Path) -> Iterator[Problem]:
     """What interrupted work left behind; a file that is not old may still be in the making."""
     patterns = ("cache/checkpoints/*.tmp", "cache/shards/*.building", "cache/shards/*.lock", "log/*.new")
     for path in sorted(path for pattern in patterns for path in folder.glob(pattern)):
-        if time.time() - path.stat().st_mtime > _UNFINISHED_S:
+        if time.time() - path.lstat().st_mtime > _UNFINISHED_S:
             yield Problem(
                 severity="leftover",
                 where=str(path),
@@ -376,7 +377,7 @@ def _fix(folder: Path, problems: Sequence[Problem], clock: Clock, embedder: Embe
     for problem in problems:
         if problem.severity in ("cache", "leftover"):
             with suppress(OSError):  # what cannot be deleted is found again, and stays a problem
-                Path(problem.where).unlink(missing_ok=True)
+                _delete(folder, Path(problem.where))
     if "damage" in kinds:
         return
     if "clock" in kinds:
@@ -393,6 +394,14 @@ def _fix(folder: Path, problems: Sequence[Problem], clock: Clock, embedder: Embe
             _append_repairs(store, problems, embedder)
         finally:
             store.close()
+
+
+def _delete(folder: Path, path: Path) -> None:
+    """Delete a file that is wrong or left over; in the store's cache also a directory that stands in its place."""
+    if path.parent.resolve().is_relative_to((folder / "cache").resolve()):
+        remove(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _append_repairs(store: Store, problems: Sequence[Problem], embedder: Embedder | None) -> None:

@@ -19,11 +19,12 @@ from recollect.engine.store import Progress
 from recollect.events.facts import ShardRetired, ShardSealed
 from recollect.events.log import facts_of
 from recollect.events.redacted_log import RedactedLog
+from recollect.events.regular_files import kind_of
 from recollect.projections import checkpoints
 from recollect.projections.columns import State
 from recollect.projections.lexical.index import Lexical
 from recollect.projections.vectors.index import Vectors
-from recollect.projections.vectors.shard_cache import ShardElsewhere, has_digest
+from recollect.projections.vectors.shard_cache import ShardElsewhere, has_digest, longest
 from recollect.projections.view import LEXICAL, Projections
 
 Severity = Literal[
@@ -80,6 +81,10 @@ class Caches:
         for path in checkpoints.paths(self._cache / "checkpoints"):
             if checkpoints.is_emptied(path):
                 continue
+            kind = kind_of(path)
+            if kind is not None:
+                yield _bad_cache(path, f"the checkpoint is {kind}, and no regular file")
+                continue
             found = checkpoints.load(path, key=key)
             wrong = "it cannot be read, or another version wrote it" if found is None else self._wrong(found)
             if wrong:
@@ -99,14 +104,17 @@ class Caches:
     def _shards(self) -> Iterator[Problem]:
         paths = sorted((self._cache / "shards").glob("*.hnsw"))
         vectors = self._projections.vectors
-        known = vectors.digests
+        known = {sealed.digest: sealed for sealed in vectors.every_seal()}
         for sealed in vectors.seals.values():
             yield from self._shard(vectors, sealed.fact)
         for path in paths:
-            if not has_digest(path, path.stem):
-                yield _bad_cache(path, "the shard is damaged: its bytes are not those of its name")
+            kind = kind_of(path)
+            if kind is not None:
+                yield _bad_cache(path, f"the shard is {kind}, and no regular file")
             elif path.stem not in known:
                 yield _bad_cache(path, "no event speaks of this shard, or it holds a vector that was erased")
+            elif not has_digest(path, path.stem, bytes_max=_longest(vectors, known[path.stem])):
+                yield _bad_cache(path, "the shard is damaged: its bytes are not those of its name")
 
     def _shard(self, vectors: Vectors, sealed: ShardSealed) -> Iterator[Problem]:
         try:
@@ -146,6 +154,10 @@ class Caches:
             block = set(documents.memory_of[fact.first_row : fact.end_row].tolist())
             if not any(one.seq > fact.basis and one.memory in block for one in documents.erasures):
                 yield _refused_seal(fact.digest, seq)
+
+
+def _longest(vectors: Vectors, sealed: ShardSealed) -> int:
+    return longest(sealed, vectors.block_of(sealed).dimensions)
 
 
 def _bad_shard(digest: str, what: str) -> Problem:
@@ -204,7 +216,7 @@ def _bad_cache(path: Path, what: str) -> Problem:
         severity="cache",
         where=str(path),
         what=what,
-        remedy="delete the file, or let `recollect doctor --fix` do it; it is made again from the log",
+        remedy="delete it, or let `recollect doctor --fix` do it; the file is made again from the log",
     )
 
 

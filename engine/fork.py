@@ -33,9 +33,10 @@ def fork_from(
 ) -> ForkReport:  # fmt: skip
     """Replay the log after `since` in a store of its own; this one only notes where that is."""
     store.require_whole("fork")
-    return make_fork(
+    target = Path(to).expanduser()
+    made = make_fork(
         store,
-        Path(to).expanduser().absolute(),
+        target.absolute(),
         since=store.view(store.resolve(since, edge="begins")[0]).seq,
         formula=None if formula is None else formula_named(store, formula, files=True),
         closed_loop=closed_loop,
@@ -43,6 +44,7 @@ def fork_from(
         shard_dir=None if store.cache is None else store.cache / "shards",
         progress=progress,
     )
+    return msgspec.structs.replace(made, path=str(target))
 
 
 def make_fork(store: Store, target: Path, *, passing: Path | None = None, **rules: Any) -> ForkReport:

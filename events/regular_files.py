@@ -1,18 +1,20 @@
 """Open files from other people without ever blocking, and only if they are regular files.
 
 Opening a FIFO waits for a writer and a device may never end, so a path is opened without waiting and its type is
-checked on the open descriptor; a check before opening could be outdated.
+checked on the open descriptor; a check before opening could be outdated. Files of a cache are read the same way, and
+what stands in the place of one may be removed whatever it is.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 SYMBOLIC_LINK = "symbolic link"
 NOT_REGULAR = "not a regular file"
@@ -26,7 +28,7 @@ class Refused(OSError):
 
 
 @contextmanager
-def opened(path: str | Path, *, follow: bool = False) -> Iterator[BinaryIO]:
+def opened(path: str | Path, *, follow: bool = False) -> Iterator[BufferedReader]:
     """Open a regular file for reading; OSError says what it is instead. Links are refused unless `follow` is set."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     try:
@@ -52,3 +54,32 @@ def read_whole(path: str | Path, *, bytes_max: int, follow: bool = False) -> byt
     if len(data) > bytes_max:
         raise Refused(f"over {bytes_max:,} bytes", path)
     return data
+
+
+def kind_of(path: Path) -> str | None:
+    """What stands at a path instead of a regular file: "a directory"; None for a file, and where nothing is."""
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return None
+    if stat.S_ISREG(mode):
+        return None
+    if stat.S_ISLNK(mode):
+        return "a symbolic link"
+    if stat.S_ISDIR(mode):
+        return "a directory"
+    return "a FIFO" if stat.S_ISFIFO(mode) else "a device or a socket"
+
+
+def remove(path: Path) -> None:
+    """Remove what is there, if anything: a file, a link but not what it leads to, or a directory with all that is in it."""
+    if kind_of(path) == "a directory":
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def make_room(path: Path) -> None:
+    """Remove a directory that stands where a file of a cache is to be put; anything else is replaced by a rename."""
+    if kind_of(path) == "a directory":
+        shutil.rmtree(path)

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from recollect.events.log import Log
 from recollect.events.private_files import make_private, replacing
+from recollect.events.regular_files import make_room, opened, remove
 from recollect.projections.columns import State
 
 MAGIC = b"RCLCKP01"
@@ -79,11 +80,12 @@ def save(folder: Path, *, key: str, seq: int, chain: bytes, state: State) -> Pat
     """Write a checkpoint and drop the oldest others; of a log that was longer once there may be later ones."""
     make_private(folder)
     path = folder / f"{seq:020d}.checkpoint"
+    make_room(path)
     with replacing(path) as file:
         _write(file, key, seq, chain, state)
     for old in [one for one in paths(folder) if one != path][_KEPT - 1 :]:
         with contextlib.suppress(FileNotFoundError):
-            old.unlink()
+            remove(old)
     return path
 
 
@@ -114,7 +116,7 @@ def purge(folder: Path, log: Log, *, before: int) -> list[str]:
         position = position_of(path)
         if is_emptied(path) or (position is not None and position.seq >= before and is_of(log, position)):
             continue
-        path.unlink(missing_ok=True)
+        remove(path)
         gone.append(path.name)
         if position is not None and not is_of(log, position):
             save(folder, key=_EMPTIED, seq=position.seq, chain=position.chain, state={})
@@ -140,9 +142,7 @@ def position_of(path: Path) -> Position | None:
 
 def _mapped(path: Path) -> mmap.mmap | None:
     try:
-        if not path.is_file():  # opening a pipe would wait
-            return None
-        with path.open("rb") as file:
+        with opened(path) as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except (OSError, ValueError):
         return None

@@ -26,6 +26,7 @@ from typing import Protocol, TypeVar
 from recollect.events.errors import RecollectError
 from recollect.events.facts import ShardSealed
 from recollect.events.private_files import make_private
+from recollect.events.regular_files import Refused, make_room, opened, remove
 from recollect.projections.vectors import level_generator
 from recollect.projections.vectors.build_lock import build_lock
 from recollect.projections.vectors.shard_names import LIBSTDCXX, Builder, UnknownBuilder
@@ -45,6 +46,8 @@ Found = TypeVar("Found")
 _RETRY_SECONDS = 60.0
 # How often a new shard is written: erasures of other processes delete unfinished files.
 _WRITES = 5
+# Levels that every row of an index would have to have for its file to be as long as the longest that is read.
+_LEVELS = 16
 
 
 class ShardUnavailable(RecollectError):
@@ -224,7 +227,7 @@ class ShardCache:
             gone = [path for path in sorted(self._directory.glob("*.hnsw")) if path.stem not in digests]
             gone += sorted(self._directory.glob("*.building"))
             for path in gone:
-                path.unlink(missing_ok=True)
+                remove(path)
             return [path.name for path in gone]
 
     def _keep(self, digest: str, shard: Shard) -> None:
@@ -242,13 +245,15 @@ class ShardCache:
         """The shard in its file; None if there is no file with this digest."""
         if sealed.count == 0:
             return Shard(None)
-        path = self.file_of(sealed.digest)
+        if not self._named(sealed.digest):
+            return None
+        block = source()
+        path = self.file_of(sealed.digest, bytes_max=longest(sealed, block.dimensions))
         if path is None:
             return None
         foreign = not buildable(sealed)
         if foreign and builder_of(sealed).generator != LIBSTDCXX:
             raise _elsewhere(sealed, "its file can only be searched where it was built")
-        block = source()
         try:
             shard = load_shard(path, dimensions=block.dimensions, count=sealed.count, foreign=foreign)
         except (RuntimeError, MemoryError):
@@ -291,20 +296,24 @@ class ShardCache:
 
     # --- files from elsewhere ------------------------------------------------------------------------
 
-    def file_of(self, digest: str) -> Path | None:
-        """The file of this shard, if it is there and whole."""
+    def file_of(self, digest: str, *, bytes_max: int | None = None) -> Path | None:
+        """The file of this shard, if it is there and whole, and no longer than any index of its rows could be."""
         path = None if self._directory is None else self._directory / f"{digest}.hnsw"
-        return path if path is not None and has_digest(path, digest) else None
+        return path if path is not None and has_digest(path, digest, bytes_max=bytes_max) else None
 
     def has(self, digest: str) -> bool:
         """Whether the shard is loaded, or there is a file of its name."""
         with self._lock:
-            named = self._directory is not None and (self._directory / f"{digest}.hnsw").is_file()
-            return named or digest in self._loaded
+            return self._named(digest) or digest in self._loaded
+
+    def _named(self, digest: str) -> bool:
+        return self._directory is not None and (self._directory / f"{digest}.hnsw").is_file()
 
     def take(self, file: Path) -> bool:
         """Copy in a shard's file from elsewhere; False if it is there already or does not match its digest."""
-        if self._directory is None or self.file_of(file.stem) is not None or not has_digest(file, file.stem):
+        if self._directory is None or self.file_of(file.stem) is not None:
+            return False
+        if not has_digest(file, file.stem, follow=True):
             return False
         with self._unfinished() as path:
             shutil.copyfile(file, path)
@@ -345,7 +354,9 @@ class ShardCache:
     def _name(self, path: Path, digest: str) -> None:
         """Give a file that was proven and synced its name."""
         assert self._directory is not None
-        path.replace(self._directory / f"{digest}.hnsw")
+        place = self._directory / f"{digest}.hnsw"
+        make_room(place)
+        path.replace(place)
         _sync(self._directory)
 
     @contextmanager
@@ -419,16 +430,25 @@ def _unlike_when_loaded(shard: Shard, path: Path) -> str | None:
     return None if shard.answers_as(again) else "read back, it does not answer as it was built"
 
 
-def has_digest(path: Path, digest: str) -> bool:
-    """Whether this is a file that can be read and has these bytes."""
+def longest(sealed: ShardSealed, dimensions: int) -> int:
+    """More bytes than an index of these rows has: vectors, links of the base level, and of far more upper levels."""
+    links = builder_of(sealed).M
+    return 2**20 + sealed.count * (4 * dimensions + 64 + 4 * 2 * links + 4 * (links + 1) * _LEVELS)
+
+
+def has_digest(path: Path, digest: str, *, bytes_max: int | None = None, follow: bool = False) -> bool:
+    """Whether this is a regular file, or with `follow` leads to one, of these bytes; one over `bytes_max` is not read."""
     try:
-        return path.is_file() and file_digest(path) == digest
+        return file_digest(path, bytes_max=bytes_max, follow=follow) == digest
     except OSError:  # cannot be read: as good as missing
         return False
 
 
-def file_digest(path: Path) -> str:
-    with path.open("rb") as file:
+def file_digest(path: Path, *, bytes_max: int | None = None, follow: bool = False) -> str:
+    """The digest of a regular file; OSError if it is anything else."""
+    with opened(path, follow=follow) as file:
+        if bytes_max is not None and os.fstat(file.fileno()).st_size > bytes_max:
+            raise Refused(f"over {bytes_max:,} bytes", path)
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -1,0 +1,107 @@
+"""What stands in the place of a cached file and is none stops no command, and `doctor --fix` removes it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from recollect.engine.doctor import doctor
+from recollect.interfaces.python.memory import Memory
+from recollect.projections.vectors.sealing import Sealer, SealPolicy
+from recollect.projections.vectors.shard_names import Builder
+
+Open = Callable[..., Memory]
+ROWS = 64
+TINY = Builder(M=4, ef_construction=16, seed=1, ef_min=8, ef_per_100=8)
+
+
+def a_directory(path: Path) -> None:
+    path.mkdir()
+    (path / "inside").write_text("x")
+
+
+def a_huge_file(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(2**42)
+
+
+ODD: dict[str, Callable[[Path], object]] = {
+    "directory": a_directory,
+    "fifo": os.mkfifo,
+    "device": lambda path: path.symlink_to("/dev/zero"),
+    "loop": lambda path: path.symlink_to(path),
+    "huge": a_huge_file,
+}
+
+
+@pytest.fixture
+def shard(open_memory: Open) -> Path:
+    with open_memory() as memory:
+        memory.remember_many([{"content": f"note {n} about tea {n % 9}", "id": f"n{n}"} for n in range(ROWS)])
+        vectors = memory.store.projections.vectors
+        sealed = Sealer(
+            vectors, memory.store._publish_shard, policy=SealPolicy(block=ROWS), builder=TINY
+        ).step()
+        assert sealed is not None
+        assert memory.store.cache is not None
+        return memory.store.cache / "shards" / f"{sealed.digest}.hnsw"
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_an_odd_thing_in_the_place_of_a_shard_stops_no_recall_and_doctor_removes_it(
+    shard: Path, open_memory: Open, odd: str
+) -> None:
+    shard.unlink()
+    ODD[odd](shard)
+    store = shard.parents[2]
+    assert str(shard) in {one.where for one in doctor(store).problems}
+    found = doctor(store, fix=True)
+    assert found.healthy, found
+    assert not os.path.lexists(shard)
+    ODD[odd](shard)
+    with open_memory() as memory:
+        answer = memory.recall("note 3 about tea 3")
+        assert answer.hits[0].id == "n3"
+        assert answer.degraded == ()
+    assert shard.is_file()
+    assert not shard.is_symlink()
+    assert doctor(store).healthy
+
+
+@pytest.mark.parametrize("odd", ["directory", "fifo", "device", "loop"])
+@pytest.mark.parametrize("name", [f"{5:020d}.checkpoint", "x.checkpoint", "left.tmp"])
+def test_an_odd_thing_among_the_checkpoints_stops_no_erasure_and_doctor_removes_it(
+    open_memory: Open, odd: str, name: str
+) -> None:
+    with open_memory() as memory:
+        memory.remember_many([{"content": "tea is green", "id": "tea"}, {"content": "ink", "id": "ink"}])
+        store = memory.store.folder
+    assert store is not None
+    path = store / "cache" / "checkpoints" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    ODD[odd](path)
+    os.utime(path, (0, 0), follow_symlinks=False)
+    assert str(path) in {one.where for one in doctor(store).problems}
+    assert doctor(store, fix=True).healthy
+    assert not os.path.lexists(path)
+    ODD[odd](path)
+    with open_memory() as memory:
+        memory.erase(["ink"])
+        assert memory.store.unfinished_erasure is None
+    assert not os.path.lexists(path)
+    assert doctor(store).healthy
+
+
+def test_doctor_deletes_no_directory_outside_of_the_cache(open_memory: Open) -> None:
+    with open_memory() as memory:
+        memory.remember("tea is green")
+        store = memory.store.folder
+    assert store is not None
+    path = store / "log" / "mine.new"
+    a_directory(path)
+    os.utime(path, (0, 0))
+    assert not doctor(store, fix=True).healthy
+    assert (path / "inside").exists()
