@@ -34,7 +34,7 @@ from recollect.engine.recorded_question import Posed, posed
 from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
 from recollect.engine.writer import Writer
-from recollect.events.errors import InvalidInput, LogDamaged, RecollectError, StillBehind
+from recollect.events.errors import HeadMoved, InvalidInput, LogDamaged, RecollectError, StillBehind
 from recollect.events.facts import (
     Accessed,
     AnyFact,
@@ -48,6 +48,7 @@ from recollect.events.facts import (
     Reranked,
 )
 from recollect.events.memory_log import MemoryLog
+from recollect.events.redacted_log import ERASED
 from recollect.events.segment_log import SegmentLog
 from recollect.projections.lexical.frozen_unicode import lower_14
 from recollect.projections.view import View
@@ -181,13 +182,17 @@ def _with_previous(store: Store, question: Question, view: View, formula: Formul
 # --- answering and recording -----------------------------------------------------------------------
 
 
-def record(writer: Writer, ranked: Ranked, options: RecallOptions) -> Answer:
+def record(here: Standpoint, writer: Writer, ranked: Ranked, options: RecallOptions) -> Answer:
     """Record the ranking unless `record` is false, and answer; say so if it could not be recorded."""
-    store = writer.store
+    store = here.store
     if not options.get("record", True) or options.get("without"):
         return answer(store, ranked)
     try:
-        recall_id = _append(writer, ranked, track=options.get("track", True))
+        track = options.get("track", True)
+        try:
+            recall_id = _append(writer, ranked, track=track)
+        except HeadMoved:
+            recall_id, ranked = _ranked_again(here, writer, ranked, track=track)
         if ranked.question.effects.scanned:
             retire_bad_shards(store, ranked.question)
     except (RecollectError, OSError) as error:
@@ -197,8 +202,39 @@ def record(writer: Writer, ranked: Ranked, options: RecallOptions) -> Answer:
     return answer(store, ranked, recall_id)
 
 
+def _ranked_again(here: Standpoint, writer: Writer, before: Ranked, *, track: bool) -> tuple[str, Ranked]:
+    """Rank and append again, after an erasure that the ranking does not know of: no attestation would cover it.
+
+    Once more beside other writers, then with them kept out.
+    """
+
+    def attempt() -> tuple[str, Ranked]:
+        ranked = _at_head(here, before)
+        return _append(writer, ranked, track=track), ranked
+
+    return here.store.decide(attempt, attempts=1)
+
+
+def _at_head(here: Standpoint, before: Ranked) -> Ranked:
+    """The same question ranked at the head, with its vector and what models said to it."""
+    store, question = here.store, before.question
+    view = store.view()
+    here.embedding.require_same(view.adoptions.embedder(view.seq))
+    effects = msgspec.structs.replace(question.effects, scanned=())
+    question = _with_previous(store, msgspec.structs.replace(question, effects=effects), view, before.formula)
+    question, ranking = rank_at(store, question, view, before.formula)
+    ranked = before._replace(question=question, ranking=ranking, view=view)
+    if store.is_deciding or not wants_more(ranked):
+        return ranked
+    asked = ask_models(here, ranked)
+    return asked._replace(degraded=tuple(dict.fromkeys(asked.degraded)))
+
+
 def _append(writer: Writer, ranked: Ranked, *, track: bool) -> str:
-    """Append what was returned, the formula if the log lacks it, and the accesses if they count."""
+    """Append what was returned, the formula if the log lacks it, and the accesses if they count.
+
+    `HeadMoved` if something was erased since the basis.
+    """
     store, recipe, question = writer.store, ranked.formula, ranked.question
     engine = store.projections.adoptions
     facts: list[AnyFact] = []
@@ -217,7 +253,8 @@ def _append(writer: Writer, ranked: Ranked, *, track: bool) -> str:
     place = len(facts) - 1
     if track and recalled.ids:
         facts.append(Accessed(ids=recalled.ids, at=question.now, session=question.session, how="returned"))
-    return f"r{store.append(facts, actor=writer.actor, durability='unsafe')[place]}"
+    seqs = store.append(facts, actor=writer.actor, durability="unsafe", unless=(ERASED, ranked.ranking.basis))
+    return f"r{seqs[place]}"
 
 
 def answer(store: Store, ranked: Ranked, recall_id: str | None = None) -> Answer:

@@ -53,7 +53,7 @@ from recollect.events.errors import (
     RecollectError,
 )
 from recollect.events.facts import AnyFact, Ingested, Redacted, Revised, ShardRetired, ShardSealed
-from recollect.events.log import Clock, Durability
+from recollect.events.log import Clock, Durability, Unless
 from recollect.events.process_forks import renewed_in_children
 from recollect.events.redacted_log import ErasedMeanwhile, RedactedLog
 from recollect.events.segment_log import SegmentLog
@@ -155,8 +155,9 @@ class Store:
         expect: int | None = None,
         durability: Durability = "durable",
         ids: Sequence[EventId | None] | None = None,
+        unless: Unless | None = None,
     ) -> list[int]:
-        """Append one atomic batch; return its seqs."""
+        """Append one atomic batch, on the conditions of `Log.append`; return its seqs."""
         if self.damage is not None:
             raise self.damage
         self.require_writable()
@@ -164,7 +165,7 @@ class Store:
             draft(fact, actor=actor, event_id=event_id)
             for fact, event_id in zip(facts, ids or [None] * len(facts), strict=True)
         ]
-        return self.log.append(drafts, expect=expect, durability=durability)
+        return self.log.append(drafts, expect=expect, durability=durability, unless=unless)
 
     @contextmanager
     def deciding(self) -> Iterator[View]:

@@ -10,11 +10,12 @@ import msgspec
 
 from recollect.events.clock import ClockAhead
 from recollect.events.envelope import Draft, Recorded, type_name
-from recollect.events.errors import LogDamaged
+from recollect.events.errors import HeadMoved, LogDamaged
 from recollect.events.facts import Fact
 
 Durability = Literal["durable", "group", "unsafe"]
 Clock = Callable[[], int]
+Unless = tuple[str, int]  # a type of events and a seq
 F = TypeVar("F", bound=Fact)
 
 
@@ -55,7 +56,8 @@ class Log(Protocol):
     payload is not written again: its original seq is returned in its place (so a retry is safe for ever);
     with other content it raises `EventIdReused` and nothing of the batch is written. With `expect=n` the
     batch is written only if the head is n (checked after idempotency: a retry of a batch that is wholly in
-    the log returns its seqs whatever the head), else `HeadMoved`.
+    the log returns its seqs whatever the head), else `HeadMoved`. With `unless=(type, seq)` it is written
+    only if the log holds no event of this type after this seq, else `HeadMoved` as well.
     """
 
     @property
@@ -74,8 +76,9 @@ class Log(Protocol):
         ...
 
     def append(
-        self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable"
-    ) -> list[int]: ...
+        self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable",
+        unless: Unless | None = None,
+    ) -> list[int]: ...  # fmt: skip
 
     def read(self, after: int = 0, upto: int | None = None) -> Iterator[Recorded]:
         """Events with after < seq <= upto (default: head), in order."""
@@ -142,6 +145,12 @@ class Log(Protocol):
     def status(self) -> LogStatus: ...
 
     def close(self) -> None: ...
+
+
+def refuse_after(log: Log, type_: str, seq: int) -> None:
+    """`HeadMoved` if the log holds an event of this type after this seq; the caller keeps other writers out."""
+    if log.positions(type_, seq):
+        raise HeadMoved(expected=seq, actual=log.head)
 
 
 def facts_of(log: Log, kind: type[F]) -> Iterator[tuple[int, F]]:

@@ -36,7 +36,7 @@ from recollect.events.frame import (
     prepare,
     refuse_other_events,
 )
-from recollect.events.log import Clock, Durability, Finding, LogStatus
+from recollect.events.log import Clock, Durability, Finding, LogStatus, Unless, refuse_after
 from recollect.events.segment_log import wall_clock
 from recollect.events.segments import check_seq
 from recollect.events.upcasts import VERSIONS
@@ -74,10 +74,13 @@ class MemoryLog:
         return ()
 
     def append(
-        self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable"  # noqa: ARG002
+        self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable",  # noqa: ARG002
+        unless: Unless | None = None,
     ) -> list[int]:  # fmt: skip
         entries = prepare(drafts)
         with self._mutex:
+            if unless is not None and self.head > unless[1]:
+                refuse_after(self, *unless)
             refuse_other_events(entries, self._seqs, self.get)
             fresh = [entry for entry in entries if entry.id not in self._seqs]
             if fresh and expect is not None and expect != self.head:

@@ -38,7 +38,7 @@ from recollect.events.facts import (
     Unknown,
 )
 from recollect.events.frame import Frame, is_erased
-from recollect.events.log import Durability, Finding, LogStatus
+from recollect.events.log import Durability, Finding, LogStatus, Unless
 from recollect.events.process_forks import renewed_in_children
 from recollect.events.transfer import TransferableLog
 
@@ -199,9 +199,10 @@ class RedactedLog:
         return self.base.warnings
 
     def append(
-        self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable"
-    ) -> list[int]:
-        return self.base.append(drafts, expect=expect, durability=durability)
+        self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable",
+        unless: Unless | None = None,
+    ) -> list[int]:  # fmt: skip
+        return self.base.append(drafts, expect=expect, durability=durability, unless=unless)
 
     def positions(self, type_: str, after: int = 0) -> list[int]:
         return self.base.positions(type_, after)

@@ -41,7 +41,7 @@ from recollect.events.errors import (
 )
 from recollect.events.frame import Frame, decode_meta, prepare
 from recollect.events.head import HEAD, HeadFile, Position
-from recollect.events.log import Clock, Durability, Finding, LogStatus
+from recollect.events.log import Clock, Durability, Finding, LogStatus, Unless, refuse_after
 from recollect.events.process_forks import renewed_in_children
 from recollect.events.recovery import QUARANTINE
 from recollect.events.segment_writer import SegmentWriter
@@ -172,13 +172,16 @@ class SegmentLog:
     # --- writing ---------------------------------------------------------------------------------
 
     def append(
-        self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable"
-    ) -> list[int]:
+        self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable",
+        unless: Unless | None = None,
+    ) -> list[int]:  # fmt: skip
         entries = prepare(drafts)
         if not entries:
             return []
         waiter: _Waiter | None = None
         with self._writing():
+            if unless is not None and self.head > unless[1]:
+                refuse_after(self, *unless)
             seqs = self._writer.append(entries, expect=expect, durability=durability)
             if durability == "group":
                 waiter = _Waiter(max(seqs))

@@ -36,7 +36,7 @@ from recollect.events.frame import (
     prepare,
     refuse_other_events,
 )
-from recollect.events.log import Clock, Durability, LogStatus
+from recollect.events.log import Clock, Durability, LogStatus, Unless, refuse_after
 from recollect.events.packs.keys import Sealed, encode_box, seal
 from recollect.events.packs.pack import NO_HOLDER, BadPack, Pack, chained, encode, packed
 from recollect.events.packs.pack import decode as decode_pack
@@ -116,8 +116,9 @@ class PackLog(Replica):
     # --- writing ---------------------------------------------------------------------------------
 
     def append(
-        self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable"
-    ) -> list[int]:
+        self, drafts: Sequence[Draft], *, expect: int | None = None, durability: Durability = "durable",
+        unless: Unless | None = None,
+    ) -> list[int]:  # fmt: skip
         """Write one pack; returns when the engine has it. An unsafe append fails at once while the engine is away."""
         entries = prepare(drafts)
         if not entries:
@@ -141,6 +142,8 @@ class PackLog(Replica):
                 if self._exclusive and self.head != self._floor:
                     raise self._moved(self._floor)
                 self._await_turn()
+                if unless is not None and self.head > unless[1]:
+                    refuse_after(self, *unless)
                 sealed = sealed or self._sealed([os.urandom(SALT_BYTES) + entry.payload for entry in fresh])
                 if self._try_append(self._frames_of(fresh, sealed.bodies), sealed):
                     sealed = None

@@ -249,8 +249,9 @@ class Memory:
         nothing. `track` counts the hits as accessed; `record=False` writes nothing at all;
         `wait=False` answers by words alone, and says so, while a model is still loading.
         """
-        ranked = engine.recall.rank_from(self.here, query, options, words_instead=True)
-        return engine.recall.record(self._writer, ranked, options)
+        here = self.here
+        ranked = engine.recall.rank_from(here, query, options, words_instead=True)
+        return engine.recall.record(here, self._writer, ranked, options)
 
     def get(self, id: str, at: When | None = None) -> Memo:  # noqa: A002
         """A memory's content and whole state, now or as of a moment."""

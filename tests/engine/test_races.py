@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -16,7 +18,7 @@ import pytest
 from recollect.engine.doctor_vectors import check_vectors, mend_vectors
 from recollect.engine.embedding.embedder import EmbedderMismatch
 from recollect.engine.erasure_plan import Plan
-from recollect.engine.store import Store
+from recollect.engine.store import Store, system_clock
 from recollect.events import segment_log
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.facts import Clustered, Recalled, Reembedded
@@ -340,6 +342,62 @@ def test_a_recall_on_a_view_that_an_erasure_overtook_still_replays(store: Memory
     assert isinstance(recalled, Recalled)
     assert "m5" not in recalled.ids
     assert mine.verify().differences == ()
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_recall_that_an_erasure_overtook_is_ranked_again_before_it_is_recorded(
+    store: Memory, open_memory: Open, monkeypatch: pytest.MonkeyPatch, times: int
+):
+    """Each attempt to record it comes after another erasure, but for the one that keeps other writers out."""
+    mine, other = open_memory(), open_memory()
+    append, left = mine.store.append, [f"m{n}" for n in range(times)]
+
+    def overtaken(*args: object, **options: object) -> list[int]:
+        if left and not mine.store.is_deciding:
+            other.erase(left.pop())
+        return append(*args, **options)
+
+    monkeypatch.setattr(mine.store, "append", overtaken)
+    answer = mine.recall("moon", k=50)
+    assert answer.id is not None
+    assert answer.degraded == ()
+    assert len(left) == max(0, times - 2)
+    recalled = mine.store.event(int(answer.id[1:])).fact
+    assert isinstance(recalled, Recalled)
+    assert recalled.basis == answer.basis >= mine.store.log.erasures[-1]
+    assert recalled.ids == tuple(hit.id for hit in answer.hits)
+    assert not {f"m{n}" for n in range(len(left), times)} & set(recalled.ids)
+    for process in (mine, open_memory()):
+        report = process.verify()
+        assert (report.redacted, report.different) == (0, 0)
+        assert report.verdict != "partly"
+
+
+ERASER = """
+import sys
+from recollect.interfaces.python.memory import Memory
+with Memory.open(sys.argv[1], embedder="hash") as memory:
+    print("here", flush=True)
+    for n in range(40):
+        memory.erase(f"m{n}")
+"""
+
+
+def test_recalls_of_one_process_beside_erasures_of_another_never_leave_the_verdict_partly(
+    open_memory: Open, tmp_path: Path
+):
+    mine = open_memory(clock=system_clock)
+    mine.remember_many([{"id": f"m{n}", "content": f"unique{n} moon river {n % 7}"} for n in range(100)])
+    with subprocess.Popen(
+        [sys.executable, "-c", ERASER, tmp_path / "store"], stdout=subprocess.PIPE
+    ) as eraser:
+        assert eraser.stdout is not None
+        assert eraser.stdout.readline() == b"here\n"
+        while eraser.poll() is None:
+            assert mine.recall("moon river", k=50).id is not None
+    assert eraser.returncode == 0
+    report = mine.verify()
+    assert (report.redacted, report.verdict) == (0, "attested")
 
 
 def test_doctor_finds_vectors_of_another_text_and_fix_gives_each_its_own(tmp_path: Path):

@@ -10,7 +10,7 @@ import threading
 import pytest
 from log_samples import StepClock, all_numbers, event_id, note, notes
 
-from recollect.events.envelope import draft, new_event_id
+from recollect.events.envelope import draft, new_event_id, type_name
 from recollect.events.errors import EventIdReused, HeadMoved, InvalidInput
 from recollect.events.facts import Forgotten, Ingested, Redacted, Unknown
 from recollect.events.log import Durability, Log
@@ -148,6 +148,14 @@ class LogContract:
     def test_a_retry_of_a_whole_batch_succeeds_whatever_head_it_expected(self, log: Log) -> None:
         log.append(notes(0, 2), expect=0)
         assert log.append(notes(0, 2), expect=0) == [1, 2]
+
+    def test_a_batch_is_refused_if_the_log_holds_what_it_must_not_hold_since(self, log: Log) -> None:
+        log.append([*notes(0, 2), draft(Forgotten(id="m0"))])
+        with pytest.raises(HeadMoved) as caught:
+            log.append(notes(2, 1), unless=(type_name(Forgotten), 2))
+        assert (caught.value.expected, caught.value.actual, log.head) == (2, 3, 3)
+        assert log.append(notes(2, 1), unless=(type_name(Forgotten), 3)) == [4]
+        assert log.append(notes(3, 1), unless=(type_name(Forgotten), 3), durability="unsafe") == [5]
 
     def test_threads_that_count_up_with_expected_heads_lose_no_update(self, log: Log) -> None:
         def append_ten() -> None:
