@@ -8,7 +8,8 @@ killed is known too. It is recorded anew when it is whole.
 Copying takes its time, and another process may erase meanwhile. So the log is looked at again when the copy is
 whole, with every other writer kept out: if something was erased since the copy was begun, it is made again. An erasure
 therefore comes before the copy is finished, which then does not hold what went, or after it, and then finds the copy
-recorded here: `erase` lists it. A path whose folder is there and which itself is not is left out; one whose folder is
+recorded here: `erase` lists it. What cannot be read of the record is said by `erase`, `status` and `doctor`, and kept:
+lines as they are, while a file that cannot be read at all takes no new ones. A path whose folder is there and which itself is not is left out; one whose folder is
 not there may lie on a disk that is not mounted, and is kept.
 """
 
@@ -17,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -25,11 +26,13 @@ from recollect.engine.moments import iso
 from recollect.engine.store import Store
 from recollect.engine.unfinished_files import unfinished_file
 from recollect.events.errors import LogFailed, RecollectError
+from recollect.events.regular_files import read_whole
 
 Kind = Literal["jsonl", "parquet", "markdown", "fork", "salvage", "comparison", "shards", "branch"]
 T = TypeVar("T")
 
 _NAME = "copies"
+_BYTES_MAX = 16 * 2**20
 _ATTEMPTS = 4
 
 
@@ -53,17 +56,47 @@ _line = msgspec.json.Decoder(Copy)
 # --- the record ------------------------------------------------------------------------------------
 
 
+class _Record(NamedTuple):
+    """What the record holds: copies, the lines that are not known to be copies, and why it cannot be read at all."""
+
+    copies: list[Copy]
+    other: list[bytes]
+    unread: OSError | None = None
+
+
+def _read(folder: Path | None) -> _Record:
+    """The record of the store in this directory; empty if nothing was ever copied."""
+    try:
+        data = b"" if folder is None else read_whole(folder / _NAME, bytes_max=_BYTES_MAX, follow=True)
+    except FileNotFoundError:
+        return _Record([], [])
+    except OSError as error:
+        return _Record([], [], error)
+    record = _Record([], [])
+    for line in data.splitlines():
+        try:
+            record.copies.append(_line.decode(line))
+        except (msgspec.MsgspecError, UnicodeDecodeError):  # cut, or of a newer program
+            record.other.append(line)
+    return record
+
+
 def known_copies(folder: Path | None) -> list[Copy]:
     """The copies of the store in this directory that may still exist, oldest first."""
-    if folder is None or not (folder / _NAME).is_file():
-        return []
-    found = []
-    for line in (folder / _NAME).read_bytes().splitlines():
-        with suppress(msgspec.MsgspecError):  # a line of a newer program
-            copy = _line.decode(line)
-            if _may_exist(Path(copy.path)):
-                found.append(copy)
-    return found
+    return [copy for copy in _read(folder).copies if _may_exist(Path(copy.path))]
+
+
+def unknown_copies(folder: Path | None) -> str | None:
+    """Why there may be copies that are not known, because the record of them cannot be read; None if it can."""
+    record = _read(folder)
+    if folder is None or not (record.unread or record.other):
+        return None
+    reason = (
+        f"{len(record.other)} of its lines cannot be read"
+        if record.unread is None
+        else f"it cannot be read: {record.unread.strerror or record.unread}"
+    )
+    return f"copies of this store may exist that are not listed: they are noted in {folder / _NAME}, and {reason}"
 
 
 def _may_exist(path: Path) -> bool:
@@ -90,7 +123,7 @@ def copies_holding(
 
 
 def record(folder: Path, copy: Copy) -> None:
-    """Note a copy, durably; the caller keeps other writers out."""
+    """Note a copy, durably; the caller keeps other writers out. OSError if what was noted before cannot be read."""
     known = known_copies(folder)
     if not copy.finished:  # until it is, what an earlier copy left at this path may still be there
         checked = min([copy.checked, *(one.checked for one in known if one.path == copy.path)])
@@ -105,8 +138,13 @@ def forget(folder: Path, path: Path) -> None:
 
 
 def _write(folder: Path, copies: Iterable[Copy]) -> None:
+    """Write these copies, and the lines that cannot be read as they are."""
+    before = _read(folder)
+    if before.unread is not None:
+        raise before.unread
+    lines = [*before.other, *map(msgspec.json.encode, copies)]
     with unfinished_file(folder / _NAME) as file:
-        file.write(msgspec.json.encode(one) + b"\n" for one in copies)
+        file.write(line + b"\n" for line in lines)
         file.put(folder / _NAME, overwrite=True)
 
 

@@ -19,7 +19,7 @@ from typing import TypedDict, Unpack
 
 import msgspec
 
-from recollect.engine.copies import forget, note_in
+from recollect.engine.copies import forget, note_in, unknown_copies
 from recollect.engine.doctor_caches import Caches, Problem, folded
 from recollect.engine.doctor_vectors import VectorCheck, check_vectors, mend_vectors
 from recollect.engine.embedding.embedder import Embedder
@@ -151,6 +151,7 @@ def examine(
             problems += _derived(log, folder / "cache", progress, embedder, notes)
         problems += _leftovers(folder)
         problems += _no_lock_file(folder / "log" / WRITER_LOCK)
+        problems += _unknown_copies(folder)
         problems += _unfinished_fork(folder)
         return Diagnosis(
             store=str(folder),
@@ -173,6 +174,7 @@ def _examine_replica(store: Store, embedder: Embedder | None, options: DoctorOpt
     problems = [_damaged(finding) for finding in log.verify_chain()]
     problems += [_trouble(status.path, trouble) for trouble in status.troubles]
     problems += _clock_ahead(log)
+    problems += _unknown_copies(store.folder)
     notes = [f"the mirror in {store.folder} was examined; copies on other machines were not"]
     if not problems and store.cache is not None:
         problems += _derived(log, store.cache, options.get("progress"), embedder, notes)
@@ -355,6 +357,17 @@ def _leftovers(folder: Path) -> Iterator[Problem]:
                 what="the work that wrote this file was interrupted",
                 remedy="delete the file, or let `recollect doctor --fix` do it",
             )
+
+
+def _unknown_copies(folder: Path | None) -> Iterator[Problem]:
+    unknown = unknown_copies(folder)
+    if unknown:
+        yield Problem(
+            severity="copies",
+            where=str(folder),
+            what=unknown,
+            remedy="put the file back from a backup; or look for the copies yourself, then delete what cannot be read of it",
+        )
 
 
 def _no_lock_file(lock: Path) -> Iterator[Problem]:

@@ -38,6 +38,7 @@ Severity = Literal[
     "cache",
     "leftover",
     "lock",
+    "copies",
     "fork",
     "engine",
     "unknown",
@@ -48,7 +49,7 @@ _GROUPED = "block"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong, where, and what to do; `fix` handles all but damage, witnesses of it, locks, forks,
+    """One thing that is wrong, where, and what to do; `fix` handles all but damage, witnesses of it, locks, copies, forks,
     engines and what could not be examined."""
 
     severity: Severity

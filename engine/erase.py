@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from recollect.engine import validate
-from recollect.engine.copies import Copy, copies_holding
+from recollect.engine.copies import Copy, copies_holding, unknown_copies
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.erasure_plan import Plan
 from recollect.engine.memories import erasure_of
@@ -44,7 +44,8 @@ class ErasureReport(msgspec.Struct, frozen=True, kw_only=True):
     last `Erased` event. `attested` recalls that can no longer be verified were ranked again before and are attested in
     the same append (with `dry_run`: would be); those of them that did not come out as recorded are in `different`.
     `unattested` counts those that were not, on request. `copies` are the forks and exports that the store knows of and
-    that may hold something of what went: they are not touched. `receipt` is to be kept.
+    that may hold something of what went: they are not touched. `unknown_copies` says why there may be others, if the
+    store's record of them cannot be read. `receipt` is to be kept.
     """
 
     ids: tuple[str, ...]
@@ -60,6 +61,7 @@ class ErasureReport(msgspec.Struct, frozen=True, kw_only=True):
     different: tuple[str, ...] = ()
     unattested: int = 0
     receipt: ErasureReceipt | None = None
+    unknown_copies: str | None = None
 
 
 class EraseOptions(TypedDict, total=False):
@@ -85,7 +87,7 @@ def erase(
         nonlocal draft
         draft = _drafted(store, given, draft, attesting=not (dry_run or unattested), progress=progress)
         plan = draft.plan
-        report = _report(draft, dry_run=dry_run, unattested=unattested)
+        report = _report(draft, unknown_copies(store.folder), dry_run=dry_run, unattested=unattested)
         if dry_run or not plan.remains:
             return msgspec.structs.replace(report, copies=copies_holding(store.folder, report.seqs))
         facts: list[AnyFact] = [] if draft.attested is None else [draft.attested]
@@ -146,7 +148,9 @@ def _carried_out(store: Store, report: ErasureReport, appended: Sequence[int]) -
     if any(name.endswith(".hnsw") for name in purged):
         store.sealer.start()
     copies = copies_holding(store.folder, report.seqs, before=at)
-    receipt = receipt_of(store.log, report.seqs, first=appended[0], last=at, copies=copies)
+    receipt = receipt_of(
+        store.log, report.seqs, first=appended[0], last=at, copies=copies, unknown=report.unknown_copies
+    )
     return msgspec.structs.replace(report, at=at, purged=purged, copies=copies, receipt=receipt)
 
 
@@ -220,7 +224,7 @@ def _has_text(store: Store, view: View, id_: MemoryId) -> bool:
     return row >= 0 and erasure_of(store, view, row) is None
 
 
-def _report(draft: Draft, *, dry_run: bool, unattested: bool) -> ErasureReport:
+def _report(draft: Draft, unknown: str | None, *, dry_run: bool, unattested: bool) -> ErasureReport:
     plan, attested, named, open_ = draft.plan, draft.attested, frozenset(draft.named), len(draft.pending.seqs)
     would_attest = open_ if dry_run and not unattested else 0
     return ErasureReport(
@@ -233,6 +237,7 @@ def _report(draft: Draft, *, dry_run: bool, unattested: bool) -> ErasureReport:
         attested=would_attest if attested is None else attested.recalls,
         different=() if attested is None else tuple(f"r{seq}" for seq in attested.different),
         unattested=open_ if unattested else 0,
+        unknown_copies=unknown,
     )
 
 

@@ -55,9 +55,18 @@ class ErasureReceipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def receipt_of(
-    log: RedactedLog, seqs: Sequence[int], *, first: int, last: int, copies: Iterable[Copy]
+    log: RedactedLog,
+    seqs: Sequence[int],
+    *,
+    first: int,
+    last: int,
+    copies: Iterable[Copy],
+    unknown: str | None = None,
 ) -> ErasureReceipt:
-    """The receipt of the erasure that the events from `first` to `last` record; refused if anything is still there."""
+    """The receipt of the erasure that the events from `first` to `last` record; refused if anything is still there.
+
+    `unknown` says why there may be copies beside those that are known.
+    """
     left = log.keys_left(seqs)
     present = [seq for seq in seqs if not log.overwritten(seq)]
     if left or present:
@@ -66,7 +75,7 @@ def receipt_of(
             f"open the store again to finish it"
         )
     erased = [ErasedPayload(seq=seq, digest=_digest(log, seq)) for seq in seqs]
-    remain = (*log.remnants, *map(_copy, copies))
+    remain = (*log.remnants, *map(_copy, copies), *([unknown] if unknown else []))
     before = encoded(log.chain_at(first - 1))
     lines = [
         f"before {first - 1} {before}",

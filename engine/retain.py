@@ -16,7 +16,7 @@ from typing import TypedDict
 import msgspec
 
 from recollect.dream.schedule import parse_interval
-from recollect.engine.copies import Copy, copies_holding
+from recollect.engine.copies import Copy, copies_holding, unknown_copies
 from recollect.engine.erasure_plan import erased_facts
 from recollect.engine.moments import iso
 from recollect.engine.recall_options import refuse_unknown
@@ -37,7 +37,7 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
 
     `attested` of them were ranked again first, and `different` did not come out as recorded; `unattested` could not be
     ranked again any more. `at` is the seq of the last event that was written; `copies` are the copies of the store that
-    may hold what went.
+    may hold what went, and `unknown_copies` says why there may be others, if the record of them cannot be read.
     """
 
     before: str
@@ -49,6 +49,7 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
     at: int | None = None
     dry_run: bool = False
     copies: tuple[Copy, ...] = ()
+    unknown_copies: str | None = None
 
 
 def limit_of(given: str | timedelta | None) -> int:
@@ -85,7 +86,10 @@ def retain(store: Store, actor: str, options: RetainOptions) -> Retention:
             pending, erasures = Pending(), len(store.log.erasures)
         before = store.clock() - limit
         old = _recalls_until(store, store.log.seq_at(before))
-        report = Retention(before=iso(before), recalls=len(old), bytes=_bytes(store, old), dry_run=dry_run)
+        report = Retention(
+            before=iso(before), recalls=len(old), bytes=_bytes(store, old), dry_run=dry_run,
+            unknown_copies=unknown_copies(store.folder),
+        )  # fmt: skip
         pending.look(store, (), old)
         attested = (
             None if dry_run or not old else pending.attestation(store, view.seq, options.get("progress"))

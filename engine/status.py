@@ -8,6 +8,7 @@ import numpy as np
 
 from recollect.dream.schedule import new_memories
 from recollect.engine.answers import EmbedderStatus, Status
+from recollect.engine.copies import unknown_copies
 from recollect.engine.embedding.store_embedder import Embedding, meaning
 from recollect.engine.moments import iso
 from recollect.engine.store import Store
@@ -127,6 +128,8 @@ def _problems(
         problems.append(f"{count} events of the unknown type {label}: a newer program wrote them; upgrade")
     if store.unfinished_erasure:
         problems.append(str(store.unfinished_erasure))
+    if unknown := unknown_copies(store.folder):
+        problems.append(unknown)
     if store.sealer.last_error:
         problems.append(f"the last index build failed: {store.sealer.last_error}; searches scan instead")
     if store.folder is not None and (open_to_others := exposed(store.folder)):

@@ -246,6 +246,57 @@ def test_a_copy_that_cannot_be_looked_for_is_listed_and_later_ones_are_noted(
     assert [Path(copy.path).name for copy in filled.erase("a").copies] == ["log.jsonl", "later"]
 
 
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(os.urandom(5_000).replace(b"\n", b"x"))
+
+
+def replaced_by(make: Callable[[Path], object]) -> Callable[[Path], None]:
+    def replaced(path: Path) -> None:
+        path.unlink()
+        make(path)
+
+    return replaced
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        cut, garbage, replaced_by(Path.mkdir), replaced_by(os.mkfifo), replaced_by(lambda p: p.symlink_to(p.name)),
+        replaced_by(lambda p: p.symlink_to("/dev/zero")), replaced_by(lambda p: p.write_bytes(bytes(2**24 + 1))),
+    ],
+    ids=["cut", "garbage", "directory", "fifo", "symlink loop", "endless device", "too large"],
+)  # fmt: skip
+def test_a_record_of_copies_that_cannot_be_read_is_told_everywhere_and_kept(
+    filled: Memory, tmp_path: Path, damage: Callable[[Path], None]
+):
+    """It used to count as none: no copy was listed, and the next note dropped what was there."""
+    filled.export(tmp_path / "one.jsonl")
+    record = filled.store.folder / "copies"
+    damage(record)
+    kept = record.read_bytes().splitlines()[-1] if record.is_file() and record.stat().st_size < 2**24 else b""
+    said = str(record)
+    filled.export(tmp_path / "two.jsonl")
+    if kept:
+        assert kept in record.read_bytes().splitlines()
+        assert [Path(copy.path).name for copy in known_copies(filled.store.folder)] == ["two.jsonl"]
+    assert any(said in problem for problem in filled.status().degraded)
+    found = doctor(filled.store.folder)
+    assert [problem.severity for problem in found.problems] == ["copies"]
+    assert said in (filled.erase("n1", dry_run=True).unknown_copies or "")
+    report = filled.erase("a")
+    assert said in (report.unknown_copies or "")
+    assert report.receipt is not None
+    assert any(said in place for place in report.receipt.may_remain)
+    assert said in report.receipt.text
+    filled.close()
+    asked = run(tmp_path / "store", "erase", "n2", "--yes")
+    assert "may exist that are not listed" in " ".join(asked.stdout.split())
+
+
 def test_a_copy_that_meets_erasures_forever_is_given_up_in_one_line(
     filled: Memory, open_memory: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

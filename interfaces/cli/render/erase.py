@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from recollect.engine.copies import Copy
 from recollect.engine.doctor import Diagnosis
 from recollect.engine.doctor_caches import Problem
 from recollect.engine.erase import ErasureReport
@@ -41,7 +40,7 @@ def erasure(report: ErasureReport) -> None:
             f"  named in {counted(len(report.recalls), 'recall')}, which keep the id: {_some(report.recalls)}"
         )
     _attested(out, report)
-    _copies(out, report.copies)
+    _copies(out, report)
     if report.receipt is not None:
         _receipt(out, report.receipt)
 
@@ -60,14 +59,15 @@ def _receipt(out: Console, receipt: ErasureReceipt) -> None:
             )
 
 
-def _copies(out: Console, copies: Sequence[Copy]) -> None:
-    if copies:
-        out.print(
-            Text(f"  {counted(len(copies), 'copy')} may hold it and must be erased in or deleted:", "yellow")
-        )
-    for copy in copies:
+def _copies(out: Console, report: ErasureReport | Retention) -> None:
+    if report.copies:
+        many = counted(len(report.copies), "copy")
+        out.print(Text(f"  {many} may hold it and must be erased in or deleted:", "yellow"))
+    for copy in report.copies:
         how_far = f"up to @{copy.upto}" if copy.finished else "not finished"
         out.print(Text(f"    {copy.path} ({copy.kind} of {copy.at[:19]}Z, {how_far})"))
+    if report.unknown_copies:
+        out.print(Text(f"  {report.unknown_copies}", "yellow"))
 
 
 @drawing
@@ -84,7 +84,7 @@ def retention(report: Retention) -> None:
     if report.attested:
         out.print(f"  {counted(report.attested, 'recall')} verified and attested before")
     _not_attested(out, report)
-    _copies(out, report.copies)
+    _copies(out, report)
 
 
 def _attested(out: Console, report: ErasureReport) -> None:
