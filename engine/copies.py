@@ -243,6 +243,8 @@ def require_erased(store: Store, what: str) -> None:
 def exclusive(store: Store) -> Iterator[None]:
     """Keep other writers out, with all that they wrote taken in. A log that cannot be written is only looked at."""
     with store.lock, store.torn_state, ExitStack() as held:
+        with suppress(RecollectError):  # a store that was opened for reading may be writable by now
+            store.require_writable(patient=False)
         if not store.read_only:
             with suppress(LogFailed):
                 held.enter_context(store.log.exclusive())

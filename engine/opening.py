@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 from recollect.engine.built_once import BuiltOnce
 from recollect.engine.moments import clock_ahead_max
-from recollect.events.errors import InvalidInput, LogFailed, RecollectError
+from recollect.events.errors import InvalidInput, LogBusy, LogFailed, RecollectError
 from recollect.events.log import Clock
 from recollect.events.memory_log import MemoryLog
 from recollect.events.packs.urls import directory, is_url, open_packs
@@ -45,16 +46,20 @@ def open_log(path: str | Path, clock: Clock) -> Opened:
 
 
 def _opened(path: Path, clock: Clock) -> tuple[SegmentLog, bool]:
-    """The log, and whether it can only be read: a disk that refuses writes is no error."""
+    """The log, and whether it can only be read: a disk that refuses writes is no error, nor is a process that is
+    paused while it holds the writer's lock."""
     try:
         return SegmentLog.open(path, clock=clock, ahead_max=clock_ahead_max()), False
-    except LogFailed as error:
+    except (LogFailed, LogBusy) as error:
         if not path.is_dir():
             raise
         try:
-            return SegmentLog.open(path, clock=clock, ahead_max=clock_ahead_max(), read_only=True), True
+            log = SegmentLog.open(path, clock=clock, ahead_max=clock_ahead_max(), read_only=True)
         except (RecollectError, OSError):
             raise error from None
+        if isinstance(error, LogBusy):
+            logging.getLogger("recollect").warning("recollect: opened for reading only: %s", error)
+        return log, True
 
 
 def swap_log(folder: Path, new: Path, branch: Path) -> None:

@@ -8,8 +8,8 @@ Every read first catches up with what other processes appended. Facts go in thro
 through the fold, so what this process shows is what any process would show. A fold, or a reading, that was
 interrupted may leave the projections torn: they are then neither read nor saved, but folded again (`torn_state`).
 
-A store that cannot be written to, on a disk that is mounted for reading, full or failing, or without permission, is
-read as it is; each write looks whether that is over.
+A store that cannot be written to, on a disk that is mounted for reading, full or failing, without permission, or while
+another process does not let go of the writer's lock, is read as it is; each write looks whether that is over.
 
 An erasure is an `Erased` event first. Every process that catches up with one finishes it: the payloads that it names
 are overwritten, checkpoints from before it and shards with erased vectors are deleted, and the projections are folded
@@ -68,6 +68,7 @@ Decided = TypeVar("Decided")
 
 REDACTED = "[erased]"
 _ATTEMPTS = 3
+_BUSY_S = 10.0
 _CHECKPOINT_EVERY = 2_000
 _PROGRESS_EVERY = 5_000
 
@@ -160,7 +161,7 @@ class Store:
         """Append one atomic batch, on the conditions of `Log.append`; return its seqs."""
         if self.damage is not None:
             raise self.damage
-        self.require_writable()
+        self.require_writable(patient=durability != "unsafe")
         drafts = [
             draft(fact, actor=actor, event_id=event_id)
             for fact, event_id in zip(facts, ids or [None] * len(facts), strict=True)
@@ -204,16 +205,18 @@ class Store:
         with self.deciding():
             return attempt()
 
-    def require_writable(self) -> None:
-        if self.read_only and not self._writable_again():
+    def require_writable(self, *, patient: bool = True) -> None:
+        if self.read_only and not self._writable_again(_BUSY_S if patient else 0.0):
             raise LogReadOnly(f"the store is read-only: {self.folder}")
 
     @locked
-    def _writable_again(self) -> bool:
+    def _writable_again(self, wait_s: float) -> bool:
         """Open the log for writing if the disk takes writes again; open readers keep the old one."""
         assert self.folder is not None
         try:
-            log = SegmentLog.open(self.folder / "log", clock=self.clock, ahead_max=clock_ahead_max())
+            log = SegmentLog.open(
+                self.folder / "log", clock=self.clock, ahead_max=clock_ahead_max(), lock_timeout_s=wait_s
+            )
         except LogFailed:
             return False
         self._replaced.append(self.log.base)

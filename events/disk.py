@@ -20,7 +20,7 @@ import stat
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -317,9 +317,24 @@ class WriterLock:
 
     def _busy(self, started_s: float) -> LogBusy:
         return LogBusy(
-            f"another writer held {self._path} for {time.monotonic() - started_s:.1f} s; "
+            f"another writer{self._whose()} held {self._path} for {time.monotonic() - started_s:.1f} s; "
             f"try again, or find out which process holds it (fuser {self._path})"
         )
+
+    def held_by_another(self) -> str | None:
+        """That another process holds the lock at this moment, for people; None if it is free."""
+        return None if self.is_free() else f"another process{self._whose()} holds {self._path}"
+
+    def _whose(self) -> str:
+        """The process that holds the lock, where the system tells; an empty text elsewhere."""
+        with suppress(OSError):
+            status = self._path.stat()
+            file = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+            for line in Path("/proc/locks").read_text("ascii").splitlines():
+                fields = line.split()
+                if fields[1:2] == ["FLOCK"] and fields[5:6] == [file] and int(fields[4]) > 0:
+                    return f" (process {fields[4]})"
+        return ""
 
     def _open(self) -> int:
         if self._descriptor is None:

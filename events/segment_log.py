@@ -453,6 +453,8 @@ class SegmentLog:
             troubles.append(
                 f"the log cannot be followed: {self._unfollowed}; what others wrote after @{self.head} is missing"
             )
+        if self._read_only and (held := self._lock.held_by_another()):
+            troubles.append(f"{held}, so the log is open for reading only; each write tries again")
         if self._writer.unpublished is not None:
             troubles.append(self._writer.unpublished)
         return tuple(troubles)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import errno
+import re
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +17,8 @@ from click.testing import CliRunner, Result
 from recollect.engine import store as stores
 from recollect.engine.doctor import doctor
 from recollect.events.disk import RealDisk
-from recollect.events.errors import LogFailed, LogReadOnly
+from recollect.events.errors import LogBusy, LogFailed, LogReadOnly
+from recollect.events.segment_log import SegmentLog
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.python.memory import Memory
 from recollect.projections import checkpoints
@@ -185,3 +190,69 @@ def test_a_command_that_writes_says_why_not_and_a_recall_answers(mounted: Path):
     assert f"the store is read-only: {mounted}" in told.stderr
     assert f"not recorded: the store is read-only: {mounted}" in asked.stdout
     assert "note 3 about tea" in asked.stdout
+
+
+# --- a paused process -----------------------------------------------------------------------------------
+
+HOLDER = """
+import sys
+from pathlib import Path
+from recollect.events.disk import RealDisk, WriterLock
+with WriterLock(RealDisk(), Path(sys.argv[1]), timeout_s=10).held():
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def paused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that was stopped while it held the store's writer lock; others do not wait for it as long as usual."""
+    monkeypatch.setitem(SegmentLog.open.__func__.__kwdefaults__, "lock_timeout_s", 0.2)
+    monkeypatch.setattr(stores, "_BUSY_S", 0.2)
+    command = [sys.executable, "-c", HOLDER, folder / "log" / "writer.lock"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        holder.send_signal(signal.SIGSTOP)
+        yield holder
+        holder.kill()
+
+
+def test_beside_a_process_that_is_paused_with_the_writers_lock_everything_reads_and_says_so(
+    paused: subprocess.Popen[bytes], folder: Path, tmp_path: Path
+):
+    before, named = files(folder), f"(process {paused.pid})"
+    with Memory.open(folder, embedder="hash") as memory:
+        assert memory.get("n3").content == "note 3 about tea"
+        assert memory.verify().verdict == "exact"
+        assert any(named in problem for problem in memory.status().degraded)
+        answer = memory.recall("note 3 about tea")
+        assert (answer.id, answer.hits[0].id, answer.degraded_kinds) == (None, "n3", ("unrecorded",))
+        assert named in answer.degraded[0]
+        memory.export(tmp_path / "log.jsonl")
+        memory.fork(tmp_path / "fork")
+        with pytest.raises(LogBusy, match=re.escape(named)):
+            memory.remember("another note")
+        assert files(folder) == before
+        paused.kill()
+        paused.wait()
+        memory.remember("another note")
+        assert memory.recall("note 3 about tea").id is not None
+        assert not any(named in problem for problem in memory.status().degraded)
+
+
+@pytest.mark.parametrize(
+    "command", ["get n3", "status", "verify", "recall tea", "export log.jsonl", "fork --to another"]
+)
+def test_no_command_that_reads_fails_beside_it(
+    paused: subprocess.Popen[bytes],
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RECOLLECT_STORE", str(folder))
+    done = CliRunner().invoke(main, command.split())
+    assert done.exit_code == 0, done.output
+    assert CliRunner().invoke(main, ["remember", "another note"]).exit_code == 2
