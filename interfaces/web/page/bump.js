@@ -56,7 +56,7 @@ export function ticks(data) {
 // The words beside a row of ranks; the last row is for what has none, or one too low to be drawn.
 export function rows(data, most) {
   const last = worst(data, most), low = data.lines.some((line) => line.ranks.some((rank) => rank > last));
-  return [...Array.from({ length: last }, (_, rank) => String(rank + 1)), low ? `below ${last}, or not in the answer` : "not in the answer"];
+  return [...Array.from({ length: last }, (_, rank) => String(rank + 1)), low ? `below ${last}, or not ranked` : "not ranked"];
 }
 
 // Three dash patterns of eight colours each: CSS knows them by these names.
@@ -81,7 +81,7 @@ function rove(points) {
   });
 }
 
-export function bump(data, { width = 640, row = 26, most = 12, ends = ["A", "B"], onpoint, oncross } = {}) {
+export function bump(data, { width = 640, row = 26, most = 12, k = most, ends = ["A", "B"], onpoint, oncross } = {}) {
   const last = worst(data, most), height = (last + 1) * row, right = Math.min(RIGHT, width / 3), points = [];
   const x = (place) => LEFT + (place / Math.max(1, data.seqs.length - 1)) * (width - LEFT - right);
   const y = (rank) => (rank === null || rank > last ? (last + 0.6) * row : (rank - 0.4) * row);
@@ -112,6 +112,7 @@ export function bump(data, { width = 640, row = 26, most = 12, ends = ["A", "B"]
   const narrow = width < 520;
   const below = ticks(data).filter((one, number, all) => !narrow || number === 0 || number === all.length - 1).map(({ place, seq, time }, number, all) => svg("text", { class: "axis", x: x(place), y: height + 22, "text-anchor": number === 0 ? "start" : number === all.length - 1 ? "end" : "middle" },
     svg("tspan", {}, `${number === 0 ? `${ends[0]} ` : number === all.length - 1 ? `${ends[1]} ` : ""}@${seq}`), svg("tspan", { x: x(place), dy: 15 }, narrow ? time.slice(0, 10) : time)));
+  const answer = k < last ? [svg("line", { class: "answer", x1: LEFT, x2: width - right, y1: (k + 0.1) * row, y2: (k + 0.1) * row }), svg("text", { class: "axis", x: width - 6, y: (k + 0.1) * row + 4, "text-anchor": "end" }, "↓ not in the answer")] : null;
   rove(points);
-  return svg("svg", { class: "bump", viewBox: `0 0 ${width} ${height + 46}`, role: "group", "aria-label": `rank over events, from @${data.seqs[0]} to @${data.seqs[data.seqs.length - 1]}; the arrow keys go from dot to dot` }, left, below, lines, rings);
+  return svg("svg", { class: "bump", viewBox: `0 0 ${width} ${height + 46}`, role: "group", "aria-label": `rank over events, from @${data.seqs[0]} to @${data.seqs[data.seqs.length - 1]}; the arrow keys go from dot to dot` }, left, below, answer, lines, rings);
 }

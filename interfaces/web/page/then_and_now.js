@@ -17,7 +17,7 @@ export async function renderThenAndNow(place, app, asked, signal) {
   const lines = await get("ranks", { ...question(app, asked), ids, from: then.basis, to: now.basis, points: POINTS }, signal);
   const told = h("div", { class: "told", role: "status" }, "A dot is an event of a memory, a ring is where two changed places: click one.");
   const chart = bump(lines, {
-    width: Math.max(340, Math.min(900, place.clientWidth)), ends: [then.name, now.name],
+    width: Math.max(340, Math.min(900, place.clientWidth)), k: now.k, ends: [then.name, now.name],
     onpoint: (line, mark) => show(told, h("b", {}, line.id), " ", event(app, mark.seq), ` ${mark.what}`),
     oncross: (one) => { app.keep({ cross: named(lines, one) }); why(told, app, asked, one, lines, signal); },
   });

@@ -355,6 +355,7 @@ def test_then_and_now_stand_beside_each_other_and_a_crossing_says_why(page_world
     person.until(
         lambda: any("handbook-refunds" in text for text in person.texts(".told .event a ~ *, .told .event"))
     )
+    assert "↓ not in the answer" in person.texts(".bump .axis")
     stops = "return [...document.querySelectorAll('.bump [tabindex=\"0\"]')].length"
     assert browser.execute_script(stops) == 1 < len(person.texts(".bump .mark, .bump .cross"))
     browser.execute_script("document.querySelector('.bump [tabindex=\"0\"]').focus()")
@@ -610,8 +611,8 @@ def test_charts_are_functions_of_data(server, browser):
         {"place": 2, "seq": 7, "time": "2026-02-11 09:30"},
     ]  # fmt: skip
     ranks = {"lines": [{"id": "a", "ranks": [1, 3], "marks": []}]}
-    assert person.run("bump.js", "m.rows(given[0], 12)", ranks) == ["1", "2", "3", "not in the answer"]
-    assert person.run("bump.js", "m.rows(given[0], 2)", ranks) == ["1", "2", "below 2, or not in the answer"]
+    assert person.run("bump.js", "m.rows(given[0], 12)", ranks) == ["1", "2", "3", "not ranked"]
+    assert person.run("bump.js", "m.rows(given[0], 2)", ranks) == ["1", "2", "below 2, or not ranked"]
     kinds = person.run("bump.js", "Array.from({ length: 24 }, (_, number) => m.kind(number))")
     assert len(set(kinds)) == 24
     assert person.run("then_and_now.js", "[[5, 9], [9, 9], [12, 9], [undefined, 9], [0, 1]].map((one) => m.chosen(...one))") == [
