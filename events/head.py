@@ -144,7 +144,6 @@ class HeadFile:
         return True
 
     def _take(self, data: bytes) -> None:
-        self._seen[:] = data.ljust(_FILE_BYTES, b"\0")
         slots = _slots(data)
         self._counters = [slot.counter if slot else 0 for slot in slots]
         latest = slots[max(_PUBLICATIONS, key=self._counters.__getitem__)]
@@ -153,6 +152,7 @@ class HeadFile:
         for slot in filter(None, slots):
             self.remade_at = max(self.remade_at, slot.remade_at)
             self.witnessed = max(self.witnessed, slot.durable)
+        self._seen[:] = data.ljust(_FILE_BYTES, b"\0")  # last: an interrupted taking is taken again
 
     def _write(self, pair: tuple[int, int], position: Position) -> None:
         """Write into the older slot of a pair."""

@@ -195,7 +195,7 @@ class SegmentWriter:
             first = self._write(fresh)
             known |= {entry.id: first + place for place, entry in enumerate(fresh)}
         seqs = [known[entry.id] for entry in entries]
-        if durability == "durable" and max(seqs) > self.durable:
+        if durability == "durable" and max(seqs) > min(self.durable, self.visible):
             self.sync()
         elif durability == "unsafe" and fresh:
             self._publish(Position(self._segments.tail, self.durable))

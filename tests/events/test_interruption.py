@@ -58,10 +58,14 @@ def test_an_append_that_is_interrupted_anywhere_leaves_a_whole_log():
         disk = SimulatedDisk()
         log = open_log(disk)
         log.append(notes(0, 3))
+        other = SegmentLog.open(Path("/log"), disk=disk, read_only=True)
         with Interrupt(line) as stop, suppress(KeyboardInterrupt):
             log.append(notes(3, 3))
         ended = stop.lines < line
         log.append(notes(3, 3))
+        other.refresh()
+        assert all_numbers(other) == list(range(6))  # what is acknowledged is shown to others
+        other.close()
         log.append(notes(6, 1))
         assert all_numbers(log) == list(range(7))
         assert log.status().damage is None
