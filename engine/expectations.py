@@ -9,6 +9,7 @@ and the ranking has to be the recorded one bit for bit. Nothing is written by a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
@@ -29,6 +30,8 @@ from recollect.engine.remember import recorded_recall
 from recollect.engine.store import Progress, Store
 from recollect.engine.time_travel import moment_at
 from recollect.engine.torn_state import locked
+from recollect.engine.transfer import target_of
+from recollect.engine.unfinished_files import refuse_existing, write_file
 from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import ExpectationWithdrawn, Expected, GridVector, Question, Recalled
@@ -41,6 +44,10 @@ from recollect.replay.changes.inquiry import Inquiry, Moment, position_of
 from recollect.replay.fork.note import read_note
 from recollect.replay.fork.topic import with_previous
 from recollect.replay.verify import formula_of
+
+REPORT_NAME = "recollect check"
+_REPORT = re.compile(rb'<\?xml [^>]*\?>\s*<testsuite name="%b" ' % REPORT_NAME.encode())
+_REPORT_BYTES = 200
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,20 +204,33 @@ class CheckOptions(TypedDict, total=False):
     fork: str | Path | None
     only: str | None
     junit: str | Path | None
+    overwrite: bool
     progress: Progress | None
 
 
-def check(
-    here: Standpoint, options: CheckOptions, *, junit: Callable[[str | Path, CheckReport], None]
-) -> CheckReport:
+def check(here: Standpoint, options: CheckOptions, *, junit: Callable[[CheckReport], str]) -> CheckReport:
     """Ask every expectation's question again: now, as of a moment, under another formula, or in a fork."""
     refuse_unknown(options, CheckOptions.__annotations__)
-    fork, file = options.get("fork"), options.get("junit")
+    fork, file, overwrite = options.get("fork"), options.get("junit"), options.get("overwrite", False)
+    target = None if file is None else target_of(here.store, file)
+    if target is not None:
+        refuse_existing(target, overwrite=overwrite or _is_report(target))
     with nullcontext(here.store) if fork is None else closing(_open_fork(fork, here.store)) as store:
         report = _checked(here, store, options)
-    if file is not None:
-        junit(file, report)
+    if target is not None:
+        try:
+            write_file(target, junit(report), overwrite=overwrite or _is_report(target))
+        except OSError as error:
+            raise InvalidInput(f"the report cannot be written to {file}: {error.strerror}") from None
     return report
+
+
+def _is_report(path: Path) -> bool:
+    """Whether a file is the report of an earlier check, which the next one replaces."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return _REPORT.match(file.read(_REPORT_BYTES)) is not None
 
 
 @locked

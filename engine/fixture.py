@@ -14,8 +14,10 @@ from recollect.engine.expectations import standing_expectations
 from recollect.engine.remember import recorded_recall
 from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
+from recollect.engine.transfer import target_of
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Expected, Recalled
+from recollect.events.private_files import make_private, write_private
 from recollect.replay.fixture.making import Made, make_fixture
 
 MARK = "recollect-fixture.json"
@@ -55,7 +57,7 @@ def fixture(store: Store, recalls: str | Iterable[str], out: str | Path, *, reda
 
     The expectations about the recalls come along; a recall without one expects its first hit first.
     """
-    target = Path(out).expanduser()
+    target = target_of(store, out)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InvalidInput(f"{out} is there already; a fixture is written into a new directory")
     names = [recalls] if isinstance(recalls, str) else list(recalls)
@@ -64,14 +66,14 @@ def fixture(store: Store, recalls: str | Iterable[str], out: str | Path, *, reda
             "a fixture is made of at least one recorded recall; `recollect recalls` lists them"
         )
     seqs = list(dict.fromkeys(recorded_recall(store, name) for name in names))
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_private(target.parent)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fixture-") as folder:
         work = Path(folder) / "store"
-        work.mkdir()
+        make_private(work)
         expected, made = _made(store, seqs, work, redact)
         mark = FixtureMark(redacted=redact, recalls=len(made.recalls), expectations=len(expected))
-        (work / MARK).write_bytes(msgspec.json.format(msgspec.json.encode(mark), indent=2) + b"\n")
-        (work / ".gitignore").write_text("cache/\n")
+        write_private(work / MARK, msgspec.json.format(msgspec.json.encode(mark), indent=2) + b"\n")
+        write_private(work / ".gitignore", b"cache/\n")
         if target.exists():
             target.rmdir()
         shutil.move(work, target)

@@ -22,7 +22,7 @@ import re
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from typing import Literal, NamedTuple
 
-from recollect.engine.validate import is_seq
+from recollect.engine.validate import is_seq, shown
 from recollect.events.clock import AHEAD_MAX, in_calendar, iso, to_datetime
 from recollect.events.envelope import type_name
 from recollect.events.errors import InvalidInput, UnknownRecall
@@ -81,19 +81,17 @@ def parse_time(
     moment = _moment(when, now, edge)
     if moment is None:
         seq = (
-            f"; the seq is written @{when.strip()}"
-            if isinstance(when, str) and when.strip().isdecimal()
-            else ""
+            f"; the seq is written @{when.strip()}" if isinstance(when, str) and is_seq(when.strip()) else ""
         )
         raise InvalidInput(
-            f"{what} {when!r} is not a time; write it as 2026-11-01T12:00:00+00:00, '2026-11-01 12:00 UTC', 2026-11-01, "
+            f"{what} {shown(when)} is not a time; write it as 2026-11-01T12:00:00+00:00, '2026-11-01 12:00 UTC', 2026-11-01, "
             f"'last tuesday', 'yesterday 14:05', 14:05 or '2 days ago'{seq}"
         )
     if not in_calendar(moment):
-        raise InvalidInput(f"{what} {when!r} lies outside the years 1 to 9999")
+        raise InvalidInput(f"{what} {shown(when)} lies outside the years 1 to 9999")
     if newest is not None and moment > newest:
         raise InvalidInput(
-            f"{what} {when!r} ({iso(round(moment))}) has not come yet; it is {iso(newest)}. Name a moment that has passed"
+            f"{what} {shown(when)} ({iso(round(moment))}) has not come yet; it is {iso(newest)}. Name a moment that has passed"
         )
     return round(moment)
 
@@ -270,6 +268,8 @@ def parse_seq(when: When) -> int | None:
     if isinstance(when, bool):
         raise InvalidInput(f"{when!r} is neither a time nor a seq")
     if isinstance(when, int):
+        if abs(when) >= 2**63:
+            raise InvalidInput(f"{shown(when)} is not a seq")
         return when
     if isinstance(when, str) and when.strip().startswith("@"):
         digits = when.strip()[1:]

@@ -136,7 +136,7 @@ def _require_basis(here: Standpoint, basis: int | str | None) -> None:
         return
     seq = parse_seq(basis)
     if seq is None:
-        raise InvalidInput(f"basis is a seq, as in @120, not {basis!r}")
+        raise InvalidInput(f"basis is a seq, as in @120, not {validate.shown(basis)}")
     if here.seq is not None and here.seq < seq:
         raise InvalidInput(f"the view as of @{here.seq} does not know of @{seq}; ask as of a later moment")
     store = here.store

@@ -7,6 +7,7 @@ filters named one by one: the command line, MCP and HTTP take their arguments, b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -202,7 +203,7 @@ def parsed(kind: type[_Kind], given: _Kind | Mapping[str, object] | None, *, now
 
 
 def _bounded(given: _Kind) -> _Kind:
-    """Refuse a text that is too long or not Unicode, and a list that is too long."""
+    """Refuse a text that is too long or not Unicode, a list that is too long, NaN and infinity."""
     for name in given.__struct_fields__:
         value, what = getattr(given, name), f"{type(given).__name__.lower()} entry {name!r}"
         entries = value if isinstance(value, (tuple, dict)) else (value,)
@@ -211,6 +212,10 @@ def _bounded(given: _Kind) -> _Kind:
         for entry in entries:
             if isinstance(entry, str):
                 validate.text(entry, what)
+            elif isinstance(entry, int) and not -(2**63) <= entry < 2**63:
+                raise InvalidInput(f"{what} is {validate.shown(entry)}; it must be a number of 64 bits")
+            elif isinstance(entry, float) and not math.isfinite(entry):
+                raise InvalidInput(f"{what} is {entry}; it must be a finite number")
     return given
 
 

@@ -74,7 +74,7 @@ def format_of(path: Path, given: str | None) -> Format:
 
 
 def target_of(store: Store, path: str | Path) -> Path:
-    """Where to write: behind a symbolic link what it leads to, and never into the store."""
+    """Where to write: behind a symbolic link what it leads to, and never into this store or another one."""
     if not str(path).strip() or str(path) == "-":
         raise InvalidInput(
             f"{str(path)!r} is no place; name a file (*.jsonl: the log) or a directory (its tables)"
@@ -82,6 +82,9 @@ def target_of(store: Store, path: str | Path) -> Path:
     target = Path(path).expanduser()
     if store.folder is not None and target.resolve().is_relative_to(store.folder.resolve()):
         raise InvalidInput(f"{path} lies in the store itself, {store.folder}; name another place")
+    for folder in target.resolve().parents:
+        if any((folder / "log").glob("*.seg")) or ((folder / "log").is_dir() and (folder / "box").is_dir()):
+            raise InvalidInput(f"{path} lies in the store {folder}; name another place")
     return target.resolve() if target.is_symlink() else target
 
 

@@ -20,7 +20,7 @@ from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
 from recollect.engine.transfer import target_of
-from recollect.engine.unfinished_files import refuse_existing, unfinished_file
+from recollect.engine.unfinished_files import refuse_existing, write_file
 from recollect.engine.writer import Writer
 from recollect.query.flat_formula import flat_toml, toml
 from recollect.query.formula import Formula, names, parse
@@ -110,16 +110,10 @@ def tune(
         writer.adopt(found)
         result = msgspec.structs.replace(result, adopted=True)
     if "html" in targets:
-        _write(targets["html"], page(result), overwrite=overwrite)
+        write_file(targets["html"], page(result), overwrite=overwrite)
     if "out" in targets and result.recommended:
-        _write(targets["out"], result.text, overwrite=overwrite)
+        write_file(targets["out"], result.text, overwrite=overwrite)
     return result, found if result.adopted else None
-
-
-def _write(target: Path, text: str, *, overwrite: bool) -> None:
-    with unfinished_file(target) as file:
-        file.write(iter([text.encode()]))
-        file.put(target, overwrite=overwrite)
 
 
 @locked

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from recollect.events.errors import InvalidInput
-from recollect.events.private_files import make_private, open_private, sync_directory
+from recollect.events.private_files import make_private, naming, open_private, sync_directory
 
 _SUFFIX = ".unfinished"
 _ATTEMPTS = 20
@@ -37,9 +37,10 @@ class UnfinishedFile:
         """Write these bytes as the whole file, and sync it."""
         os.ftruncate(self._descriptor, 0)
         os.lseek(self._descriptor, 0, os.SEEK_SET)
-        with open(os.dup(self._descriptor), "wb") as file:  # noqa: PTH123 (a descriptor)
-            file.writelines(chunks)
-        os.fsync(self._descriptor)
+        with naming(self.path):
+            with open(os.dup(self._descriptor), "wb") as file:  # noqa: PTH123 (a descriptor)
+                file.writelines(chunks)
+            os.fsync(self._descriptor)
 
     def put(self, place: Path, *, overwrite: bool) -> None:
         """Move the file to its place."""
@@ -94,6 +95,13 @@ def unfinished_file(place: Path) -> Iterator[UnfinishedFile]:
         with suppress(OSError):
             path.unlink()
         os.close(descriptor)
+
+
+def write_file(place: Path, text: str, *, overwrite: bool) -> None:
+    """Write a whole text, and put it in its place when it is synced."""
+    with unfinished_file(place) as file:
+        file.write(iter([text.encode()]))
+        file.put(place, overwrite=overwrite)
 
 
 @contextmanager

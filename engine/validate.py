@@ -78,14 +78,22 @@ def number(value: object, what: str, *, low: float, high: float) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InvalidInput(f"{what} must be a number, not {value!r}")
     if not low <= value <= high:  # nor is NaN
-        raise InvalidInput(f"{what} is {value!r}; it must be from {low:g} to {high:g}")
+        raise InvalidInput(f"{what} is {shown(value)}; it must be from {low:g} to {high:g}")
     return float(value)
+
+
+def shown(value: object) -> str:
+    """A value in a refusal; Python writes no number of very many digits."""
+    try:
+        return f"{value!r:.100}"
+    except ValueError:
+        return "too large"
 
 
 def whole(value: object, what: str, *, low: int, high: int) -> int:
     index = None if isinstance(value, bool) else getattr(value, "__index__", None)
     if index is None or not low <= index() <= high:
-        raise InvalidInput(f"{what} is {value!r}; it must be a whole number from {low} to {high}")
+        raise InvalidInput(f"{what} is {shown(value)}; it must be a whole number from {low} to {high}")
     return int(index())
 
 

@@ -7,7 +7,6 @@ projections, which names the seq and the chain value that it was folded up to, a
 
 from __future__ import annotations
 
-import os
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,8 @@ from recollect.engine.copies import known_copies
 from recollect.engine.receipt import still_there
 from recollect.engine.signing import signature_problem, signed_if_asked
 from recollect.engine.store import Store
+from recollect.engine.transfer import target_of
+from recollect.engine.unfinished_files import refuse_existing, write_file
 from recollect.events.checkpoint_note import (
     Contradiction,
     LogCheckpoint,
@@ -44,16 +45,15 @@ def checkpoint(store: Store, out: str | Path | None) -> LogCheckpoint:
     made = signed_if_asked(checkpoint_of(store.log, head))
     if out is None:
         return made
-    path = Path(out).expanduser()
-    if path.exists():
+    path = target_of(store, out)
+    refuse_existing(path, overwrite=True)
+    existed = path.exists()
+    if existed:
         for problem in against(store, read_checkpoint(path), str(path))[0]:
             raise InvalidInput(f"{path} was left as it is: {problem.problem}")
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
-        unfinished.write_text(made.note, "utf-8")
-        unfinished.replace(path)
+        write_file(path, made.note, overwrite=existed)
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
         raise InvalidInput(f"the checkpoint cannot be written to {path}: {error.strerror}") from None
     return made
 

@@ -5,13 +5,17 @@ Existing files keep their permissions; `exposed` reports when others may reach i
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+from recollect.events.errors import InvalidInput
 
 _FILE = 0o600
 _DIRECTORY = 0o700
@@ -28,9 +32,34 @@ def open_private(path: Path, flags: int) -> int:
     return descriptor
 
 
+def open_regular(path: Path, flags: int) -> int:
+    """Open a file as `open_private` does; refuse what is no file: a link, a directory, a pipe, a device."""
+    try:
+        descriptor = open_private(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno not in (errno.EISDIR, errno.ELOOP, errno.ENXIO):
+            raise
+    else:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return descriptor
+        os.close(descriptor)
+    raise InvalidInput(f"{path} is no regular file, as belongs there; remove it, and it is made anew")
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Name this file in an error of the system that names none: `write` and `fsync` know descriptors alone."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)
+        raise
+
+
 def write_private(path: Path, data: bytes) -> None:
     """Write this content to a file in place of what it held; not synced."""
-    with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+    with naming(path), open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
         file.write(data)
 
 
@@ -39,7 +68,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A new file that replaces this one when the block ends without an error; the block syncs it if it wants to."""
     draft = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
-        with open(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+        with naming(path), open(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
             yield file
         draft.replace(path)
     except BaseException:
@@ -49,7 +78,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 def copy_private(source: IO[bytes], path: Path) -> None:
     """Copy the rest of an open file to a file in place of what it held, piece by piece; not synced."""
-    with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+    with naming(path), open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
         shutil.copyfileobj(source, file)
 
 

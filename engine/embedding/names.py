@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from recollect.engine.validate import is_seq
 from recollect.events.errors import InvalidInput
 
 SCHEMES = ("http://", "https://")
@@ -56,6 +57,6 @@ def whole_option(what: str, options: Mapping[str, str], name: str, most: int) ->
     if name not in options:
         return None
     value = options[name]
-    if not value.isdecimal() or not 0 < int(value) <= most:
-        raise InvalidInput(f"{what}: {name} is {value!r}; it must be a whole number from 1 to {most:,}")
+    if not is_seq(value) or not 0 < int(value) <= most:
+        raise InvalidInput(f"{what}: {name} is {value!r:.60}; it must be a whole number from 1 to {most:,}")
     return int(value)

@@ -12,6 +12,7 @@ In a plain directory every object is synced before it counts: obstore itself doe
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +34,7 @@ _AT_ONCE = 16
 _PAUSE_S_MIN = 0.02
 _PAUSE_S_MAX = 1.0
 _TIMEOUT = "20s"
+_FULL = os.strerror(errno.ENOSPC)
 
 
 class ObjectPackStore:
@@ -57,7 +59,7 @@ class ObjectPackStore:
         try:
             self._store: ObjectStore = _opened(url)
         except (BaseError, ValueError) as error:
-            raise StoreUnreachable(f"{url} cannot be opened: {error}") from error
+            raise StoreUnreachable(f"{url} cannot be opened: {_said(error)}") from error
         self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="recollect-packs")
 
     # --- packs -----------------------------------------------------------------------------------
@@ -170,6 +172,8 @@ class ObjectPackStore:
     def _create(self, path: str, content: bytes) -> bool:
         """Create an object, synced in a directory; False if it exists already."""
         try:
+            if self._folder:
+                make_private((self._folder / path).parent)
             obstore.put(self._store, path, content, mode="create", use_multipart=False)
             if self._folder:
                 _sync(self._folder / path)
@@ -177,7 +181,7 @@ class ObjectPackStore:
             return False
         except (BaseError, OSError) as error:
             raise StoreUnreachable(
-                f"{self.where} did not take {path} of {len(content):,} bytes: {error}"
+                f"{self.where} did not take {path} of {len(content):,} bytes: {_said(error)}"
             ) from error
         return True
 
@@ -200,7 +204,7 @@ class ObjectPackStore:
                 raise StoreUnreachable(f"{self.where} is not there") from None
             return missing  # type: ignore[return-value]
         except (BaseError, OSError) as error:
-            raise StoreUnreachable(f"{self.where} did not answer: {error}") from error
+            raise StoreUnreachable(f"{self.where} did not answer: {_said(error)}") from error
 
     def status(self) -> StoreStatus:
         if self._folder:
@@ -225,8 +229,15 @@ def _box(name: str, version: int) -> str:
     return f"box/{name}/{version}"
 
 
+def _said(error: Exception) -> str:
+    """An error in a line, without obstore's dump of its parts; what to do where the disk is full."""
+    said = " ".join(str(error).partition("\n\nDebug source")[0].split())
+    return f"{said}; make room there and run it again" if _FULL in said else said
+
+
 def _sync(path: Path) -> None:
-    """Make a new file and its directory entries survive a power cut."""
+    """Make a new file its owner's alone, and let it and its directory entries survive a power cut."""
+    path.chmod(0o600)
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -124,7 +124,7 @@ def _store(where: str, url: SplitResult, options: dict[str, list[str]]) -> PackS
         )
     replicas = options.get("replicas", [""])[0]
     if replicas and replicas not in {"1", "3", "5"}:
-        raise InvalidInput(f"{shown} asks for replicas={replicas!r}; a stream has 1, 3 or 5")
+        raise InvalidInput(f"{shown} asks for replicas={replicas!r:.60}; a stream has 1, 3 or 5")
     _require(where, "nats", "nats")
     from recollect.events.packs.jetstream import JetStreamPackStore  # noqa: PLC0415
 

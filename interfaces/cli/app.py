@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from errno import EDQUOT, ENOSPC
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
@@ -126,7 +127,8 @@ def clear_errors(function: Callable[P, R]) -> Callable[P, R]:
             if error.errno is None or isinstance(error, BrokenPipeError):
                 raise  # a mistake of ours; a reader that has gone, which click takes as the end
             where = "" if error.filename is None else f"{error.filename}: "
-            raise Failure(f"{where}{error.strerror}") from None
+            full = "; make room there and run it again" if error.errno in (ENOSPC, EDQUOT) else ""
+            raise Failure(f"{where}{error.strerror}{full}") from None
 
     return run
 
@@ -155,7 +157,7 @@ class _Say(logging.Handler):
     """Print the engine's warnings as lines of the command."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        say(record.getMessage())
+        say(record.getMessage().removeprefix("recollect: "))
 
 
 def _is_store(folder: Path) -> bool:

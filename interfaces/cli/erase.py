@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from typing import TYPE_CHECKING
 
 import click
 
 from recollect.engine import validate
 from recollect.engine.safe_text import identifier
+from recollect.events.errors import InvalidInput
 from recollect.interfaces.cli.app import main, open_memory, options_without_embedder, show
 from recollect.interfaces.cli.commands import Failure
 from recollect.interfaces.cli.progress import progress_bar
 from recollect.interfaces.common.counting import counted
+
+if TYPE_CHECKING:
+    from recollect.interfaces.python.memory import Memory
 
 _LISTS = {"kind": "kinds", "tag": "tags", "entity": "entities", "source": "sources"}
 _SINGLE = ("project", "session", "since", "until", "valid_at", "min_importance")
@@ -60,15 +66,18 @@ def erase(
     if bool(memory_ids) == bool(conditions):
         raise Failure("name the memories to erase by id, or by --where KEY=VALUE; one of the two")
     wanted = list(memory_ids) if memory_ids else _filter(conditions)
-    kept = None if receipt is None or dry_run else _new_file(receipt)
-    with open_memory(store) as memory, progress_bar("erasing") as progress:
+    with (
+        open_memory(store) as memory,
+        nullcontext() if receipt is None or dry_run else _new_file(memory, receipt) as keep,
+        progress_bar("erasing") as progress,
+    ):
         report = memory.erase(wanted, reason=reason, dry_run=True, unattested=unattested, progress=progress)
         if not dry_run and report.ids:
             _confirm(report.ids, yes)
             report = memory.erase(wanted, reason=reason, unattested=unattested, progress=progress)
         show(report, as_json, "erase.erasure")
-        if kept is not None and report.receipt is not None:
-            kept.write_text(report.receipt.text, "utf-8")
+        if keep is not None and report.receipt is not None:
+            keep(report.receipt.text)
     if not report.ids:
         raise click.exceptions.Exit(1)
 
@@ -120,17 +129,26 @@ def _importance(value: str) -> float:
         raise Failure(f"min_importance {value!r} is not a number from 0 to 1") from None
 
 
-def _new_file(path: str) -> Path:
-    """Check, before anything is erased, that a new file can be written here."""
-    wanted = Path(path).expanduser()
-    try:
-        wanted.touch(exist_ok=False)
-        wanted.unlink()
-    except OSError as error:
-        raise Failure(
-            f"the receipt cannot be written to {path}: {error.strerror}; nothing was erased"
-        ) from None
-    return wanted
+@contextmanager
+def _new_file(memory: Memory, path: str) -> Iterator[Callable[[str], None]]:
+    """Begin a new file before anything is erased, which shows that it can be made there; give out what finishes it."""
+    from recollect.engine.transfer import target_of  # noqa: PLC0415 (imports wait until needed)
+    from recollect.engine.unfinished_files import refuse_existing, unfinished_file  # noqa: PLC0415
+
+    wanted = target_of(memory.store, path)
+    with ExitStack() as stack:
+        try:
+            refuse_existing(wanted, overwrite=False)
+            file = stack.enter_context(unfinished_file(wanted))
+        except (OSError, InvalidInput) as error:
+            said = error.strerror if isinstance(error, OSError) else error
+            raise Failure(f"the receipt cannot be written to {path}: {said}; nothing was erased") from None
+
+        def keep(text: str) -> None:
+            file.write(iter([text.encode()]))
+            file.put(wanted, overwrite=False)
+
+        yield keep
 
 
 def _confirm(ids: tuple[str, ...], yes: bool) -> None:

@@ -68,10 +68,11 @@ def expectations(withdraw: str | None, reason: str, store: str, as_json: bool) -
 @click.option("--fork", metavar="DIR", help="Ask in this fork of the store.")
 @click.option("--only", metavar="NAME", help="Only this expectation (e41).")
 @click.option("--junit", metavar="FILE", help="Also write a JUnit report.")
+@click.option("--overwrite", is_flag=True, help="--junit may replace a file that no check wrote.")
 @common_options
 def check(
-    formula: str | None, when: str | None, fork: str | None, only: str | None, junit: str | None, store: str,
-    embedder: str, as_json: bool,
+    formula: str | None, when: str | None, fork: str | None, only: str | None, junit: str | None,
+    overwrite: bool, store: str, embedder: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Ask the questions of all expectations again; exit 1 if one does not hold, and name what broke it.
 
@@ -88,7 +89,15 @@ def check(
 
     own = "none" if is_fixture(store) else embedder
     with open_memory(store, own) as memory, progress_bar("asking") as progress:
-        report = memory.check(formula=formula, at=when, fork=fork, only=only, junit=junit, progress=progress)
+        report = memory.check(
+            formula=formula,
+            at=when,
+            fork=fork,
+            only=only,
+            junit=junit,
+            overwrite=overwrite,
+            progress=progress,
+        )
     show(report, as_json, "expectations.checked")
     if report.failed:
         raise SystemExit(1)

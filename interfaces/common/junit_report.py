@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from xml.etree import ElementTree as Xml
 
-from recollect.engine.expectations import CheckReport, Outcome
+from recollect.engine.expectations import REPORT_NAME, CheckReport, Outcome
 from recollect.engine.safe_text import inline
-from recollect.events.errors import InvalidInput
 
 
 def junit(report: CheckReport) -> str:
     """The report as XML."""
     outcomes = (*report.passed, *report.failed)
     suite = Xml.Element(
-        "testsuite", name="recollect check", tests=str(len(outcomes)), failures=str(len(report.failed)), errors="0"
+        "testsuite", name=REPORT_NAME, tests=str(len(outcomes)), failures=str(len(report.failed)), errors="0"
     )  # fmt: skip
     for outcome in outcomes:
         _case(suite, outcome)
     Xml.indent(suite)
-    return Xml.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def write(path: str | Path, report: CheckReport) -> None:
-    """Write it to a file; one that exists is replaced."""
-    try:
-        Path(path).expanduser().write_text(junit(report), encoding="utf-8")
-    except OSError as error:
-        raise InvalidInput(f"the report cannot be written to {path}: {error.strerror}") from None
+    encoded: bytes = Xml.tostring(suite, encoding="utf-8", xml_declaration=True)
+    return encoded.decode() + "\n"
 
 
 def case_name(outcome: Outcome) -> str:

@@ -35,7 +35,7 @@ from recollect.engine.torn_state import locked
 from recollect.engine.unfinished_files import put_in_place
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Filters
-from recollect.events.private_files import make_private, open_private, sync_directory
+from recollect.events.private_files import make_private, naming, open_private, sync_directory
 from recollect.interfaces.common.file_uris import prefix_of, shown, unescape
 from recollect.interfaces.files import markdown_pages
 from recollect.projections.lifecycle.condition import VISIBLE
@@ -181,7 +181,7 @@ def export(
 def _journal(root: Path) -> Iterator[IO[str]]:
     """The journal, locked while the folder is written to; what a killed export was about to move is removed."""
     descriptor = open_private(root / UNFINISHED, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-    with open(descriptor, "a", encoding="utf-8") as journal:  # noqa: PTH123 (a descriptor)
+    with naming(root / UNFINISHED), open(descriptor, "a", encoding="utf-8") as journal:  # noqa: PTH123 (a descriptor)
         if not _locked(root / UNFINISHED, descriptor):
             raise InvalidInput(f"another export to {root} is under way; wait for it, or name another folder")
         for name in _read(root / UNFINISHED):  # where earlier versions wrote pages before they moved them
@@ -249,7 +249,8 @@ def _replace(path: Path, text: str) -> None:
 
 def _write_synced(path: Path, data: bytes) -> None:
     path.unlink(missing_ok=True)
-    with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:  # noqa: PTH123 (a descriptor)
+    descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    with naming(path), open(descriptor, "wb") as file:  # noqa: PTH123 (a descriptor)
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

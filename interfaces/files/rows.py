@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
+from recollect.engine.validate import is_seq
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.files.foreign_times import moment
 from recollect.interfaces.files.records import Notice, Problem, Record, digest
@@ -88,7 +89,7 @@ def look_up(row: object, path: str) -> object:
     head, _, rest = path.partition(".")
     if isinstance(row, Mapping):
         inner = row.get(head)
-    elif isinstance(row, list) and head.isdecimal():
+    elif isinstance(row, list) and is_seq(head):
         inner = row[int(head)] if int(head) < len(row) else None
     else:
         return None

@@ -14,13 +14,15 @@ from pathlib import Path
 
 import msgspec
 
-from recollect.events.private_files import make_private, replacing
+from recollect.events.errors import InvalidInput
+from recollect.events.private_files import make_private, open_regular, replacing
 from recollect.interfaces.folders.folder import Folder, Marker
 from recollect.interfaces.folders.scan import FileStamp
 
 READER = 2
 _TICK_NS = 2_000_000_000
 _READ_AGAIN = b""
+_BYTES_MAX = 1 << 28
 
 
 class Remembered(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -51,8 +53,10 @@ class FileCache:
         if self._file is None:
             return _Saved()
         try:
-            saved = msgspec.msgpack.decode(self._file.read_bytes(), type=_Saved)
-        except (OSError, msgspec.MsgspecError):
+            saved = msgspec.msgpack.decode(_content(self._file), type=_Saved)
+        except (OSError, InvalidInput, msgspec.MsgspecError, RecursionError):
+            if self._file.is_dir() and not self._file.is_symlink():  # which no file can replace
+                raise InvalidInput(f"{self._file} is a directory where a file belongs; remove it") from None
             return _Saved()
         if saved.reader != READER:
             saved.files = {path: Remembered(each.stamp) for path, each in saved.files.items()}
@@ -87,3 +91,9 @@ class FileCache:
         with replacing(self._file) as file:
             file.write(msgspec.msgpack.encode(state))
         self._stored = state
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a regular file; none of one that is too long to be a cache."""
+    with open(open_regular(path, os.O_RDONLY), "rb") as file:  # noqa: PTH123 (a descriptor)
+        return file.read(_BYTES_MAX) if os.fstat(file.fileno()).st_size <= _BYTES_MAX else b""

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from recollect.events.errors import RecollectError
-from recollect.events.private_files import make_private, open_private
+from recollect.events.private_files import make_private, open_regular
 from recollect.interfaces.folders.folder import Folder
 
 WAIT_S = 60.0
@@ -39,7 +39,7 @@ def lease(
         return
     file = folder.file_in(cache, "lock")
     make_private(file.parent)
-    descriptor = open_private(file, os.O_RDWR | os.O_CREAT)
+    descriptor = open_regular(file, os.O_RDWR | os.O_CREAT)
     try:
         _acquire(descriptor, folder, wait_s, sleep)
         yield

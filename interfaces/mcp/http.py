@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
+from recollect.engine import validate
 from recollect.events.errors import InvalidInput
 from recollect.interfaces.common.http.guard import BODY_BYTES_MAX, guarded
 from recollect.interfaces.common.http.listening import bound_socket
@@ -50,8 +51,10 @@ def parse_address(text: str) -> Address:
     elif text.endswith("]"):
         host, port = text, ""
     number = port or str(DEFAULT_PORT)
-    if not (number.isascii() and number.isdecimal()) or int(number) > 65_535:
-        raise InvalidInput(f"{text!r} is not an address; write it as HOST:PORT, such as {DEFAULT_ADDRESS}")
+    if not validate.is_seq(number) or int(number) > 65_535:
+        raise InvalidInput(
+            f"{text!r:.100} is not an address; write it as HOST:PORT, such as {DEFAULT_ADDRESS}"
+        )
     return Address(host.strip("[]") or DEFAULT_HOST, int(number))
 
 

@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote
 
 from mcp import types
 
+from recollect.engine import validate
 from recollect.engine.safe_text import block, closed, identifier, inline
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.interfaces.mcp import text
@@ -46,8 +47,8 @@ def listed(memory: Memory, cursor: str | None) -> types.ListResourcesResult:
     """A page of the memories that answer, newest first; the timeline comes before the first."""
     from recollect.engine.torn_state import locked  # noqa: PLC0415 (tools are listed before the engine is loaded)
 
-    if cursor is not None and not (cursor.isascii() and cursor.isdecimal()):
-        raise InvalidInput(f"cursor {cursor!r} is not one that this server gave; start without one")
+    if cursor is not None and not validate.is_seq(cursor):
+        raise InvalidInput(f"cursor {cursor!r:.100} is not one that this server gave; start without one")
     found, following = locked(_page)(memory.store, None if cursor is None else int(cursor))
     timeline = types.Resource(
         uri=TIMELINE, name="timeline", title="Timeline", mime_type=_TEXT,

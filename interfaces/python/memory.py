@@ -384,9 +384,9 @@ class Memory:
         """Ask the questions of all expectations again; say which do not hold and which event broke them.
 
         Ask them now, as of a moment (`at`) with that moment's clock, under another `formula`, or in a `fork`. `only`
-        names one expectation, `junit` a file for a report. Nothing is recorded.
+        names one expectation, `junit` a file for a report, where only `overwrite` replaces other work. Nothing is recorded.
         """
-        return engine.expectations.check(self.here, options, junit=junit_report.write)
+        return engine.expectations.check(self.here, options, junit=junit_report.junit)
 
     def impact(self, id: str, *, progress: Progress | None = None) -> engine.impact.Impact:  # noqa: A002
         """Every recorded answer that held a memory, each with what it would have been had it never been told."""

@@ -15,6 +15,8 @@ from small_disk import small_disk
 from recollect.engine.doctor import doctor
 from recollect.events.disk import RealDisk
 from recollect.events.errors import LogFailed
+from recollect.events.packs.object_store import ObjectPackStore
+from recollect.events.packs.store import StoreUnreachable
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.python.memory import Memory
 
@@ -91,3 +93,25 @@ def test_commands_on_a_file_system_that_went_read_only_read_and_say_why_they_do_
         assert "green tea" in asked.stdout
         assert "not recorded" in asked.stdout
         assert [line for line in told.stderr.splitlines() if "read-only" in line] == told.stderr.splitlines()
+
+
+def test_what_a_full_disk_refuses_is_named_in_one_line_with_what_to_do(tmp_path: Path):
+    assert run(tmp_path / "store", "remember", "green tea").exit_code == 0
+    with small_disk(tmp_path / "disk") as disk:
+        (disk.path / "pages").mkdir()
+        disk.fill()
+        for arguments in (["export", "x.jsonl"], ["export", "pages", "--format", "markdown"]):
+            named = disk.path / arguments[1]
+            done = run(tmp_path / "store", arguments[0], str(named), *arguments[2:])
+            assert done.exit_code == 2
+            (line,) = done.stderr.splitlines()
+            assert line.startswith(f"recollect: {disk.path}/")
+            assert line.endswith("; make room there and run it again")
+        packs = ObjectPackStore(f"file://{disk.path}/packs")
+        with pytest.raises(StoreUnreachable) as refused:
+            packs.put_blob(b"x" * 10_000)
+        packs.close()
+    said = str(refused.value)
+    assert "\n" not in said
+    assert said.endswith("; make room there and run it again")
+    assert f"{disk.path}/packs" in said

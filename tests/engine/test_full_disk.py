@@ -64,6 +64,7 @@ def test_a_command_whose_event_was_acknowledged_succeeds_and_warns_on_stderr(tmp
     )
     assert done.exit_code == 0
     assert "remembered b" in done.stdout
+    assert [line.count("recollect: ") for line in done.stderr.splitlines()] == [1], done.stderr
 
 
 def test_a_checkpoint_that_cannot_be_saved_is_a_warning_and_leaves_nothing(

@@ -64,6 +64,14 @@ def test_everything_that_is_made_is_private(tmp_path: Path, umask: None):
     assert wide(root) == {}
 
 
+def test_everything_in_the_directory_of_packs_is_private(tmp_path: Path, umask: None):
+    with Memory.open(f"file://{tmp_path}/packs", embedder="hash") as memory:
+        memory.remember("tea")
+        memory.dream()
+    assert {path.name for path in (tmp_path / "packs").iterdir()} >= {"log", "box"}
+    assert wide(tmp_path / "packs") == {}
+
+
 def test_wider_rights_of_a_directory_are_told_and_left(tmp_path: Path):
     (tmp_path / "store").mkdir()
     (tmp_path / "store").chmod(0o755)

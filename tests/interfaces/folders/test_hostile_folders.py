@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,3 +85,39 @@ def test_a_pdf_has_a_budget_of_pages_characters_and_seconds(monkeypatch: pytest.
 def test_numbers_in_front_matter_that_cannot_be_written_out_make_the_note_unreadable():
     with pytest.raises(Unreadable, match="thousands of digits"):
         chunks_of("a.md", b"---\ntitle: 0x" + b"f" * 5_000 + b"\n---\ntext")
+
+
+def _harm(path: Path, kind: str) -> None:
+    """Put something that is no file in the place of one."""
+    path.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(path.name if kind == "loop" else kind)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "/dev/zero", "loop", "nowhere", "folder"])
+@pytest.mark.parametrize("ending", ["looks", "lock"])
+def test_what_stands_in_the_place_of_a_cache_file_is_made_anew_or_refused_in_one_line(
+    tmp_path: Path, ending: str, kind: str
+):
+    folder, store = tmp_path / "notes", tmp_path / "s"
+    folder.mkdir()
+    (folder / "good.md").write_text("# Good\n\nall is well", "utf-8")
+    command = [sys.executable, "-m", "recollect", "watch", str(folder), "--once", "--store", str(store)]
+    command += ["--embedder", "hash"]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    (file,) = (store / "cache" / "folders").glob(f"*.{ending}")
+    _harm(file, kind)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    if ending == "looks" and kind != "folder":
+        assert done.returncode == 0, done.stderr
+        assert file.is_file()
+        assert not file.is_symlink()
+    else:
+        assert done.returncode == 2
+        assert f"{file} is " in done.stderr
+        assert "remove it" in done.stderr
+        assert done.stderr.count("\n") == 1
