@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 from starlette.requests import Request
 
@@ -70,6 +72,7 @@ def status(memory: Memory, _: Nothing, request: Request) -> ServerStatus:
     serving: Serving = request.app.state.serving
     store = memory.status()
     own = {
+        "path": store.store if "://" in store.store else str(Path(store.store).absolute()),
         "read_only": serving.read_only,
         "dream_every": serving.dream_every,
         "degraded": store.degraded + serving.problems,

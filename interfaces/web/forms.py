@@ -29,8 +29,9 @@ class Serving(msgspec.Struct, kw_only=True):
 
 
 class ServerStatus(Status, frozen=True, kw_only=True):
-    """The store's status, and what this server does beside answering."""
+    """The store's status, and what this server does beside answering. `path` is the store as any other command there names it."""
 
+    path: str
     read_only: bool
     dream_every: str | None
 

@@ -2,7 +2,7 @@
 // Everything here is a function of values; main.js listens and navigates.
 
 const PLACES = ["recall", "ask", "memory", "view", "dream"];
-const SETTINGS = ["a", "b", "zoom", "cross", "formula", "tried", "k", "grep", "since", "until", "project", "session", "actor", "by", "empty", "rated", "held"];
+const SETTINGS = ["a", "b", "zoom", "cross", "formula", "tried", "k", "with", "grep", "since", "until", "project", "session", "actor", "by", "empty", "rated", "held"];
 
 export function parse(hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
@@ -31,7 +31,8 @@ export function format(state) {
   return `#/${path.join("/")}${text ? `?${text}` : ""}`;
 }
 
-// A state changed: undefined and "" take a value away.
+// A state changed: undefined and "" take a value away. A recorded recall brings its own k and filters.
 export function changed(state, changes) {
-  return Object.fromEntries(Object.entries({ ...state, ...changes }).filter(([, value]) => value));
+  const own = changes.recall ? { k: "", with: "" } : {};
+  return Object.fromEntries(Object.entries({ ...state, ...changes, ...own }).filter(([, value]) => value));
 }

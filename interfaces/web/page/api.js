@@ -47,7 +47,7 @@ async function ask(path, options = {}) {
 export function query(parameters) {
   const found = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
-    for (const one of Array.isArray(value) ? value : [value]) if (one !== undefined && one !== null && one !== "") found.append(name, one);
+    for (const one of Array.isArray(value) ? value : [value]) if (one !== undefined && one !== null && one !== "") found.append(name, typeof one === "object" ? JSON.stringify(one) : one);
   }
   const text = found.toString();
   return text ? `?${text}` : "";

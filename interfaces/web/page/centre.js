@@ -2,6 +2,7 @@
 
 import { get, post } from "./api.js";
 import { age, day, h, link, problem, said, show } from "./dom.js";
+import { beside, besideOf, besideText, unsaid } from "./beside.js";
 import { renderDreams } from "./dreams.js";
 import { renderExpectations } from "./expectations.js";
 import { renderFirstRun } from "./first_run.js";
@@ -26,7 +27,7 @@ export async function renderCentre(place, app, signal) {
 // What is asked: the recorded recall, or the question in the address, with what the address changes about it.
 export function question(app, asked, more = {}) {
   const { state } = app;
-  return { ...(asked ? { recall: asked.id } : { q: state.ask, k: state.k }), formula: state.formula, ...more };
+  return { ...(asked ? { recall: asked.id } : { ...beside(state), q: state.ask, k: state.k }), formula: state.formula, ...more };
 }
 
 async function renderRanking(place, app, asked, signal) {
@@ -64,8 +65,8 @@ function whyNot(app) {
 }
 
 function about(asked, app) {
-  const filters = Object.entries(asked.filters).filter(([, value]) => value !== null && value !== undefined && String(value) !== "" && !(Array.isArray(value) && !value.length));
-  const facts = [asked.id, `${day(asked.at)} (${age(asked.at)})`, asked.actor, asked.session && `session ${asked.session}`, ...filters.map(([name, value]) => `${name} ${value}`), asked.formula, `k ${asked.k}`, `as of @${asked.basis}`, `clock ${day(asked.now)}`].filter(Boolean);
+  const filters = Object.entries({ ...besideOf(asked), ...unsaid(asked), session: null }).filter(([, value]) => value);
+  const facts = [asked.id, `${day(asked.at)} (${age(asked.at)})`, asked.actor, asked.session && `session ${asked.session}`, ...filters.map(([name, value]) => besideText(name, value)), asked.formula, `k ${asked.k}`, `as of @${asked.basis}`, `clock ${day(asked.now)}`].filter(Boolean);
   return h("div", { class: "about" }, h("h2", {}, said(asked.query)),
     h("p", { class: "small dim" }, dot(asked.replayed), ` ${asked.replayed.verdict.replace("_", " ")} · ${facts.join(" · ")}`),
     asked.degraded.map((line) => h("p", { class: "note" }, line)));
@@ -76,22 +77,27 @@ function tabs(app) {
   return h("nav", { class: "tabs", "aria-label": "What to see of it" }, names.map(([view, word]) => link(app, { view }, {}, word)));
 }
 
+const K = 10; // as the server takes it
 let typed = {}; // and not asked yet: it stays when its form is drawn anew
 
 function askForm(app, asked) {
   const { state } = app;
-  const about = `${state.recall} ${state.ask}`, { q, k } = typed.about === about ? typed : {};
-  const form = h("form", { class: "ask card", oninput: () => { typed = { about, ...Object.fromEntries(new FormData(form)) }; } },
-    h("input", { type: "search", name: "q", id: "question", "aria-label": "Question", dir: "auto", placeholder: "What do you want to remember?", autocomplete: "off", value: q ?? (state.ask || asked?.query || "") }),
-    h("label", {}, "hits ", h("input", { type: "number", name: "k", min: 1, max: 100, value: k ?? (state.k || asked?.k || 5) })),
+  const about = `${state.recall} ${state.ask}`, { q, k, kept } = typed.about === about ? typed : {};
+  const said_ = asked ? besideOf(asked) : beside(state), lost = asked ? Object.entries(unsaid(asked)) : [];
+  const text = q ?? (state.ask || asked?.query || "");
+  const form = h("form", { class: "ask card", oninput: () => { const data = new FormData(form); typed = { about, ...Object.fromEntries(data), kept: data.getAll("with") }; } },
+    h("textarea", { name: "q", id: "question", "aria-label": "Question", dir: "auto", placeholder: "What do you want to remember?", autocomplete: "off", rows: Math.min(6, Math.ceil(text.length / 50) || 1), onkeydown: enter }, text),
+    h("label", {}, "hits ", h("input", { type: "number", name: "k", min: 1, max: 100, value: k ?? (asked?.k || state.k || K) })),
     h("label", {}, "formula ", formulaSelect(app, asked)),
+    Object.entries(said_).map(([name, value]) => h("label", { class: "check", title: "Asked with it; untick to ask without" }, h("input", { type: "checkbox", name: "with", value: name, checked: !kept || kept.includes(name) }), ` ${besideText(name, value)}`)),
+    lost.map(([name, value]) => h("span", { class: "small dim" }, `asked anew without: ${besideText(name, value)}`)),
     h("button", { class: "first" }, "Ask"),
-    app.status.read_only ? null : h("button", { type: "button", class: "mini", onclick: () => record(form, app) }, "Ask and record"));
+    app.status.read_only ? null : h("button", { type: "button", class: "mini", onclick: () => record(form, app, said_) }, "Ask and record"));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const data = new FormData(form);
     typed = {};
-    app.go({ ask: data.get("q"), k: data.get("k"), formula: data.get("formula"), recall: "", memory: "", view: "", tried: "", cross: "" });
+    app.go({ ask: data.get("q"), k: data.get("k"), with: packed(said_, data), formula: data.get("formula"), recall: "", memory: "", view: "", tried: "", cross: "" });
   });
   return form;
 }
@@ -105,10 +111,25 @@ function formulaSelect(app, asked) {
   return select;
 }
 
-async function record(form, app) {
+// Enter asks; the question wraps and takes no line breaks of its own.
+function enter(event) {
+  if (event.key !== "Enter" || event.isComposing) return;
+  event.preventDefault();
+  event.target.form.requestSubmit();
+}
+
+const ticked = (said_, data) => Object.fromEntries(Object.entries(said_).filter(([name]) => data.getAll("with").includes(name)));
+
+function packed(said_, data) {
+  const found = ticked(said_, data);
+  return Object.keys(found).length ? JSON.stringify(found) : "";
+}
+
+async function record(form, app, said_) {
   const data = new FormData(form);
   try {
-    const answer = await post("recall", { q: data.get("q"), k: Number(data.get("k")), formula: data.get("formula") || null });
+    if (!data.get("q").trim()) throw new Error("There is no question to record; write one.");
+    const answer = await post("recall", { ...ticked(said_, data), q: data.get("q"), k: Number(data.get("k")), formula: data.get("formula") || null });
     typed = {};
     app.go({ recall: answer.id, ask: "", memory: "", view: "", formula: "", tried: "", cross: "", b: "" });
   } catch (error) {

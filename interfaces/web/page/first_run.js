@@ -4,8 +4,13 @@ import { h, show } from "./dom.js";
 
 const COMMANDS = ['recollect remember "Deploys happen on Tuesdays"', "recollect import ~/.claude/projects", "recollect watch ~/notes"];
 
-export function renderFirstRun(place) {
-  show(place, h("div", { class: "card pad" }, h("h2", {}, "Nothing is remembered yet"), h("p", {}, "Tell it something:"), COMMANDS.map(copyable),
+// As a shell takes it.
+export function quoted(text) {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+export function renderFirstRun(place, app) {
+  show(place, h("div", { class: "card pad" }, h("h2", {}, "Nothing is remembered yet"), h("p", {}, "Tell it something:"), COMMANDS.map((command) => copyable(`${command} --store ${quoted(app.status.path)}`)),
     h("p", {}, "Or look at a store that is full already:"), copyable("recollect demo --store demo && recollect serve --store demo --port 0 --open")));
 }
 

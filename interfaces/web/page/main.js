@@ -14,10 +14,10 @@ const place = (id) => document.getElementById(id);
 // In the order in which they ask the server: the answer first. One that is drawn `whole` stays as it was until what is
 // drawn anew of the same address is there.
 const views = {
-  centre: { render: renderCentre, whole: true, reads: ["recall", "ask", "view", "dream", "a", "b", "cross", "formula", "tried", "k"] },
+  centre: { render: renderCentre, whole: true, reads: ["recall", "ask", "view", "dream", "a", "b", "cross", "formula", "tried", "k", "with"] },
   river: { render: renderRiver, reads: ["a", "b", "zoom"] },
   inbox: { render: renderInbox, reads: ["recall", "grep", "since", "until", "project", "session", "actor", "by", "empty", "rated", "held"] },
-  detail: { render: renderDetail, whole: true, reads: ["recall", "ask", "memory", "a", "b", "formula", "k"] },
+  detail: { render: renderDetail, whole: true, reads: ["recall", "ask", "memory", "a", "b", "formula", "k", "with"] },
 };
 
 const SIDE_VIEWS = ["dreams", "expectations"];

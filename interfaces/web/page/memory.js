@@ -42,7 +42,7 @@ async function why(app, id, signal) {
   if (!recall && !ask) return null;
   const found = recall && !formula && !b
     ? await get(`why/${encodeURIComponent(recall)}/-`, { id }, signal)
-    : await get("explain", { ...(recall ? await asIfThen(app, signal) : { q: ask, k: app.state.k, at: b }), formula, id }, signal);
+    : await get("explain", { ...(recall ? await asIfThen(app, signal) : question(app, null, { at: b })), formula, id }, signal);
   return [h("h3", {}, found.rank ? `Why it is ${found.rank} of ${found.candidates}` : "Why it is not in the answer"), found.note ? h("p", { class: "note small" }, found.note) : null, h("p", { class: "sentence" }, found.sentence),
     found.dropped_at ? h("p", { class: "small lost" }, `${found.dropped_at.title}: ${found.dropped_at.reason}`) : null,
     [["behind", found.above], ["ahead of", found.below]].filter(([, other]) => other).map(([word, other]) => h("p", { class: "small dim beside-it" }, `${number(other.margin, 6)} ${word} `, link(app, { memory: other.id }, {}, other.id), ` (${other.decided_by})`)),

@@ -2,6 +2,7 @@
 
 import { bump, crossed, crossings, kind, mover } from "./bump.js";
 import { get } from "./api.js";
+import { besideBetween } from "./beside.js";
 import { question } from "./centre.js";
 import { day, event, h, link, number, problem, said, show, svg } from "./dom.js";
 import { seqOf } from "./river_view.js";
@@ -66,7 +67,7 @@ async function why(place, app, asked, one, lines, signal) {
   const what = h("p", {}, "Between ", event(app, lines.seqs[one.place - 1]), " and ", event(app, lines.seqs[one.place]), ` ${crossed(one)}.`);
   show(place, what, h("p", { class: "dim" }, "asking why …"));
   try {
-    const change = await get("why-changed", { q: asked ? asked.id : app.state.ask, id, since, until, now: lines.at[one.place], formula: app.state.formula }, signal);
+    const change = await get("why-changed", { ...(asked ? {} : besideBetween(app.state)), q: asked ? asked.id : app.state.ask, id, since, until, now: lines.at[one.place], formula: app.state.formula }, signal);
     if (!place.contains(what)) return; // another one was clicked meanwhile
     show(place, what, h("p", { class: "sentence" }, change.sentence), h("button", { type: "button", class: "mini", onclick: ({ target }) => bisect(target, place, app, asked, id, { top, from: since, to: until, now: lines.at[one.place] }, signal) }, "Which event?"));
   } catch (error) {

@@ -729,6 +729,62 @@ def test_what_is_open_follows_a_revision_and_an_erasure_and_keeps_what_a_person_
 
 
 @in_a_browser
+def test_a_question_asked_anew_keeps_what_was_said_beside_it_and_can_drop_it(start, browser):
+    server = start()
+    given = {
+        "q": QUESTION,
+        "k": 2,
+        "session": "monday",
+        "kinds": ["note"],
+        "since": "2020-01-01",
+        "context": {"tags": ["x"]},
+    }
+    recall = server.send("POST", "/api/recall", given)["id"]
+    before = server.get(f"/api/recalls/{recall}")
+    person = Person(browser, server.address["page"], f"#/recall/{recall}?k=7")
+    person.until(lambda: person.texts("#centre .ask .check"))
+    assert person.find("#centre input[name=k]").get_attribute("value") == "2"
+    assert len(person.texts("#centre .ask .check")) == 4
+    person.click("#centre .ask button[type=button]")  # ask and record
+    person.until(lambda: f"recall/{recall}" not in browser.current_url)
+    after = server.get(f"/api/recalls/{server.get('/api/recalls')['recalls'][0]['id']}")
+    for name in ("query", "k", "session", "filters", "context"):
+        assert after[name] == before[name]
+    person.until(lambda: after["id"] in "".join(person.texts("#centre .about p")))
+    person.click("#centre .ask input[value=kinds]")
+    person.click("#centre .ask .first")
+    person.until(lambda: person.ids() and "/ask/" in browser.current_url)
+    person.still()
+    hits = server.get(
+        "/api/recall", q=QUESTION, k=2, session="monday", since="2020-01-01", context='{"tags": ["x"]}'
+    )["hits"]
+    assert person.ids() == [hit["id"] for hit in hits]
+    assert "kinds note" not in "".join(person.texts("#centre .ask .check"))
+    assert "session monday" in "".join(person.texts("#centre .ask .check"))
+    person.click("#centre .hit .row")
+    person.until(lambda: person.texts("#detail .sentence"))
+    assert "with=" in browser.current_url
+    person.click("#inbox .recalls a")
+    person.until(lambda: "/recall/" in browser.current_url)
+    assert "with=" not in browser.current_url
+    assert "k=" not in browser.current_url
+
+
+@in_a_browser
+def test_no_empty_question_is_recorded_and_the_box_says_how_many_hits_there_are(server, browser):
+    person = Person(browser, server.address["page"], f"#/ask/{quote(QUESTION)}")
+    person.until(person.ids)
+    asked = server.get("/api/bars", q=QUESTION)["hits"]
+    assert len(person.ids()) == len(asked)
+    assert person.find("#centre input[name=k]").get_attribute("value") == "10"
+    person.find("#question").clear()
+    head = server.get("/api/status")["head"]
+    person.click("#centre .ask button[type=button]")
+    person.until(lambda: "no question" in "".join(person.texts("#centre .ask .problem")))
+    assert server.get("/api/status")["head"] == head
+
+
+@in_a_browser
 def test_on_a_phone_what_was_opened_is_brought_into_view(page_world, browser):
     metrics = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
@@ -971,4 +1027,7 @@ def test_an_empty_store_offers_commands_and_a_store_to_look_at(start_empty, brow
     server = start_empty()
     person = Person(browser, server.address["page"])
     person.until(lambda: len(person.texts("#centre .command code")) == 4)
+    path = server.get("/api/status")["path"]
+    assert all(text.endswith(f"--store {path}") for text in person.texts("#centre code")[:3])
+    assert person.run("first_run.js", "m.quoted(given[0])", "/a b/it's") == "'/a b/it'\\''s'"
     assert any("recollect demo --store" in text for text in person.texts("#centre code"))
