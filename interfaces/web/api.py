@@ -39,6 +39,7 @@ from recollect.web.forms import (
     Named,
     NamedAt,
     Nothing,
+    RecallIds,
     RecallsPage,
     Scope,
     ServerStatus,
@@ -203,6 +204,11 @@ def verify(memory: Memory, _: Nothing, __: Request) -> VerifyReport:
 @ENDPOINTS.add("GET", "/api/verify/{recall}", "one recorded recall ranked again and compared")
 def verify_one(memory: Memory, _: Nothing, request: Request) -> RecallCheck:
     return check(memory.store, request.path_params["recall"])
+
+
+@ENDPOINTS.add("GET", "/api/verdicts", "recorded recalls, each ranked again and compared")
+def verdicts(memory: Memory, given: RecallIds, _: Request) -> list[RecallCheck]:
+    return [check(memory.store, recall) for recall in given.recalls]
 
 
 @ENDPOINTS.add("GET", "/api/timeline", "the log in words, newest first")

@@ -109,6 +109,12 @@ class RecallsPage(RecallFilters, frozen=True, kw_only=True):
     limit: Limit = 50
 
 
+class RecallIds(msgspec.Struct, frozen=True, kw_only=True):
+    """Recorded recalls by their ids."""
+
+    recalls: Annotated[tuple[str, ...], Meta(min_length=1, max_length=100)]
+
+
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     before: Seq | None = None
     limit: Limit = 50

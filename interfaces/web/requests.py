@@ -31,7 +31,7 @@ from recollect.replay.why import NothingLeftToExplain
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-_LISTS = {"tags", "kinds", "without", "ids"}
+_LISTS = {"tags", "kinds", "without", "ids", "recalls"}
 _DEPTH_MAX = 64
 
 

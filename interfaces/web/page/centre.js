@@ -42,7 +42,7 @@ async function renderRanking(place, app, asked, signal) {
   const same = !asked || app.state.formula || at || bars.exact;
   show(place,
     at ? h("p", { class: "small dim" }, `As of @${bars.basis}, with the clock of that moment (${day(bars.now)})${asked ? ", not the recall's own" : ""}.`) : null,
-    bars.degraded.map((line) => h("p", { class: "note" }, line)),
+    bars.degraded.filter((line) => !asked?.degraded.includes(line)).map((line) => h("p", { class: "note" }, line)),
     same ? null : [h("p", { class: "note" }, `${asked.replayed.sentence.replace(/\.$/, "")}. This is what was recorded; below it, what ranking again gives now.`), recordedList(asked, app), h("h3", {}, "Ranked again")],
     bars.hits.length ? ranking(bars, app, { recorded: asked && (app.state.formula || at) ? asked.hits.map((hit) => hit.id) : null }) : [h("p", { class: "empty" }, "Nothing answers."), ranking(bars, app)],
     asked?.afterwards.length ? [h("h3", {}, "What came of it"), h("ul", { class: "plain small" }, asked.afterwards.map((one) => h("li", {}, `@${one.seq} ${day(one.at)} ${one.what}: ${one.ids.join(", ")}`)))] : null,

@@ -7,18 +7,34 @@ import { dot } from "./verdict.js";
 const FIELDS = [["grep", "text"], ["since", "since"], ["until", "until"], ["project", "project"], ["session", "session"], ["by", "formula"], ["actor", "actor"], ["held", "held memory"]];
 const FLAGS = [["empty", "found nothing", "true"], ["rated", "rated bad", "bad"]];
 const NAMES = [...FIELDS, ...FLAGS].map(([name]) => name);
-const PAGE = 60, MOST = 1000;
+const PAGE = 60, MOST = 1000, MANY = 20;
 
 export async function renderInbox(place, app, signal) {
   const wanted = JSON.stringify(filtered(app));
   const same = place.dataset.wanted === wanted; // what is typed into the filters and what was loaded of the list stay
-  const limit = same ? Math.min(MOST, Math.max(PAGE, place.querySelectorAll(".recalls li").length)) : PAGE;
+  const limit = same ? Math.min(MOST, Math.max(PAGE, place.querySelectorAll(".recalls:not(.apart) li").length)) : PAGE;
   if (!same) show(place, h("h2", {}, "Recorded recalls"), filters(app, NAMES.some((name) => app.state[name])), h("div", {}));
   place.dataset.wanted = wanted;
   const page = await get("recalls", { ...filtered(app), limit }, signal);
+  const open = await apart(page.recalls, app, signal);
   const list = h("ol", { class: "recalls" }, page.recalls.map((one) => row(one, app)));
-  place.lastElementChild.replaceWith(h("div", {}, page.recalls.length ? list : h("p", { class: "empty" }, "No recall was recorded that fits."), older(list, app, page.before)));
-  check(list, page.recalls, signal);
+  const all = h("div", {}, open.length ? [h("p", { class: "small dim" }, "Open, and not among those below:"), h("ol", { class: "recalls apart" }, open.map((one) => row(one, app)))] : null,
+    page.recalls.length ? list : h("p", { class: "empty" }, "No recall was recorded that fits."), older(list, app, page.before));
+  place.lastElementChild.replaceWith(all);
+  check(all, [...open, ...page.recalls], signal);
+}
+
+// The recall that is open, if the list does not have it: it may be older, or not fit the filters.
+async function apart(recalls, app, signal) {
+  const { recall } = app.state;
+  if (!recall || recalls.some((one) => one.id === recall)) return [];
+  try {
+    const found = await get(`recalls/${encodeURIComponent(recall)}`, {}, signal);
+    return [{ ...found, hits: found.hits.length }];
+  } catch (error) {
+    if (error.status) return []; // its own place says why
+    throw error;
+  }
 }
 
 // The filters of the address, as the server calls them: `formula` there is the one that a question is tried with.
@@ -75,13 +91,14 @@ export function forgetVerdicts() {
 }
 
 async function check(list, recalls, signal) {
-  for (const one of recalls) {
-    if (signal?.aborted) return;
+  const known = checked;
+  for (let from = 0; from < recalls.length && !signal?.aborted; from += MANY) {
+    const some = recalls.slice(from, from + MANY), asked = some.map((one) => one.id).filter((id) => !known.has(id));
     try {
-      if (!checked.has(one.id)) checked.set(one.id, await get(`verify/${one.id}`, {}, signal));
-      list.querySelector(`[data-recall="${one.id}"] .dot`)?.replaceWith(dot(checked.get(one.id)));
+      for (const found of asked.length ? await get("verdicts", { recalls: asked }, signal) : []) known.set(found.recall, found);
     } catch (error) {
       if (error.name === "AbortError") return;
     }
+    for (const { id } of some) if (known.has(id)) list.querySelector(`[data-recall="${id}"] .dot`)?.replaceWith(dot(known.get(id)));
   }
 }

@@ -2,8 +2,9 @@
 
 const REACHED = "a, button, input, select, textarea, summary, [tabindex]";
 
-let last = null; // had the focus; a button that is disabled has lost it since
+let last = null; // has the focus, or lost it when it was disabled
 document.addEventListener("focusin", ({ target }) => { last = target; });
+document.addEventListener("focusout", ({ target }) => { if (!target.disabled) last = null; });
 
 // Takes down what was done in `place`; the function that it returns does the same in what stands there then.
 export function kept(place) {
@@ -24,8 +25,8 @@ export function kept(place) {
 }
 
 function focused(place) {
-  const active = document.activeElement === document.body && last?.disabled ? last : document.activeElement;
-  return place.contains(active) ? active : null;
+  const active = document.activeElement === document.body ? last : document.activeElement;
+  return active && place.contains(active) ? active : null;
 }
 
 const reached = (place) => [...place.querySelectorAll(REACHED)].filter((one) => !one.disabled || one === last);

@@ -43,7 +43,8 @@ const app = {
   },
   refresh: (name) => draw(name, true),
 };
-const running = {};
+const running = {}; // what is shown or being drawn
+const coming = {}; // what will take its place
 const shown = {};
 
 const relink = () => document.querySelectorAll("main a").forEach((anchor) => lead(anchor, app));
@@ -82,10 +83,12 @@ async function draw(name, again) {
   const key = read(name), target = place(name), [before] = target.children, other = shown[name] !== key;
   if (!again && !other) return;
   shown[name] = key;
-  running[name]?.abort();
-  const control = (running[name] = new AbortController());
+  const control = new AbortController(), beside = !other && views[name].whole;
+  coming[name]?.abort();
+  if (!beside) running[name]?.abort();
+  (beside ? coming : running)[name] = control;
   let fresh = target, done = kept(target);
-  if (!other && views[name].whole) {
+  if (beside) {
     fresh = target.cloneNode(false);
     fresh.removeAttribute("aria-busy");
   }
@@ -94,7 +97,10 @@ async function draw(name, again) {
     await views[name].render(fresh, app, control.signal);
     if (control.signal.aborted) return;
     fresh.querySelector(":scope > .problem")?.remove();
-    if (fresh !== target) {
+    if (beside) {
+      if (place(name) !== target || target.querySelector(".waiting")) return target.removeAttribute("aria-busy"); // what was begun there goes on
+      running[name]?.abort();
+      running[name] = control;
       done = kept(target);
       target.replaceWith(fresh);
       done.rest(fresh);
@@ -106,7 +112,18 @@ async function draw(name, again) {
     failed(target, error);
   }
   fresh.removeAttribute("aria-busy");
+  tell();
   if (document.activeElement === document.body) done.focus(fresh.hidden ? place("centre") : fresh);
+}
+
+const TITLES = { dreams: "Dreams", expectations: "Expectations", "then-and-now": "Then and now", formula: "Formula" };
+
+// The title says what is shown, and a note of the store's that the answer has stands with the answer.
+function tell() {
+  const { memory, ask, recall, view } = app.state, centre = place("centre");
+  document.title = [memory, ask || centre.querySelector(".about h2")?.textContent, recall, TITLES[view], "Recollect"].filter(Boolean).join(" · ");
+  const told = [...centre.querySelectorAll(".note")].map((note) => note.textContent);
+  for (const note of place("health").querySelectorAll(".note")) note.hidden = told.includes(note.textContent);
 }
 
 // An error stands in the place that it is about, and stays until that place shows something else.
@@ -138,6 +155,8 @@ function login(needed) {
   if (needed) place("token").focus();
 }
 
+place("skip").addEventListener("click", () => place("centre").focus());
+
 place("login").addEventListener("submit", (event) => {
   event.preventDefault();
   accept(place("token").value.trim());
@@ -167,6 +186,7 @@ async function totals() {
   app.head = app.status.head;
   place("store").textContent = `${app.status.store}  ${app.status.memories.toLocaleString("en")} memories, ${plural(app.status.head, "event")}`;
   show(place("health"), app.status.degraded.map((line) => h("p", { class: "note" }, line)));
+  tell();
 }
 
 let waiting = 0;
@@ -195,7 +215,7 @@ async function start() {
 
 // What these tell changes nothing that is shown but the river and the list of recalls.
 const QUIET = ["recall.answered", "memory.accessed", "log.attested", "shard.sealed", "shard.retired"];
-const EVENTS = 200, REDRAW_MS = 4000;
+const EVENTS = 200, REDRAW_MS = 4000, SOON_MS = 100;
 
 async function grown() {
   const { head } = app;
@@ -220,15 +240,15 @@ function tells(type) {
 
 let redrawn = 0, redrawing = 0;
 
-// At once, or a while after the last time; not while a dream that was asked for here is under way.
+// Soon, and a while after the last time; not while something is drawn, or a dream that was asked for here is under way.
 function redraw() {
   clearTimeout(redrawing);
   redrawing = setTimeout(() => {
-    if (place("centre").querySelector(".waiting")) return redraw();
+    if (document.querySelector("#centre .waiting, #centre[aria-busy], #detail[aria-busy]")) return redraw();
     redrawn = Date.now();
     draw("centre", true);
     draw("detail", true);
-  }, Math.max(0, redrawn + REDRAW_MS - Date.now()));
+  }, Math.max(SOON_MS, redrawn + REDRAW_MS - Date.now()));
 }
 
 let listening = null;

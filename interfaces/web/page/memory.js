@@ -13,15 +13,16 @@ export async function renderDetail(place, app, signal) {
   place.hidden = !id;
   if (!id) return show(place);
   const parts = ["why", "memo", "versions", "links", "changes", "answered"].map((name) => h("section", { class: `card pad ${name}` }));
-  const shown = get("show/-", { id }, signal);
-  show(place, h("div", { class: "bartop" }, h("h2", {}, h("code", {}, id)), link(app, { memory: "" }, { class: "mini button" }, "Close")), parts);
+  show(place, h("div", { class: "bartop" }, h("h2", {}, h("code", {}, id)), link(app, { memory: "" }, { class: "mini button" }, "Close")));
+  const shown = await get("show/-", { id }, signal); // of an id that is not known it says so, once
+  place.append(...parts);
   await Promise.all([
     filled(parts[0], () => why(app, id, signal)),
     filled(parts[1], () => memo(app, id, signal)),
-    filled(parts[2], async () => versions(await shown, app)),
-    filled(parts[3], async () => links(await shown, app)),
+    filled(parts[2], () => versions(shown, app)),
+    filled(parts[3], () => links(shown, app)),
     filled(parts[4], () => changes(app, id, signal)),
-    filled(parts[5], async () => answered(await shown, app)),
+    filled(parts[5], () => answered(shown, app)),
   ]);
 }
 

@@ -563,3 +563,13 @@ def test_a_formula_that_is_tried_is_kept_nowhere_and_one_that_is_adopted_is_in_f
     adopted = server.send("POST", "/api/formulas/adopt", {"text": text})["formula"]
     assert adopted == server.get("/api/status")["formula"] == server.get("/api/formulas")["in_force"]
     assert server.get("/api/verify")["verdict"] == "exact"
+
+
+def test_many_recalls_are_checked_at_once_within_bounds(server):
+    recalls = [one["id"] for one in server.get("/api/recalls")["recalls"]][:2]
+    assert server.get("/api/verdicts", recalls=recalls) == [
+        server.get(f"/api/verify/{one}") for one in recalls
+    ]
+    assert server.get("/api/verdicts", expect=400)["field"] == "recalls"
+    assert server.get("/api/verdicts", expect=400, recalls=["r1"] * 101)["code"] == "invalid_input"
+    assert server.get("/api/verdicts", expect=404, recalls=["r99999"])["code"] == "unknown_recall"

@@ -785,6 +785,55 @@ def test_no_empty_question_is_recorded_and_the_box_says_how_many_hits_there_are(
 
 
 @in_a_browser
+def test_a_load_asks_for_verdicts_in_few_requests_and_an_older_recall_stands_in_the_list(page_world, browser):
+    recalls = page_world.get("/api/recalls", limit=1000)["recalls"]
+    person = Person(browser, page_world.address["page"], f"#/recall/{recalls[100]['id']}")
+    person.until(lambda: person.ids() and len(person.texts("#inbox li")) == 61)
+    person.until(lambda: not browser.find_elements("css selector", "#inbox [aria-label='not checked yet']"))
+    assert person.texts("#inbox .apart .question") == [recalls[100]["query"]]
+    assert browser.find_elements("css selector", "#inbox .apart [aria-current=true]")
+    script = "return performance.getEntriesByType('resource').map((one) => one.name).filter((name) => name.includes('/api/'))"
+    asked = browser.execute_script(script)
+    assert len([name for name in asked if "/api/verdicts" in name]) == 4
+    assert len(asked) < 20, asked
+    assert browser.title == f"{recalls[100]['query']} · {recalls[100]['id']} · Recollect"
+    person.go(f"#/recall/{recalls[100]['id']}/memory/not-there")
+    person.until(lambda: person.texts("#detail .problem"))
+    person.still()
+    assert len(person.texts("#detail .problem")) == 1
+    assert browser.title.startswith("not-there · ")
+
+
+@in_a_browser
+def test_a_note_that_an_answer_is_degraded_stands_once(server, browser):
+    person = Person(browser, server.address["page"], f"#/ask/{quote(QUESTION)}")
+    person.until(person.ids)
+    browser.execute_script(
+        "const real = window.fetch; window.fetch = async (url, ...rest) => { const found = await real(url, ...rest);"
+        " return /api.(bars|status)/.test(url) ? new Response(JSON.stringify({ ...(await found.json()), degraded: ['by words alone'] })) : found }"
+    )
+    server.send("POST", "/api/recall", {"q": "anything"})
+    person.until(lambda: person.texts("#health .note") == ["by words alone"])
+    assert person.find("#health .note").is_displayed()
+    person.click("#centre .first")
+    person.until(lambda: person.texts("#centre .note") == ["by words alone"])
+    person.until(lambda: not person.find("#health .note").is_displayed())
+
+
+@in_a_browser
+def test_the_keyboard_skips_to_the_answer_and_a_long_question_wraps(server, browser):
+    long = "where exactly are the sessions of the authentication service stored since the move " * 2
+    person = Person(browser, server.address["page"], f"#/ask/{quote(long)}/memory/auth")
+    person.until(lambda: person.texts("#detail .sentence"))
+    browser.switch_to.active_element.send_keys("\ue004")
+    assert browser.switch_to.active_element.get_attribute("id") == "skip"
+    browser.switch_to.active_element.send_keys("\n")
+    assert browser.switch_to.active_element.get_attribute("id") == "centre"
+    cut = "const { scrollWidth, clientWidth, scrollHeight, clientHeight } = document.querySelector('#question'); return scrollWidth > clientWidth || scrollHeight > clientHeight + 1"
+    assert not browser.execute_script(cut)
+
+
+@in_a_browser
 def test_on_a_phone_what_was_opened_is_brought_into_view(page_world, browser):
     metrics = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
@@ -872,8 +921,10 @@ def test_new_events_arrive_by_themselves_and_a_server_that_is_gone_greys_the_pag
     assert (dream["undoes"], dream["undone_at"]) == (None, None)
     assert person.texts("#centre .past button") == []  # no Undo in a list that grows
     assert ", ".join(counted) in person.texts("#centre .past li")[0]
-    person.click("#centre .report .undo")
+    person.type("#centre .report .undo", "\n")
     person.until(lambda: any("took back" in text for text in person.texts("#centre .report b")))
+    person.still()
+    assert browser.switch_to.active_element.tag_name != "body"
     assert "Take" in browser.execute_script("return asked.at(-1)")
     assert person.texts("#centre .undo") == []
     assert server.get("/api/dreams")[1]["undone_at"]
@@ -998,8 +1049,10 @@ def test_an_expectation_is_withdrawn_where_it_is_shown(start, browser):
     recall = server.get("/api/recalls")["recalls"][0]["id"]
     server.send("POST", "/api/expectations", {"recall": recall, "id": "auth", "first": True}, 201)
     person = Person(browser, server.address["page"], "#/view/expectations")
-    person.click("#centre .holds button")
+    person.type("#centre .holds button", "\n")
     person.until(lambda: person.texts("#centre .empty"))
+    person.still()
+    assert browser.switch_to.active_element.tag_name != "body"
     assert server.get("/api/expectations") == []
     assert person.complaints() == []
 
