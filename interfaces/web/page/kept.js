@@ -2,8 +2,8 @@
 
 const REACHED = "a, button, input, select, textarea, summary, [tabindex]";
 
-let last = null; // has the focus, or lost it when it was disabled
-document.addEventListener("focusin", ({ target }) => { last = target; });
+let last = null, within = ""; // has the focus, or lost it when it was disabled or taken out of this place
+document.addEventListener("focusin", ({ target }) => { last = target; within = target.closest("main [id]:is(section, aside)")?.id; });
 document.addEventListener("focusout", ({ target }) => { if (!target.disabled) last = null; });
 
 // Takes down what was done in `place`; the function that it returns does the same in what stands there then.
@@ -26,6 +26,7 @@ export function kept(place) {
 
 function focused(place) {
   const active = document.activeElement === document.body ? last : document.activeElement;
+  if (active && !active.isConnected && within === place.id) return place;
   return active && place.contains(active) ? active : null;
 }
 
