@@ -406,7 +406,9 @@ def test_a_slider_ranks_the_question_again_and_the_recorded_traffic(page_world, 
     )
     person.until(lambda: person.texts("#centre .hit .score") not in ([], before))
     person.until(
-        lambda: "vector = 0.0" in browser.execute_script("return document.querySelector('textarea').value")
+        lambda: (
+            "vector = 0.0" in browser.execute_script("return document.querySelector('textarea.mono').value")
+        )
     )
     person.until(lambda: person.texts("#centre .report") and "tried=" in browser.current_url)
     assert "of the questions get another first answer" in person.texts("#centre [role=status] p")[0]
@@ -505,7 +507,7 @@ def test_the_formula_that_is_seen_is_the_one_that_is_adopted(server, browser):
     person.until(lambda: person.texts(".slider") and person.ids())
     browser.execute_script("window.confirm = () => true")
     change = (
-        "const text = document.querySelector('textarea'); text.value = text.value.replace(/name = .*/, arguments[0]);"
+        "const text = document.querySelector('textarea.mono'); text.value = text.value.replace(/name = .*/, arguments[0]);"
         "text.dispatchEvent(new Event('input')); document.querySelector('#centre textarea + p button:last-child').click()"
     )
     head = server.get("/api/status")["head"]
