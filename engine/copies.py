@@ -25,7 +25,7 @@ import msgspec
 from recollect.engine.moments import iso
 from recollect.engine.store import Store
 from recollect.engine.unfinished_files import unfinished_file
-from recollect.events.errors import LogFailed, RecollectError
+from recollect.events.errors import InvalidInput, LogFailed, RecollectError
 from recollect.events.regular_files import read_whole
 
 Kind = Literal["jsonl", "parquet", "markdown", "fork", "salvage", "comparison", "shards", "branch"]
@@ -178,6 +178,16 @@ def note_in(
 
 def _not_noted(reason: str) -> str:
     return f"the store could not note this copy ({reason}): `erase` will not list it; it has to be deleted by hand"
+
+
+def refuse_inside(folder: Path | None, target: str | Path) -> None:
+    """Refuse to copy a store into itself or into another one."""
+    place = Path(target).expanduser().resolve()
+    if folder is not None and place.is_relative_to(folder.resolve()):
+        raise InvalidInput(f"{target} lies in the store itself, {folder}; name another place")
+    for above in place.parents:
+        if any((above / "log").glob("*.seg")) or ((above / "log").is_dir() and (above / "box").is_dir()):
+            raise InvalidInput(f"{target} lies in the store {above}; name another place")
 
 
 # --- copying ----------------------------------------------------------------------------------------

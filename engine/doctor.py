@@ -19,8 +19,9 @@ from typing import TypedDict, Unpack
 
 import msgspec
 
-from recollect.engine.copies import forget, note_in, unknown_copies
+from recollect.engine.copies import forget, note_in, refuse_inside, unknown_copies
 from recollect.engine.doctor_caches import Caches, Problem, folded
+from recollect.engine.doctor_settings import bad_configuration
 from recollect.engine.doctor_vectors import VectorCheck, check_vectors, mend_vectors
 from recollect.engine.embedding.embedder import Embedder
 from recollect.engine.moments import clock_ahead_max, iso
@@ -100,6 +101,8 @@ def doctor(
     folder = directory(path)
     if not (folder / "log").is_dir():
         raise InvalidInput(f"there is no store at {folder}; a store is a directory with a log in it")
+    if salvage is not None:
+        refuse_inside(folder, salvage)
     found = examine(folder, progress, clock, embedder)
     before = {problem.where: problem for problem in found.problems}
     if options.get("fix") and before:
@@ -153,6 +156,7 @@ def examine(
         problems += _no_lock_file(folder / "log" / WRITER_LOCK)
         problems += _unknown_copies(folder)
         problems += _unfinished_fork(folder)
+        problems += bad_configuration(folder)
         return Diagnosis(
             store=str(folder),
             head=log.head,

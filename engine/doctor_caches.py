@@ -40,6 +40,7 @@ Severity = Literal[
     "lock",
     "copies",
     "fork",
+    "config",
     "engine",
     "unknown",
 ]
@@ -50,7 +51,7 @@ _GROUPED = "block"
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that is wrong, where, and what to do; `fix` handles all but damage, witnesses of it, locks, copies, forks,
-    engines and what could not be examined."""
+    settings, engines and what could not be examined."""
 
     severity: Severity
     where: str

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 import msgspec
 
 from recollect.engine.compare_inputs import DreamSettings, Recipe, dreaming
-from recollect.engine.copies import note_copy, note_unfinished, require_erased, without_erased
+from recollect.engine.copies import note_copy, note_unfinished, refuse_inside, require_erased, without_erased
 from recollect.engine.formula_lookup import formula_named
 from recollect.engine.moments import When
 from recollect.engine.store import Progress, Store
@@ -33,6 +33,7 @@ def fork_from(
 ) -> ForkReport:  # fmt: skip
     """Replay the log after `since` in a store of its own; this one only notes where that is."""
     store.require_whole("fork")
+    refuse_inside(store.folder, to)
     target = Path(to).expanduser()
     made = make_fork(
         store,

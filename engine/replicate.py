@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from recollect.engine.copies import refuse_inside
 from recollect.engine.moments import clock_ahead_max
 from recollect.engine.store import Progress, system_clock
 from recollect.events.errors import InvalidInput
@@ -35,6 +36,8 @@ def replicate(source: str, target: str, *, progress: Progress | None = None) -> 
     """Copy what the target lacks; both places are a store's directory or the URL of one."""
     if _place(source) == _place(target):
         raise InvalidInput(f"{shown(source)} and {shown(target)} are the same place; name another target")
+    if not is_url(source) and not is_url(target):
+        refuse_inside(directory(source), target)
     with ExitStack() as opened:
         origin = opened.enter_context(closing(_opened(source, write=False)))
         copy = opened.enter_context(closing(_opened(target, write=True)))

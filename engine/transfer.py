@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import msgspec
 
-from recollect.engine.copies import copied, require_erased
+from recollect.engine.copies import copied, refuse_inside, require_erased
 from recollect.engine.lazy import LazyModule
 from recollect.engine.shard_copies import (
     CarriedShards,
@@ -80,11 +80,7 @@ def target_of(store: Store, path: str | Path) -> Path:
             f"{str(path)!r} is no place; name a file (*.jsonl: the log) or a directory (its tables)"
         )
     target = Path(path).expanduser()
-    if store.folder is not None and target.resolve().is_relative_to(store.folder.resolve()):
-        raise InvalidInput(f"{path} lies in the store itself, {store.folder}; name another place")
-    for folder in target.resolve().parents:
-        if any((folder / "log").glob("*.seg")) or ((folder / "log").is_dir() and (folder / "box").is_dir()):
-            raise InvalidInput(f"{path} lies in the store {folder}; name another place")
+    refuse_inside(store.folder, path)
     return target.resolve() if target.is_symlink() else target
 
 

@@ -23,8 +23,10 @@ from pathlib import Path
 from recollect.events.disk import Disk, read_whole, synced_directory, write_new
 from recollect.events.errors import LogDamaged
 from recollect.events.facts import Recovered
+from recollect.events.head import HEAD
+from recollect.events.regular_files import kind_of
 from recollect.events.scan import find_frames
-from recollect.events.segments import Segments, Stop
+from recollect.events.segments import INDEX_CACHE, Segments, Stop
 
 QUARANTINE = "quarantine"
 
@@ -82,3 +84,17 @@ def purge_quarantine(disk: Disk, path: Path) -> None:
         with synced_directory(disk, directory):
             for name in names:
                 disk.remove(directory / name)
+
+
+def what_to_do(error: OSError) -> str:
+    """What to do about a file of the log that cannot be opened."""
+    file = Path(str(error.filename or ""))
+    kind = kind_of(file)
+    if kind is not None and file.name == INDEX_CACHE:
+        return f"it is {kind}; delete it: it is a cache, and is made again"
+    if kind is not None and file.name == HEAD:
+        return (
+            f"it is {kind}; move it away, or restore the file from a copy: the next writer makes it anew, but then it "
+            f"cannot be seen whether events were cut from the log's end"
+        )
+    return "nothing was changed; what was acknowledged is as it was"

@@ -43,7 +43,7 @@ from recollect.events.frame import Frame, decode_meta, prepare
 from recollect.events.head import HEAD, HeadFile, Position
 from recollect.events.log import Clock, Durability, Finding, LogStatus, Unless, refuse_after
 from recollect.events.process_forks import renewed_in_children
-from recollect.events.recovery import QUARANTINE
+from recollect.events.recovery import QUARANTINE, what_to_do
 from recollect.events.segment_writer import SegmentWriter
 from recollect.events.segments import Segments, check_seq
 from recollect.events.verification import verify_segments
@@ -139,7 +139,7 @@ class SegmentLog:
             log._start_reading() if read_only else log._start_writing()
         except OSError as error:
             log._release()
-            raise LogFailed(f"{path} cannot be opened: {error}; nothing was acknowledged") from error
+            raise LogFailed(f"{path} cannot be opened: {error}; {what_to_do(error)}") from error
         except RecollectError:
             log._release()
             raise

@@ -87,12 +87,17 @@ def read_note(folder: Path) -> ForkNote | None:
 def leave_note(folder: Path, note: ForkNote) -> None:
     """Make the directory this fork's own, or refuse it; the fork is unfinished from here on."""
     found = read_note(folder) if folder.exists() else None
-    if found is None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if found is None and folder.exists() and (not folder.is_dir() or _holds_something(folder)):
         raise InvalidInput(f"{folder} is not empty; a fork needs a directory of its own")
     if found is not None and found.rules != note.rules:
         raise InvalidInput(f"{folder} is another fork ({found.label}); give this one a directory of its own")
     make_private(folder)
     _write(folder, msgspec.structs.replace(note, finished=False))
+
+
+def _holds_something(folder: Path) -> bool:
+    """Whether there is more than a note that a full disk or a kill left unwritten; the next note replaces that."""
+    return any(path.name != f"{_NAME}.new" or not path.is_file() for path in folder.iterdir())
 
 
 def finish_fork(folder: Path, *, upto: int) -> None:
@@ -104,11 +109,15 @@ def finish_fork(folder: Path, *, upto: int) -> None:
 
 def _write(folder: Path, note: ForkNote) -> None:
     new = folder / f"{_NAME}.new"
-    write_private(new, msgspec.json.format(msgspec.json.encode(note), indent=2))
-    descriptor = os.open(new, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    new.replace(folder / _NAME)
+        write_private(new, msgspec.json.format(msgspec.json.encode(note), indent=2))
+        descriptor = os.open(new, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        new.replace(folder / _NAME)
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise
     sync_directory(folder)
