@@ -65,7 +65,13 @@ def command(session: Session, name: str, line: str, width: int = WIDTH) -> str:
     console.print(f"[bold green]$[/] [bold]{line}[/]")
     with shown_on(console):
         session.run(line)
-    return svg(console, name, line.partition('"')[0].strip())
+    return at_home(svg(console, name, line.partition('"')[0].strip()), str(Path.cwd()))
+
+
+def at_home(picture: str, folder: str) -> str:
+    """The picture with `~` for the folder that it was drawn in, and what stands behind it where it stood."""
+    pad = "&#160;" * (len(folder) - 1)
+    return re.sub(rf"{re.escape(folder)}([\w/]*)", rf"~\1{pad}", picture)
 
 
 def progress() -> str:
