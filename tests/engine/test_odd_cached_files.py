@@ -1,4 +1,4 @@
-"""What stands in the place of a cached file and is none stops no command, and `doctor --fix` removes it."""
+"""A directory, pipe or link in the place of a cached file stops no command, and `doctor --fix` removes it."""
 
 from __future__ import annotations
 
