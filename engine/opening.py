@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from recollect.engine.built_once import BuiltOnce
 from recollect.engine.moments import clock_ahead_max
-from recollect.events.errors import InvalidInput, LogBusy, LogFailed, RecollectError
+from recollect.events.disk import WRITER_LOCK, RealDisk, WriterLock
+from recollect.events.errors import InvalidInput, LogBusy, LogFailed, LogReadOnly, RecollectError
 from recollect.events.log import Clock
 from recollect.events.memory_log import MemoryLog
 from recollect.events.packs.urls import directory, is_url, open_packs
@@ -60,6 +61,18 @@ def _opened(path: Path, clock: Clock) -> tuple[SegmentLog, bool]:
         if isinstance(error, LogBusy):
             logging.getLogger("recollect").warning("recollect: opened for reading only: %s", error)
         return log, True
+
+
+def reopened(folder: Path, clock: Clock, *, patient: bool) -> SegmentLog:
+    """The log of a store that was opened for reading, if it can be written to again; `patient` waits for another writer."""
+    path = folder / "log"
+    held = WriterLock(RealDisk(), path / WRITER_LOCK, timeout_s=0.0).held_by_another()
+    if held is not None and not patient:
+        raise LogBusy(f"{held}; try again")
+    try:
+        return SegmentLog.open(path, clock=clock, ahead_max=clock_ahead_max())
+    except LogFailed as error:
+        raise LogReadOnly(f"the store is read-only: {folder} ({error.__cause__ or error})") from None
 
 
 def swap_log(folder: Path, new: Path, branch: Path) -> None:

@@ -38,8 +38,8 @@ from typing import TypeVar
 from recollect.engine.built_once import BuiltOnce
 from recollect.engine.checkpointing import Checkpointer
 from recollect.engine.erased_bytes import ErasedBytes
-from recollect.engine.moments import Edge, When, clock_ahead_max, parse_seq, parse_time, recall_moment
-from recollect.engine.opening import no_collection, open_log
+from recollect.engine.moments import Edge, When, parse_seq, parse_time, recall_moment
+from recollect.engine.opening import no_collection, open_log, reopened
 from recollect.engine.torn_state import TornState, interrupted, locked
 from recollect.engine.validate import is_recall_id
 from recollect.events.envelope import EventId, Recorded, draft
@@ -49,14 +49,12 @@ from recollect.events.errors import (
     InvalidInput,
     LogDamaged,
     LogFailed,
-    LogReadOnly,
     RecollectError,
 )
 from recollect.events.facts import AnyFact, Ingested, Redacted, Revised, ShardRetired, ShardSealed
 from recollect.events.log import Clock, Durability, Unless
 from recollect.events.process_forks import renewed_in_children
 from recollect.events.redacted_log import ErasedMeanwhile, RedactedLog
-from recollect.events.segment_log import SegmentLog
 from recollect.events.transfer import TransferableLog
 from recollect.projections import checkpoints
 from recollect.projections.vectors import background
@@ -68,7 +66,6 @@ Decided = TypeVar("Decided")
 
 REDACTED = "[erased]"
 _ATTEMPTS = 3
-_BUSY_S = 10.0
 _CHECKPOINT_EVERY = 2_000
 _PROGRESS_EVERY = 5_000
 
@@ -171,6 +168,7 @@ class Store:
     @contextmanager
     def deciding(self) -> Iterator[View]:
         """Keep other writers out; yields the view at the head. What is read inside holds when it is appended inside."""
+        self.require_writable()  # waits, so before the lock: other threads read on
         with self.lock, self.torn_state, self.exclusive():
             self._deciding += 1
             try:
@@ -206,23 +204,15 @@ class Store:
             return attempt()
 
     def require_writable(self, *, patient: bool = True) -> None:
-        if self.read_only and not self._writable_again(_BUSY_S if patient else 0.0):
-            raise LogReadOnly(f"the store is read-only: {self.folder}")
-
-    @locked
-    def _writable_again(self, wait_s: float) -> bool:
-        """Open the log for writing if the disk takes writes again; open readers keep the old one."""
+        """Open a log anew that was opened for reading, without the store's lock: other threads read on meanwhile."""
+        if not self.read_only:
+            return
         assert self.folder is not None
-        try:
-            log = SegmentLog.open(
-                self.folder / "log", clock=self.clock, ahead_max=clock_ahead_max(), lock_timeout_s=wait_s
-            )
-        except LogFailed:
-            return False
-        self._replaced.append(self.log.base)
-        self.log.base = log
-        self.read_only = False
-        return True
+        log: TransferableLog = reopened(self.folder, self.clock, patient=patient)
+        with self.lock:
+            if self.read_only:  # no other thread was first
+                log, self.log.base, self.read_only = self.log.base, log, False
+            self._replaced.append(log)  # open readers keep the old one
 
     @locked
     def _publish_shard(self, fact: ShardSealed) -> None:

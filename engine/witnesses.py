@@ -114,6 +114,8 @@ def missing_head(log: Log, folder: Path, accepted: int = 0) -> Iterator[Contradi
 def _compared(log: Log, witness: str, size: int, root: str | None) -> Iterator[Contradiction]:
     head = log.head
     if size > head:
+        head = log.refresh()  # a process beside this one may have appended, and left a witness of it, since
+    if size > head:
         problem = f"the log ends at @{head}, and it had {size} events: {_CUT}"
         yield Contradiction(witness=witness, seq=size, problem=problem)
     elif root is not None:

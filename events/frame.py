@@ -265,7 +265,7 @@ def _refuse_newer(format_: int, kind: int, flags: int) -> None:
 
 def check_frame(data: bytes, start: int, end: int, seed: int) -> None:
     """The CRC over the whole frame."""
-    if end > len(data):
+    if not start + FRAME_BYTES_MIN <= end <= len(data):
         raise BadFrame("it is cut short")
     if crc32(data[start : end - 4], seed) != _CRC.unpack_from(data, end - 4)[0]:
         raise BadFrame("its checksum does not match")
@@ -327,6 +327,8 @@ def erased_tail(frame: bytes, header: Header, seed: int) -> bytes:
 
 def decode_frame(data: bytes, start: int, end: int, seq: int, seed: int) -> Recorded:
     """The event in a frame whose extent and seq are known from an index."""
+    if not start + FRAME_BYTES_MIN <= end <= len(data):
+        raise BadFrame("it is cut short")
     if crc32(data[start : end - 4], seed) != _CRC.unpack_from(data, end - 4)[0]:
         raise BadFrame("its checksum does not match")
     magic, format_, kind, flags, body_bytes, meta_bytes, version, found, _, at, id_ = _BRIEF.unpack_from(

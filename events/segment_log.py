@@ -256,18 +256,19 @@ class SegmentLog:
                 waiter.failure = failure
 
     def _size_in_place(self) -> int:
-        """The size of the last segment's file, 0 if there is none.
-
-        Raise if the files were moved away or deleted: a write into them would be lost, though readable here.
-        """
+        """The size of the last segment's file, 0 if there is none; raise if files were moved away, deleted or cut."""
         last = self._segments.last
         size = 0 if last is None else self._disk.size_in_place(last.file.descriptor)
+        harm = self._cut()
         if size is None or not self._head.is_in_place():
-            raise LogReplaced(
-                f"the files in {self._path} were replaced or removed while this process had them open; nothing was "
-                f"written. Open the store again"
-            )
+            harm = f"the files in {self._path} were replaced or removed while this process had them open"
+        if harm is not None or size is None:
+            raise LogReplaced(f"{harm}; nothing was written. Open the store again")
         return size
+
+    def _cut(self) -> str | None:
+        """Which file was cut; a failed write may have taken back its own bytes."""
+        return None if self._writer.faulty else self._segments.cut()
 
     def _refuse_unless_writable(self) -> None:
         self._readable()
@@ -453,6 +454,8 @@ class SegmentLog:
             troubles.append(
                 f"the log cannot be followed: {self._unfollowed}; what others wrote after @{self.head} is missing"
             )
+        if (cut := self._cut()) is not None:
+            troubles.append(f"{cut}; open the store again")
         if self._read_only and (held := self._lock.held_by_another()):
             troubles.append(f"{held}, so the log is open for reading only; each write tries again")
         if self._writer.unpublished is not None:

@@ -254,6 +254,17 @@ class Segments:
     def chain_at(self, seq: int) -> bytes:
         return GENESIS if seq == 0 else self.of(seq).header_of(seq).chain
 
+    def cut(self) -> str | None:
+        """Which file has fewer bytes than were read from it or written to it, and how many."""
+        for segment in self._segments:
+            size = segment.size()
+            if size < segment.end:
+                return (
+                    f"{segment.path} has {size:,} bytes and had {segment.end:,}: it was cut, or an older copy was "
+                    f"written over it, while this process had it open"
+                )
+        return None
+
     def sync_last(self) -> bool:
         """Sync what will be shown; if the disk refuses, go on without."""
         try:

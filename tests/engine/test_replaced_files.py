@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from recollect.engine.doctor import doctor
-from recollect.events.errors import LogFailed, LogReplaced
+from recollect.events.errors import LogDamaged, LogFailed, LogReplaced
+from recollect.events.segment_log import SegmentLog
 from recollect.interfaces.python.memory import Memory
 
 Open = Callable[..., Memory]
@@ -57,6 +58,25 @@ def test_a_write_into_files_that_are_gone_is_refused_and_not_acknowledged(
     assert [hit.id for hit in answer.hits] == ["a"]
     assert answer.id is None
     assert any("replaced or removed" in line for line in answer.degraded)
+
+
+@pytest.mark.parametrize("place", [0, -1], ids=["sealed", "growing"])
+def test_an_older_copy_that_was_written_over_an_open_file_is_named_and_no_write_is_acknowledged(
+    open_memory: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int
+):
+    monkeypatch.setitem(SegmentLog.open.__func__.__kwdefaults__, "segment_bytes", 4_000)
+    memory = open_memory()
+    for n in range(10):
+        memory.remember(f"note {n} about tea", id=f"n{n}")
+    path = sorted((tmp_path / "store" / "log").glob("*.seg"))[place]
+    with path.open("r+b") as file:  # in place, as `cp` does
+        file.truncate(path.stat().st_size // 3)
+    with pytest.raises(LogReplaced, match=f"{path.name}.*Open the store again"):
+        memory.remember("coffee")
+    assert any(path.name in line for line in memory.status().degraded)
+    for read in (memory.store.log.read, memory.store.log.frames):
+        with pytest.raises(LogDamaged, match=path.name):
+            list(read(0, memory.store.log.head))
 
 
 def test_an_erasure_by_a_process_with_old_files_touches_no_byte_of_the_restored_ones(

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from recollect.engine.doctor import doctor
 from recollect.engine.store import Store
+from recollect.engine.witnesses import beside
 from recollect.events.disk import RealDisk
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.head import HeadFile
@@ -47,6 +48,19 @@ def kept(store: Path, tmp_path: Path) -> Path:
 def verdict(store: Path, **options: object) -> str:
     with Memory.open(store, embedder="hash") as memory:
         return memory.verify(**options).verdict
+
+
+def test_what_another_process_appended_and_left_a_witness_of_meanwhile_is_no_cut(
+    store: Path, tmp_path: Path, open_memory: Open
+):
+    memory, other = open_memory(), open_memory()
+    log, head = memory.store.log, memory.store.log.head
+    other.remember("meanwhile", id="new")
+    other.store.checkpoint()
+    other.export(tmp_path / "copy.jsonl")
+    assert log.head == head  # as a verification knew it when it began
+    assert beside(log, store, store / "cache") == []
+    assert log.head == other.status().head
 
 
 def test_a_checkpoint_is_origin_size_and_root_in_the_form_of_a_signed_note(store: Path):
