@@ -198,8 +198,8 @@ def _commit(writer: Writer, facts: Sequence[AnyFact], report: DreamReport) -> Dr
         others = [one.id for one in (*engine.dreams, *engine.undoings) if one.began > report.basis]
         if others:
             raise DreamOvertaken(
-                f"another dream, {others[0]}, was written while this one slept; nothing of this one was kept. "
-                f"Dream again if one more is wanted"
+                f"{others[0]}, another dream or the undoing of one, was written while this one slept; nothing of this "
+                f"one was kept. Dream again if one more is wanted"
             ) from None
         raise
     return msgspec.structs.replace(report, dry_run=False, committed=True, head=seqs[-1])

@@ -16,9 +16,11 @@ from recollect import Memory
 from recollect.engine.doctor import examine
 from recollect.engine.doctor_caches import _differs
 from recollect.engine.store import Store
+from recollect.events.envelope import decode
 from recollect.events.errors import RecollectError
-from recollect.events.facts import Erased, Ingested, Question, Redacted, Revised
+from recollect.events.facts import Erased, Ingested, Question, Recalled, Redacted, Revised
 from recollect.events.segment_log import SegmentLog
+from recollect.events.upcasts import VERSIONS
 from recollect.query.ranking import rank
 from recollect.replay.verify import verify
 
@@ -62,19 +64,20 @@ def compare_stores(world: World, store: Store, other: Store, who: str) -> None:
     )
     if differing:
         world.finding(f"{who}: the view is not the fold of the log: {', '.join(differing)[:200]}")
-    for text in QUESTIONS:
-        one, two = ranked(store, text), ranked(other, text)
+    head = store.projections.position
+    for text, at in (*((text, head) for text in QUESTIONS), (QUESTIONS[0], head // 2)):
+        one, two = ranked(store, text, at), ranked(other, text, at)
         if one != two:
-            world.finding(f"{who}: {text!r} is ranked {one}, without caches {two}")
+            world.finding(f"{who}: {text!r} at @{at} of @{head} is ranked {one}, without caches {two}")
 
 
 def _matters(key: str) -> bool:
     return not key.startswith("lexical:") or FORMULA.analyzers[0] in key
 
 
-def ranked(store: Store, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Ids and the bits of their scores."""
-    view = store.view()
+def ranked(store: Store, text: str, at: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Ids and the bits of their scores, as of a seq."""
+    view = store.view(at)
     store.require_analyzers(FORMULA.analyzers)
     adopted = view.adoptions.embedder(view.seq)
     vector = None if adopted is None else embedder_named(adopted.label).grid(text)  # type: ignore[attr-defined]
@@ -152,6 +155,8 @@ def _vectors(world: World, store: Store) -> None:
 def _recalls(world: World, store: Store) -> None:
     report = verify(store.log, store.projections)
     world.counts["replayed"] += report.checked
+    if report.verdict == "partly":
+        world.finding(f"{report.redacted} recalls were erased without being attested: {report.sentence}")
     if report.verdict == "differs":
         world.counts["silent"] += report.different
         first = report.differences[0].reason if report.differences else report.sentence
@@ -170,21 +175,30 @@ def _scheduled(world: World, store: Store) -> None:
 
 
 def _gone(world: World, store: Store) -> list[str]:
-    """The texts of all that was erased, but for what was told anew afterwards."""
+    """The texts of all that was erased, but for what was told anew afterwards, and questions that were not retained."""
     last: dict[str, int] = {}
     said: dict[str, int] = {}
+    questions: list[str] = []
     for recorded in store.log.read(0, store.log.head):
         fact = recorded.fact
         if isinstance(fact, Erased):
             last[fact.id] = recorded.seq
+            questions += [] if fact.id else _questions(world, fact.seqs)
         elif isinstance(fact, Ingested | Revised) and isinstance(fact.content, str):
             said[fact.content] = recorded.seq
-    return [
+    return questions + [
         text
         for id_ in sorted(world.erased | last.keys())
         for text in world.texts.get(id_, ())
         if said.get(text, 0) <= last.get(id_, store.log.head)
     ]
+
+
+def _questions(world: World, seqs: Iterable[int]) -> list[str]:
+    """What these recorded recalls asked, of those that were acknowledged."""
+    acks = (world.acknowledged[seq] for seq in seqs if seq in world.acknowledged)
+    facts = (decode(ack.type, VERSIONS[ack.type], ack.payload) for ack in acks)
+    return [fact.question.text for fact in facts if isinstance(fact, Recalled)]
 
 
 def judge_bytes(world: World, machine: Machine) -> None:

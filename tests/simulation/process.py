@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
 
 from recollect import Memory
 from recollect.dream.schedule import Schedule
@@ -40,11 +41,15 @@ class Process:
             "restore": (lambda m: m.restore(world.some_id()), 2),
             "link": (lambda m: m.link(world.some_id(), world.some_id(), "related"), 2),
             "access": (lambda m: m.access(world.some_id()), 2),
+            "rate": (lambda m: m.rate(world.some_id(), "helpful"), 1),
+            "supersede": (lambda m: m.supersede(world.some_id(), world.some_id()), 2),
             "recall": (self._recall, 8),
             "erase": (self._erase, 3),
             "erase in a cluster": (self._erase_members, 4),
+            "retain": (self._retain, 3),
             "dream": (self._dream, 3),
             "dream by the clock": (self._dream_by_clock, 3),
+            "undream": (self._undream, 2),
             "reembed": (self._reembed, 3),
             "seal": (self._seal, 8),
             "checkpoint": (lambda m: m.store.checkpoint(), 5),
@@ -248,6 +253,11 @@ class Process:
                 self._wrong("erase", f"refused beside other writers: {error}")
             raise
 
+    def _retain(self, memory: Memory) -> None:
+        """Erase the questions and answers of older recalls."""
+        report = memory.retain(recalls=timedelta(seconds=self._world.rng.choice((1, 5, 20))))
+        self._world.counts["retained"] += report.recalls
+
     def _dream(self, memory: Memory) -> None:
         phases = self._world.rng.choice((["cluster"],) * 9 + (None,))
         self._dreamt(memory, lambda: memory.dream(phases=phases, settings=_DREAM))
@@ -268,17 +278,28 @@ class Process:
             raise failures[-1]
 
     def _dreamt(self, memory: Memory, dream: Callable[[], object]) -> None:
-        """A dream gives way to another dream, and to nothing else."""
-        before = {one.id for one in memory.store.projections.adoptions.dreams}
+        """A dream gives way to another dream or to the undoing of one, and to nothing else."""
+
+        def dreamt() -> set[str]:
+            adoptions = memory.store.projections.adoptions
+            return {one.id for one in (*adoptions.dreams, *adoptions.undoings)}
+
+        before = dreamt()
         try:
             dream()
             self._world.counts["dreams"] += 1
         except DreamOvertaken as error:
             with self._machine.scheduler.quietly():
                 memory.store.catch_up()
-            if {one.id for one in memory.store.projections.adoptions.dreams} == before:
+            if dreamt() == before:
                 self._wrong("dream", f"overtaken by no other dream: {error}")
             raise
+
+    def _undream(self, memory: Memory) -> None:
+        dreams = memory.store.projections.adoptions.dreams
+        if dreams:
+            memory.undream(dreams[-1].id)
+            self._world.counts["dreams undone"] += 1
 
     def _reembed(self, memory: Memory) -> None:
         assert memory.embedder is not None

@@ -33,8 +33,8 @@ WORDS = [
 SEGMENT_BYTES = 6_000
 REEMBED_BATCH = 6
 OPTIONAL = (
-    "upsert", "revise", "forget", "restore", "link", "access", "erase", "erase in a cluster", "dream",
-    "dream by the clock", "reembed", "checkpoint", "reopen",
+    "upsert", "revise", "forget", "restore", "link", "access", "rate", "supersede", "erase", "erase in a cluster",
+    "retain", "dream", "dream by the clock", "undream", "reembed", "checkpoint", "reopen",
 )  # fmt: skip
 POLICY = SealPolicy(first=16, block=8, ratio=2.0, shard_max=64)
 BUILDER = Builder(M=6, ef_construction=12, ef_min=4, ef_per_100=100)  # walks graphs of a few dozen rows
@@ -125,14 +125,16 @@ class World:
 
     def text(self, id_: str) -> str:
         """A new text for a memory, with a word of its own that can be looked for in bytes."""
-        self._tokens += 1
-        words = " ".join(self.rng.choices(WORDS, k=self.rng.randint(2, 5)))
-        text = f"{words} zq{self._tokens:05d}x"
+        text = self._with_a_token(self.rng.randint(2, 5))
         self.texts.setdefault(id_, []).append(text)
         return text
 
     def question(self) -> str:
-        return " ".join(self.rng.choices(WORDS, k=2))
+        return self._with_a_token(2)
+
+    def _with_a_token(self, words: int) -> str:
+        self._tokens += 1
+        return f"{' '.join(self.rng.choices(WORDS, k=words))} zq{self._tokens:05d}x"
 
     def power_was_cut(self) -> None:
         """Unsafe events after the last durable one may be gone."""
