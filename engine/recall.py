@@ -225,7 +225,8 @@ def _at_head(here: Standpoint, before: Ranked) -> Ranked:
     question, ranking = rank_at(store, question, view, before.formula)
     ranked = before._replace(question=question, ranking=ranking, view=view)
     if store.is_deciding or not wants_more(ranked):
-        return ranked
+        note = "rerank: memories were erased meanwhile, and what took their places was ranked without it"
+        return _noting(ranked, "rerank", note) if effects.reranked and ranking.sheet.wanted else ranked
     asked = ask_models(here, ranked)
     return asked._replace(degraded=tuple(dict.fromkeys(asked.degraded)))
 
@@ -446,9 +447,16 @@ def _expansions(here: Standpoint, before: Ranked, expander: Expander) -> tuple[E
 
 
 def _reranked(here: Standpoint, before: Ranked) -> Ranked:
-    """Rank again with the scores of the cross-encoder; that needs at least two candidates."""
-    places, reranker = before.ranking.sheet.wanted, here.models.reranker
-    if len(places) < 2:
+    """Rank again with the scores of the cross-encoder; that needs at least two candidates.
+
+    Of a question that brings scores of the same model along, only candidates without one are asked about.
+    """
+    reranker, known = here.models.reranker, before.question.effects.reranked
+    places = before.ranking.sheet.wanted
+    if known and places and reranker and known.model != reranker.name:
+        before = _again(here, before, msgspec.structs.replace(before.question.effects, reranked=None))
+        places, known = before.ranking.sheet.wanted, None
+    if len(places) < (1 if known else 2):
         return before
     if reranker is None:
         expected = any(isinstance(s, Rerank) and s.enabled and s.expected for s in before.formula.stages)
@@ -472,6 +480,7 @@ def _with_scores(here: Standpoint, before: Ranked, model: str, scores: list[floa
     """Rank again with the finite scores; one that is not finite would spoil the others."""
     sheet, ids = before.ranking.sheet, before.view.documents.ids.values
     wanted = [ids[int(sheet.memories[place])] for place in sheet.wanted]
+    known = before.question.effects.reranked
     usable = {id_: score for id_, score in zip(wanted, scores, strict=True) if math.isfinite(score)}
     lost = len(wanted) - len(usable)
     if lost:
@@ -479,8 +488,9 @@ def _with_scores(here: Standpoint, before: Ranked, model: str, scores: list[floa
         before = _noting(before, "rerank", note)
     if not usable:
         return before
-    asked = msgspec.json.encode({"query": before.question.text, "ids": wanted})
-    reranked = Reranked(model=model, scores=usable, prompt=hashlib.sha256(asked).hexdigest())
+    earlier = known.scores if known else {}
+    asked = msgspec.json.encode({"query": before.question.text, "ids": [*earlier, *wanted]})
+    reranked = Reranked(model=model, scores=earlier | usable, prompt=hashlib.sha256(asked).hexdigest())
     return _again(here, before, msgspec.structs.replace(before.question.effects, reranked=reranked))
 
 

@@ -171,8 +171,8 @@ class Rerank(ScoringStage, frozen=True, kw_only=True, tag="rerank"):
 
     ce is the cross-encoder's score, min-max normalised over those candidates (all equal: 0.5). The weight is
     that of the first band whose `upto` the candidate's position does not exceed, `beyond` after the last.
-    Without recorded scores nothing changes and the sheet says which candidates are wanted. If the scores are
-    `expected`, an answer without them says that it is degraded.
+    A candidate without a recorded score keeps the one that it has, and the sheet says that its score is wanted. If the
+    scores are `expected`, an answer without them says that it is degraded.
     """
 
     top: Count = 20
@@ -197,6 +197,7 @@ class Rerank(ScoringStage, frozen=True, kw_only=True, tag="rerank"):
         for position, place in enumerate(order, 1):
             raw[place] = effect.scores.get(ids[sheet.memories[place]], np.nan)
             weight[place] = self._weight(position)
+        sheet.wanted = tuple(place for place in order if np.isnan(raw[place]))
         low, high = float(np.nanmin(raw, initial=np.inf)), float(np.nanmax(raw, initial=-np.inf))
         reads = {
             "ce": raw,

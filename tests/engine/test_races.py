@@ -25,6 +25,7 @@ from recollect.events.facts import Clustered, Recalled, Reembedded
 from recollect.events.grid import quantize
 from recollect.events.redacted_log import RedactedLog
 from recollect.interfaces.python.memory import Memory
+from recollect.query.formula import parse
 
 Open = Callable[..., Memory]
 
@@ -371,6 +372,40 @@ def test_a_recall_that_an_erasure_overtook_is_ranked_again_before_it_is_recorded
         report = process.verify()
         assert (report.redacted, report.different) == (0, 0)
         assert report.verdict != "partly"
+
+
+RERANKED = """
+name = "reranked"
+source = "a test"
+stages = [
+  { op = "retrieve", channel = "lexical", top = 20 },
+  { op = "weigh", weights = { lexical = 1.0 } },
+  { op = "rerank", top = 5, expected = true },
+]
+"""
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_what_moves_up_when_an_erasure_overtakes_a_recall_is_reranked_too_or_the_answer_says_that_it_is_not(
+    store: Memory, open_memory: Open, monkeypatch: pytest.MonkeyPatch, times: int
+):
+    mine, other = open_memory(reranker=lambda query, texts: [1.0] * len(texts)), open_memory()
+    append, left = mine.store.append, list(range(times))
+
+    def overtaken(*args: object, **options: object) -> list[int]:
+        if left and not mine.store.is_deciding:
+            left.pop()
+            other.erase([hit.id for hit in other.recall("moon", k=3, formula=formula, record=False).hits])
+        return append(*args, **options)
+
+    formula = parse(RERANKED, origin="a test")
+    monkeypatch.setattr(mine.store, "append", overtaken)
+    answer = mine.recall("moon", k=5, formula=formula)
+    recalled = mine.store.event(int(answer.id[1:])).fact
+    unscored = set(recalled.ids) - set(recalled.question.effects.reranked.scores)
+    assert bool(unscored) == (times == 2)
+    assert answer.degraded_kinds == (("rerank",) if unscored else ())
+    assert mine.verify().different == 0
 
 
 ERASER = """

@@ -77,6 +77,33 @@ def test_the_recorded_question_carries_the_scores_and_replays_without_the_model(
     assert alone.verify(independent=True).exact
 
 
+def test_of_a_recorded_question_asked_anew_the_same_reranker_scores_what_is_new_and_another_scores_all(
+    open_memory: Callable[..., Memory],
+):
+    seen: list[list[str]] = []
+
+    def reranker(query: str, texts: list[str]) -> list[float]:
+        seen.append(sorted(texts))
+        return by_length(query, texts)
+
+    memory = filled(open_memory(formula="omega", embedder=None, reranker=reranker))
+    first = memory.recall(QUESTION)
+    new = "river bank of very old shells"
+    memory.remember(new, id="m4")
+    anew = memory.recall(first.id)
+    assert seen == [sorted(TEXTS.values()), [new]]
+    scores = {id_: float(len(text)) for id_, text in (TEXTS | {"m4": new}).items()}
+    assert question_of(memory, anew).effects.reranked.scores == scores
+    assert [hit.id for hit in anew.hits] == [hit.id for hit in memory.recall(QUESTION).hits]
+    asked = len(seen)
+    assert [hit.id for hit in memory.recall(anew.id).hits] == [hit.id for hit in anew.hits]
+    assert len(seen) == asked
+    memory.close()
+    other = open_memory(formula="omega", embedder=None, reranker=lambda query, texts: [1.0] * len(texts))
+    assert question_of(other, other.recall(first.id)).effects.reranked.scores == dict.fromkeys(scores, 1.0)
+    assert other.verify().exact
+
+
 @pytest.mark.parametrize(
     ("reranker", "note"),
     [
