@@ -317,7 +317,8 @@ class SegmentLog:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return tuple(self._writer.warnings)
+        unmarked = self._writer.unmarked
+        return tuple(self._writer.warnings) if unmarked is None else (*self._writer.warnings, unmarked)
 
     def _readable(self) -> Segments:
         if self._closed:

@@ -77,6 +77,7 @@ class SegmentWriter:
         self._own_from = 0
         self._own_upto = -1
         self.unpublished: str | None = None
+        self.unmarked: str | None = None
         self.warnings: list[str] = []
 
     # --- catching up -----------------------------------------------------------------------------
@@ -301,9 +302,9 @@ class SegmentWriter:
         if self.durable > self._marked:
             try:
                 self._head.mark(Position(self.visible, self.durable))
-                self._marked = self.durable
+                self._marked, self.unmarked = self.durable, None
             except OSError as error:
-                self._warn(f"the head file of {self._path} could not be written: {error}")
+                self.unmarked = f"the head file of {self._path} could not be written: {error}"
         self._marked_s = time.monotonic()
 
     def _warn(self, warning: str) -> None:

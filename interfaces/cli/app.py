@@ -121,14 +121,18 @@ def clear_errors(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         except RecollectError as error:
             raise Failure(str(error)) from None
-        except PermissionError as error:
-            raise Failure(f"no permission for {error.filename}") from None
         except OSError as error:
             if error.errno is None or isinstance(error, BrokenPipeError):
                 raise  # a mistake of ours; a reader that has gone, which click takes as the end
-            where = "" if error.filename is None else f"{error.filename}: "
+            where = (
+                f"{click.get_current_context().info_name} failed"
+                if error.filename is None
+                else error.filename
+            )
+            if isinstance(error, PermissionError) and error.filename is not None:
+                raise Failure(f"no permission for {where}") from None
             full = "; make room there and run it again" if error.errno in (ENOSPC, EDQUOT) else ""
-            raise Failure(f"{where}{error.strerror}{full}") from None
+            raise Failure(f"{where}: {error.strerror}{full}") from None
 
     return run
 

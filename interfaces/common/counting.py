@@ -5,5 +5,5 @@ from __future__ import annotations
 
 def counted(count: int, noun: str) -> str:
     """A number and its noun, in the plural unless it is 1."""
-    plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
+    plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") and noun != "day" else f"{noun}s"
     return f"{count:,} {noun if count == 1 else plural}"

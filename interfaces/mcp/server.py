@@ -107,6 +107,9 @@ class McpHandlers:
             return await self._call(tool, context, params.arguments)
         except RecollectError as error:
             return _refused(str(error))
+        except OSError as error:
+            log.exception("%s failed", tool.name)
+            return _refused(f"{tool.name} failed: {error}; try again")
         except Exception as error:
             log.exception("%s failed", tool.name)
             return _refused(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 from small_disk import small_disk
@@ -17,7 +18,7 @@ from recollect.events.disk import RealDisk
 from recollect.events.errors import LogFailed
 from recollect.events.packs.object_store import ObjectPackStore
 from recollect.events.packs.store import StoreUnreachable
-from recollect.interfaces.cli.app import main
+from recollect.interfaces.cli.app import clear_errors, main
 from recollect.interfaces.python.memory import Memory
 
 Open = Callable[..., Memory]
@@ -75,6 +76,16 @@ def test_a_recall_whose_recording_fails_is_answered_and_says_why(open_memory: Op
     assert memory.recall("green tea").degraded == ()
 
 
+def test_a_mark_that_failed_is_told_until_one_succeeds(open_memory: Open):
+    memory = open_memory()
+    memory.remember("green tea")
+    with failing("sync"):
+        memory.store.log.base._writer.mark()
+    assert any("the head file" in line for line in memory.status().degraded)
+    memory.store.log.base._writer.mark()
+    assert memory.status().degraded == ()
+
+
 def run(folder: Path, *arguments: str) -> Result:
     return CliRunner().invoke(main, [*arguments, "--store", str(folder), "--embedder", "hash"])
 
@@ -115,3 +126,11 @@ def test_what_a_full_disk_refuses_is_named_in_one_line_with_what_to_do(tmp_path:
     assert "\n" not in said
     assert said.endswith("; make room there and run it again")
     assert f"{disk.path}/packs" in said
+
+
+def test_an_error_of_the_disk_that_names_no_file_is_told_with_the_command():
+    def export() -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    result = CliRunner().invoke(click.command("export")(clear_errors(export)))
+    assert (result.exit_code, result.stderr) == (2, "recollect: export failed: Read-only file system\n")
