@@ -53,6 +53,9 @@ class MemoryPackStore:
     def get_boxes(self, names: Sequence[str]) -> list[Box]:
         return [self.get_box(name) for name in names]
 
+    def get_versions(self, names: Sequence[str]) -> list[list[Box]]:
+        return [[self.boxes[name]] if name in self.boxes else [] for name in names]
+
     def put_box(self, name: str, content: bytes, version: int) -> int:
         with self._changed:
             if self.get_box(name).version != version:

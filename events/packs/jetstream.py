@@ -311,6 +311,20 @@ class JetStreamPackStore:
             return Box(0, b"")
         return Box(message.seq or 0, message.data or b"")
 
+    def get_versions(self, names: Sequence[str]) -> list[list[Box]]:
+        stream = self._js
+
+        async def every(name: str) -> list[Box]:
+            found: list[Box] = []
+            with suppress(NotFoundError):
+                while True:
+                    after = found[-1].version + 1 if found else 1
+                    message = await stream.get_msg(self._side, after, subject=self._box(name), next=True)
+                    found.append(Box(message.seq or after, message.data or b""))
+            return found
+
+        return self._run(_together(every(name) for name in names), 4 * _CONNECT_S)
+
     def put_box(self, name: str, content: bytes, version: int) -> int:
         headers = {"Nats-Expected-Last-Subject-Sequence": str(version)}
         try:

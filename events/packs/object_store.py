@@ -126,6 +126,13 @@ class ObjectPackStore:
 
         return list(self._pool.map(first, names))
 
+    def get_versions(self, names: Sequence[str]) -> list[list[Box]]:
+        def every(name: str) -> list[Box]:
+            found = [(version, self._read(_box(name, version))) for version in sorted(self._versions(name))]
+            return [Box(version, content) for version, content in found if content is not None]
+
+        return list(self._pool.map(every, names))
+
     def put_box(self, name: str, content: bytes, version: int) -> int:
         path = _box(name, version + 1)
         if not self._create(path, content) and self._read(path) != content:
@@ -148,7 +155,8 @@ class ObjectPackStore:
     def _versions(self, name: str) -> list[int]:
         def listed() -> list[int]:
             chunks = obstore.list(self._store, prefix=f"box/{name}")
-            return [int(found["path"].rpartition("/")[2]) for chunk in chunks for found in chunk]
+            names = [found["path"].rpartition("/")[2] for chunk in chunks for found in chunk]
+            return [int(name) for name in names if name.isdecimal()]
 
         return self._asked(listed)
 

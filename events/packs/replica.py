@@ -20,11 +20,12 @@ from recollect.events.packs.keys import ERASED, KeyFile, decode_box, encode_box,
 from recollect.events.packs.pack import Pack
 from recollect.events.packs.pack_index import PackIndex, Place
 from recollect.events.packs.shared_files import SharedFiles
-from recollect.events.packs.store import BoxMoved, PackStore
+from recollect.events.packs.store import BoxMoved, PackStore, StoreUnreachable
 from recollect.events.segment_log import SegmentLog
 from recollect.events.segments import check_seq
 
 _PIECE = 512
+_TOGETHER = 64
 _PAUSE_S_MIN = 0.005
 _PAUSE_S_MAX = 0.5
 
@@ -175,12 +176,19 @@ class Replica:
         )
 
     def keys_left(self, seqs: Sequence[int]) -> list[int]:
-        """Look into the boxes themselves, and into the key file of this replica."""
-        left = [seq for seq in seqs if self._keys.get(seq) not in {None, ERASED}]
-        for place, gone in self._by_pack(seqs).items():
-            keys = decode_box(self.store.get_box(place.box).content, place.events)
-            left += [seq for seq in gone if keys and keys[seq - place.first_seq] != ERASED]
-        return sorted(set(left))
+        """Look into every version of the boxes that the engine has, and into the key file of this replica."""
+        if seqs and self.shared.away():  # following the log has just waited for it
+            raise StoreUnreachable(f"{self.store.where} does not answer")
+        left = {seq for seq in seqs if self._keys.get(seq) not in {None, ERASED}}
+        packs = list(self._by_pack(seqs).items())
+        for start in range(0, len(packs), _TOGETHER):
+            piece = packs[start : start + _TOGETHER]
+            found = self.store.get_versions([place.box for place, _ in piece])
+            for (place, gone), versions in zip(piece, found, strict=True):
+                for box in versions:
+                    keys = decode_box(box.content, place.events)
+                    left.update(seq for seq in gone if keys and keys[seq - place.first_seq] != ERASED)
+        return sorted(left)
 
     def _by_pack(self, seqs: Sequence[int]) -> dict[Place, set[int]]:
         packs: dict[Place, set[int]] = {}

@@ -25,7 +25,7 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from recollect.events.packs.store import BoxMoved, PackStore, StoreUnreachable
+from recollect.events.packs.store import Box, BoxMoved, PackStore, StoreUnreachable
 
 LEASE_S = 30.0
 PART_BYTES = 32 * 1024 * 1024
@@ -64,13 +64,13 @@ class SharedFiles:
         return self._read()[1]
 
     def _read(self) -> tuple[int, dict[str, SharedFile]]:
+        self._require_engine()
+        box = self._store.get_box(_BOX)
+        return box.version, _files_in(box)
+
+    def _require_engine(self) -> None:
         if self.away():  # following the log has just waited for it
             raise StoreUnreachable(f"{self._store.where} does not answer")
-        box = self._store.get_box(_BOX)
-        try:
-            return box.version, _listing.decode(box.content) if box.version else {}
-        except msgspec.MsgspecError:
-            return box.version, {}  # it is a cache: what cannot be read is made anew
 
     def put(self, name: str, path: Path) -> None:
         """Share a file under this name, replacing an earlier one; if the same file is there and whole, do nothing."""
@@ -117,8 +117,13 @@ class SharedFiles:
             return None
 
     def drop(self, unwanted: Callable[[str], bool]) -> list[str]:
-        """Destroy the keys of these files, then delete their blobs; the names of those that went."""
-        if not any(map(unwanted, self.listed())):
+        """Destroy the keys of these files, then delete their blobs; the names of those that went.
+
+        Also if they are only in an older version of the box, which a restored backup brought back.
+        """
+        self._require_engine()
+        (versions,) = self._store.get_versions([_BOX])
+        if not any(unwanted(name) for box in versions for name in _files_in(box)):
             return []
         return self._change(lambda files: {name: one for name, one in files.items() if not unwanted(name)})
 
@@ -187,6 +192,13 @@ class SharedFiles:
                 return  # another took it over: both make the same
             except StoreUnreachable:
                 continue
+
+
+def _files_in(box: Box) -> dict[str, SharedFile]:
+    try:
+        return _listing.decode(box.content) if box.version else {}
+    except msgspec.MsgspecError:
+        return {}  # it is a cache: what cannot be read is made anew
 
 
 def _digest_of(path: Path) -> str:

@@ -93,6 +93,10 @@ class PackStore(Protocol):
         """Several boxes, asked for at the same time."""
         ...
 
+    def get_versions(self, names: Sequence[str]) -> list[list[Box]]:
+        """Of several boxes every version that is there, also older ones that a restored backup brought back."""
+        ...
+
     def put_box(self, name: str, content: bytes, version: int) -> int:
         """Replace the box of this version (0: it must not exist), durably; returns its new version, or raises `BoxMoved`."""
         ...

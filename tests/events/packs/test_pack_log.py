@@ -16,6 +16,7 @@ from recollect.events.errors import HeadMoved, LogDamaged, LogFailed
 from recollect.events.facts import Ingested, Redacted
 from recollect.events.memory_log import MemoryLog
 from recollect.events.packs import pack_log
+from recollect.events.packs.object_store import ObjectPackStore
 from recollect.events.packs.pack_log import Contradicted, PackLog
 from recollect.events.packs.store import Box, PackStore, StoreUnreachable, Unsettled
 from recollect.events.segment_log import SegmentLog
@@ -485,6 +486,53 @@ def test_two_erasures_of_one_pack_at_once_both_last(replica: Replica) -> None:
     store.other = second
     first.erase([1])
     assert [type(recorded.fact) for recorded in replica(store, "c").read()] == [Redacted, Redacted, Ingested]
+
+
+def test_a_key_that_a_restored_backup_brings_back_is_seen_and_destroyed_again(
+    connect: Callable[[], PackStore], replica: Replica
+) -> None:
+    store = connect()
+    log = replica(store)
+    log.append(notes(0, 3))
+    log.append(notes(3, 1))
+    box = log._index.place(1).box
+    before = store.get_box(box)
+    log.erase([2, 4])
+    assert log.keys_left([2, 4]) == []
+    store.put_box(box, before.content, store.get_box(box).version)
+    assert log.keys_left([2, 4]) == [2]
+    log.erase([2])
+    assert log.keys_left([2, 4]) == []
+    assert len(store.get_versions([box])[0]) == 1
+    assert [type(recorded.fact) for recorded in replica(connect(), "b").read()] == [
+        Ingested, Redacted, Ingested, Redacted,
+    ]  # fmt: skip
+
+
+def test_a_key_in_an_older_version_of_a_box_beside_the_newest_is_seen_and_destroyed(
+    replica: Replica, tmp_path: Path
+) -> None:
+    log = replica(ObjectPackStore(f"file://{tmp_path}/hub"))
+    log.append(notes(0, 2))
+    (older,) = (tmp_path / "hub" / "box").glob("*/*")
+    content = older.read_bytes()
+    log.erase([1])
+    older.write_bytes(content)
+    assert log.keys_left([1]) == [1]
+    log.erase([1])
+    assert log.keys_left([1]) == []
+    assert not older.exists()
+
+
+def test_whether_keys_are_left_is_not_said_while_the_engine_is_away(replica: Replica) -> None:
+    store = Away()
+    log = replica(store, patience_s=0.05)
+    log.append(notes(0, 1))
+    log.erase([1])
+    store.away = True
+    log.refresh()
+    with pytest.raises(StoreUnreachable):
+        log.keys_left([1])
 
 
 def test_nothing_that_was_said_can_be_read_in_any_file_without_its_key(

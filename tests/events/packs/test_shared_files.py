@@ -10,6 +10,7 @@ import pytest
 from memory_pack_store import MemoryPackStore
 
 from recollect.events.packs import shared_files
+from recollect.events.packs.object_store import ObjectPackStore
 from recollect.events.packs.shared_files import SharedFiles
 from recollect.events.packs.store import PackStore, StoreUnreachable
 
@@ -54,6 +55,19 @@ def test_a_file_that_is_dropped_is_gone_with_its_key_and_its_blobs(connect: Conn
     assert [connect().get_blob(part.blob) for part in gone.parts] == [None] * len(gone.parts)
     assert gone.parts[0].key not in connect().get_box("built").content
     assert other.drop(lambda name: name == "shard/a") == []
+
+
+def test_a_dropped_file_whose_key_came_back_in_an_older_version_of_the_box_is_dropped_again(
+    tmp_path: Path,
+) -> None:
+    files = SharedFiles(ObjectPackStore(f"file://{tmp_path}/hub"))
+    files.put("shard/a", made(tmp_path))
+    (older,) = (tmp_path / "hub" / "box" / "built").iterdir()
+    content = older.read_bytes()
+    files.drop(lambda name: name == "shard/a")
+    older.write_bytes(content)
+    files.drop(lambda name: name == "shard/a")
+    assert not older.exists()
 
 
 def test_replicas_that_share_at_once_lose_nothing(connect: Connect, tmp_path: Path) -> None:
