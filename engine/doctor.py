@@ -39,6 +39,7 @@ from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
 from recollect.events.facts import ClockCorrected
 from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Clock, Finding, Log
+from recollect.events.packs.store import StoreUnreachable
 from recollect.events.packs.urls import directory, is_mirror, is_url, shown
 from recollect.events.private_files import exposed, sync_directory
 from recollect.events.recovery import QUARANTINE
@@ -94,7 +95,7 @@ def doctor(
     refuse_unknown(options, DoctorOptions.__annotations__)
     progress, salvage = options.get("progress"), options.get("salvage")
     if is_url(path):
-        with closing(Store.open(path, clock=clock, progress=progress)) as store:
+        with closing(Store.open(path, clock=clock, progress=progress, as_found=True)) as store:
             if not store.log.head:
                 raise InvalidInput(f"there is no store at {shown(str(path))}; nothing was ever written there")
             return doctor_of(store, embedder, options)
@@ -168,7 +169,8 @@ def examine(
 
 def _examine_replica(store: Store, embedder: Embedder | None, options: DoctorOptions) -> Diagnosis:
     """This machine's part of a log on other machines: its mirror, keys and caches; and what the engine says of itself."""
-    log = store.log
+    log, folder = store.log, store.folder
+    assert folder is not None
     status = log.status()
     if options.get("fix") or options.get("salvage") or options.get("scrub"):
         raise InvalidInput(
@@ -177,11 +179,12 @@ def _examine_replica(store: Store, embedder: Embedder | None, options: DoctorOpt
         )
     problems = [_damaged(finding) for finding in log.verify_chain()]
     problems += [_trouble(status.path, trouble) for trouble in status.troubles]
+    problems += _unfinished_erasures(folder, log)
     problems += _clock_ahead(log)
-    problems += _unknown_copies(store.folder)
-    notes = [f"the mirror in {store.folder} was examined; copies on other machines were not"]
-    if not problems and store.cache is not None:
-        problems += _derived(log, store.cache, options.get("progress"), embedder, notes)
+    problems += _unknown_copies(folder)
+    notes = [f"the mirror in {folder} was examined; copies on other machines were not"]
+    if not problems:
+        problems += _derived(log, folder / "cache", options.get("progress"), embedder, notes)
     return Diagnosis(
         store=status.path, head=log.head, healthy=not problems, problems=tuple(problems), notes=tuple(notes)
     )
@@ -247,16 +250,17 @@ def _witnessed(found: Contradiction) -> Problem:
 
 def _unfinished_erasures(folder: Path, log: RedactedLog) -> Iterator[Problem]:
     found: list[tuple[str, str]] = []
-    if (folder / "log" / INTENT).exists():
-        found.append(
-            (str(folder / "log" / INTENT), "an erasure was interrupted while payloads were overwritten")
-        )
-    with suppress(LogDamaged):
+    if (intent := folder / "log" / INTENT).exists():
+        found.append((str(intent), "an erasure was interrupted while payloads were overwritten"))
+    with suppress(LogDamaged, StoreUnreachable):  # an engine that is away is a problem of its own
+        keyed = set(log.keys_left(log.read_all_erasures()) or ())
         for erasure in log.erasures:
-            left = [seq for seq in log.remains_of(erasure) if not log.overwritten(seq)]
+            left = [seq for seq in log.remains_of(erasure) if seq in keyed or not log.overwritten(seq)]
             if left:
-                found.append((f"@{erasure}", f"{len(left)} payloads that it erased are still in the log"))
-    remedy = "`recollect doctor --fix`, or any command that opens the store, finishes it"
+                held = "still in the log" if keyed.isdisjoint(left) else "readable: their keys are back"
+                found.append((f"@{erasure}", f"{len(left)} payloads that it erased are {held}"))
+    fixing = "verify" if is_mirror(folder) else "doctor --fix"
+    remedy = f"`recollect {fixing}`, or any command that opens the store, finishes it"
     for where, what in found:
         yield Problem(severity="erasure", where=where, what=what, remedy=remedy)
 
@@ -400,9 +404,8 @@ def _fix(folder: Path, problems: Sequence[Problem], clock: Clock, embedder: Embe
     if "clock" in kinds:
         with suppress(RecollectError), _opened(folder, clock, read_only=False) as log:
             correct_clock(log)  # where nothing can be written it stays a problem
-    if (
-        "erasure" in kinds
-    ):  # so that every erasure is looked at again; one of another log is emptied and stays a witness
+    # so that every erasure is looked at again; one of another log is emptied and stays a witness
+    if "erasure" in kinds:
         with _opened(folder, clock, read_only=True) as log:
             checkpoints.purge(folder / "cache" / "checkpoints", log, before=log.head + 1)
     if kinds & {"erasure", "vectors", "shard", "missing"}:

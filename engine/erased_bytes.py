@@ -5,13 +5,19 @@ overwritten now is kept in mind and tried again. A restored backup brings erased
 at the files that changed since the last look: one whose inode, size or times differ is asked for each erased payload
 that it holds. What was seen stands in `<store>/cache/erased.stamps`, which may be deleted at any time: then every
 erased payload is looked at once more.
+
+Of a log of packs it brings back keys, in boxes of the engine. Every opening asks for those of the newest erasures first,
+for `LOOK_S`, and goes on to all as soon as one is found: a backup is older than what it brings back. `finish_erasures`
+(`verify`, and before every copy) asks for all of them, and `doctor` does.
 """
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -21,7 +27,8 @@ from recollect.events.private_files import make_private, replacing
 from recollect.events.redacted_log import RedactedLog
 
 STAMPS = "erased.stamps"
-
+LOOK_S = 0.5
+_TOGETHER = 64
 
 Stamps = dict[str, tuple[int, int, int, int]]
 """Inode, size, mtime and ctime (ns) of segment files when their erased payloads were last looked at, by name."""
@@ -34,38 +41,80 @@ class ErasedBytes:
         self._log = log
         self._folder = folder
         self._left: list[int] = []
-        self.unfinished: RecollectError | None = None
+        self._unfinished: RecollectError | None = None
+        self._unseen: RecollectError | None = None
+
+    @property
+    def unfinished(self) -> RecollectError | None:
+        return self._unfinished or self._unseen
 
     def overwrite(self, seqs: Iterable[int] = ()) -> None:
         """Overwrite the payloads at these seqs, and those that could not be overwritten before."""
+        if self._unseen is not None:
+            self._look_for_keys(everywhere=False)
         wanted = list(dict.fromkeys([*self._left, *seqs]))
         left: list[int] = []
         try:
-            left = [seq for seq in wanted if not self._log.overwritten(seq)]
+            keyed = set(self._log.keys_left(self._left) or ())
+            left = [seq for seq in wanted if seq in keyed or not self._log.overwritten(seq)]
             if left:
                 self._log.erase(left)
         except (RecollectError, OSError) as error:
             self._left = left or wanted
-            self.unfinished = RecollectError(
+            self._unfinished = RecollectError(
                 f"an erasure is not finished: {error}; {len(self._left)} payloads, the first at @{min(self._left)}, "
                 f"are still in the log. It is tried again with the next write, and when the store is opened again"
             )
         else:
             self._left = []
-            self.unfinished = None
+            self._unfinished = None
 
-    def overwrite_restored(self, *, keep_stamps: bool) -> None:
-        """Overwrite what a restored backup brought back; files that did not change since the last look are trusted."""
+    def overwrite_restored(self, *, keep_stamps: bool, everywhere: bool = False) -> None:
+        """Overwrite what a restored backup brought back; files that did not change since the last look are trusted.
+
+        Of keys those of the newest erasures are looked for, or `everywhere` all.
+        """
         if self._folder is None or not self._log.erasures:
             return
+        self._look_for_keys(everywhere=everywhere)
         log, cache = self._folder / "log", self._folder / "cache"
         now, before = stamps_of(log), seen(cache)
         if now and now == before:
+            self.overwrite()
             return
         self.overwrite(in_changed_files(self._log.read_all_erasures(), now, before))
-        if self.unfinished is None and keep_stamps:
+        if self._unfinished is None and keep_stamps:
             with suppress(OSError):  # without stamps the next opening looks again
                 keep(cache, stamps_of(log))
+
+    def _look_for_keys(self, *, everywhere: bool) -> None:
+        """Remember the erased events that have keys again, for `overwrite`; or that it is not known."""
+        try:
+            self._left += self._keys_back(everywhere=everywhere)
+        except (RecollectError, OSError) as error:
+            self._unseen = RecollectError(
+                f"an erasure is not finished: it is not known whether keys of what was erased came back with a restored "
+                f"backup: {error}. It is looked again by `recollect verify`, and when the store is opened again"
+            )
+        else:
+            self._unseen = None
+
+    def _keys_back(self, *, everywhere: bool) -> list[int]:
+        if self._log.keys_left(()) is None:
+            return []
+        back: list[int] = []
+        until = time.monotonic() + LOOK_S
+        seqs = self._newest_erased()
+        while piece := list(islice(seqs, _TOGETHER)):
+            back += self._log.keys_left(piece) or ()
+            if not (everywhere or back) and time.monotonic() > until:
+                break
+        return back
+
+    def _newest_erased(self) -> Iterator[int]:
+        """The seqs that erasures name, those of the newest first."""
+        for erasure in reversed(self._log.erasures):
+            yield from self._log.remains_of(erasure)
 
 
 def stamps_of(log: Path) -> Stamps:

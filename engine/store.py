@@ -16,8 +16,8 @@ are overwritten, checkpoints from before it and shards with erased vectors are d
 again from the start, so that no trace stays in memory either. An erasure that was interrupted anywhere is finished by
 the next opening; the events that it names read as erased from the first step on. One that could not be finished,
 because the log was busy, is tried again when this process next finds something new. An erasure by another process in
-the middle of a fold ends that fold, and a new one begins with the erasure known. Erased bytes that a restored backup
-brought back are overwritten again by the next opening (`erased_bytes`).
+the middle of a fold ends that fold, and a new one begins with the erasure known. What a restored backup brought
+back, bytes or keys, goes again with the next opening (`erased_bytes`).
 
 Decisions are taken inside the append: what a write depends on is read under the writer's lock (`deciding`), or the
 write is conditional on the head it was decided at and decided again when that moved, the last time under the lock
@@ -83,7 +83,7 @@ class Store:
     """The engine room behind `Memory`."""
 
     def __init__(
-        self, log: TransferableLog, *, folder: Path | None, clock: Clock, analyzers: Sequence[str],
+        self, log: TransferableLog, *, folder: Path | None, clock: Clock, analyzers: Sequence[str], as_found: bool = False,
         progress: Progress | None = None, ahead: bool = False, read_only: bool = False, built: BuiltOnce | None = None,
     ) -> None:  # fmt: skip
         self.log = RedactedLog(log)
@@ -114,7 +114,7 @@ class Store:
         if ahead:
             background.start(self._load_shards, name="recollect-shards")
         self.catch_up(progress)
-        if self.damage is None:
+        if self.damage is None and not as_found:
             self._erased_bytes.overwrite_restored(keep_stamps=not read_only)
         self.purge_caches()
         renewed_in_children(self)
@@ -127,15 +127,17 @@ class Store:
     @classmethod
     def open(
         cls, path: str | Path, *, clock: Clock = system_clock, analyzers: Sequence[str] = (),
-        progress: Progress | None = None, ahead: bool = False,
+        progress: Progress | None = None, ahead: bool = False, as_found: bool = False,
     ) -> Store:  # fmt: skip
         """The store in a directory, made if it is not there, or at a URL (`packs.urls`); ":memory:" keeps nothing.
 
         One that cannot be written to is opened for reading (`read_only`). With `ahead` a thread loads shards meanwhile.
+        `as_found` leaves what a restored backup brought back.
         """
         log, folder, read_only, built = open_log(path, clock)
         return cls(
-            log, folder=folder, clock=clock, analyzers=analyzers, progress=progress, ahead=ahead, read_only=read_only, built=built
+            log, folder=folder, clock=clock, analyzers=analyzers, progress=progress, ahead=ahead, as_found=as_found,
+            read_only=read_only, built=built,
         )  # fmt: skip
 
     def _load_shards(self) -> None:
@@ -330,8 +332,7 @@ class Store:
     def finish_erasures(self) -> None:
         """Try once more what could not be overwritten or deleted; raises if it still cannot be."""
         self.catch_up()
-        self._erased_bytes.overwrite()
-        self._erased_bytes.overwrite_restored(keep_stamps=not self.read_only)
+        self._erased_bytes.overwrite_restored(keep_stamps=not self.read_only, everywhere=True)
         self.purge_caches()
         if self.unfinished_erasure is not None:
             raise self.unfinished_erasure

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypedDict
 
@@ -17,7 +18,7 @@ from recollect.engine.torn_state import locked
 from recollect.engine.witnesses import against as against_
 from recollect.engine.witnesses import beside, read_checkpoint
 from recollect.events.checkpoint_note import LogCheckpoint
-from recollect.events.errors import InvalidInput
+from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.facts import Attested, Recalled
 from recollect.events.redacted_log import ERASED
 from recollect.projections.documents import Erasure
@@ -78,6 +79,9 @@ _ERASED_MEANWHILE = 0
 def _verified(
     store: Store, *, independent: bool, progress: Progress | None
 ) -> tuple[VerifyReport, list[Outcome], int]:
+    if store.damage is None:
+        with suppress(RecollectError):  # what cannot be finished is told below
+            store.finish_erasures()
     head = store.catch_up()
     for formula in readable_formulas(store.projections):
         store.require_analyzers(formula.analyzers)
