@@ -28,7 +28,7 @@ from recollect.engine.unfinished_files import unfinished_file
 from recollect.events.errors import InvalidInput, LogFailed, RecollectError
 from recollect.events.regular_files import read_whole
 
-Kind = Literal["jsonl", "parquet", "markdown", "fork", "salvage", "comparison", "shards", "branch"]
+Kind = Literal["jsonl", "parquet", "markdown", "fork", "salvage", "comparison", "shards", "branch", "replica"]
 T = TypeVar("T")
 
 _NAME = "copies"
@@ -39,7 +39,8 @@ _ATTEMPTS = 4
 class Copy(msgspec.Struct, frozen=True, kw_only=True):
     """`upto` is the last event that it holds something of, `checked` the head when it was compared with the log.
 
-    One that is not `finished` is in the making, or its making was interrupted: it may hold later events as well.
+    One that is not `finished` is in the making, or its making was interrupted: it may hold later events as well. So may
+    one that `diverged`: it is of the log as it was before this store took over that of others, a branch among them.
     """
 
     path: str
@@ -48,6 +49,12 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     upto: int
     checked: int
     finished: bool = True
+    diverged: bool = False
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether the next `replicate` or `sync` carries an erasure there."""
+        return self.kind == "replica" and not self.diverged
 
 
 _line = msgspec.json.Decoder(Copy)
@@ -100,7 +107,7 @@ def unknown_copies(folder: Path | None) -> str | None:
 
 
 def _may_exist(path: Path) -> bool:
-    """Whether a copy exists, or may exist."""
+    """Whether a copy exists, or may exist, as one at a URL always may."""
     try:
         return path.exists() or not path.parent.is_dir()
     except OSError:  # a folder that may not be entered, a network disk that is gone
@@ -110,7 +117,7 @@ def _may_exist(path: Path) -> bool:
 def copies_holding(
     folder: Path | None, seqs: Iterable[int], *, before: int | None = None
 ) -> tuple[Copy, ...]:
-    """The copies that may hold one of these events: those that go so far, or are not finished.
+    """The copies that may hold one of these events: those that go so far, are not finished, or diverged.
 
     With `before` only those that were last compared with the log before this seq.
     """
@@ -118,7 +125,7 @@ def copies_holding(
     if first is None:
         return ()
     copies = known_copies(folder)
-    reach = (one for one in copies if one.upto >= first or not one.finished)
+    reach = (one for one in copies if one.upto >= first or not one.finished or one.diverged)
     return tuple(one for one in reach if before is None or one.checked < before)
 
 
@@ -165,10 +172,11 @@ def note_copy(store: Store, path: Path, kind: Kind, *, upto: int, finished: bool
 
 
 def note_in(
-    folder: Path, path: Path, kind: Kind, *, at: str, upto: int, checked: int, finished: bool
+    folder: Path, path: Path | str, kind: Kind, *, at: str, upto: int, checked: int, finished: bool
 ) -> tuple[str, ...]:
-    """Record a copy of the store in this folder; why not, if that cannot be done."""
-    copy = Copy(path=str(path.absolute()), kind=kind, at=at, upto=upto, checked=checked, finished=finished)
+    """Record a copy of the store in this folder, at a path or a URL; why not, if that cannot be done."""
+    place = str(path.absolute()) if isinstance(path, Path) else path
+    copy = Copy(path=place, kind=kind, at=at, upto=upto, checked=checked, finished=finished)
     try:
         record(folder, copy)
     except OSError as error:

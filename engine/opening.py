@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,6 +91,19 @@ def finish_swap(folder: Path) -> None:
     if (folder / _SYNCED).is_dir() and not (folder / "log").exists():
         (folder / _SYNCED).replace(folder / "log")
         sync_directory(folder)
+
+
+@contextmanager
+def writers_kept_out(folder: Path) -> Iterator[None]:
+    """Where the lock cannot be taken, on a disk that is read-only, nothing is erased here either."""
+    lock = WriterLock(RealDisk(), folder / "log" / WRITER_LOCK, timeout_s=10)
+    try:
+        with ExitStack() as held:
+            with suppress(OSError):
+                held.enter_context(lock.held())
+            yield
+    finally:
+        lock.close()
 
 
 @contextmanager

@@ -118,4 +118,9 @@ def _digest(log: RedactedLog, seq: int) -> str:
 
 
 def _copy(copy: Copy) -> str:
-    return f"the {copy.kind} of this store at {copy.path}, until it is erased in or deleted"
+    end = (
+        "the next replicate or sync carries the erasure there"
+        if copy.is_followed
+        else "it is erased in or deleted"
+    )
+    return f"the {copy.kind} of this store at {copy.path}, until {end}"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
+from recollect.engine.copies import Copy
 from recollect.engine.doctor import Diagnosis
 from recollect.engine.doctor_caches import Problem
 from recollect.engine.erase import ErasureReport
@@ -60,14 +61,24 @@ def _receipt(out: Console, receipt: ErasureReceipt) -> None:
 
 
 def _copies(out: Console, report: ErasureReport | Retention) -> None:
-    if report.copies:
-        many = counted(len(report.copies), "copy")
-        out.print(Text(f"  {many} may hold it and must be erased in or deleted:", "yellow"))
-    for copy in report.copies:
-        how_far = f"up to @{copy.upto}" if copy.finished else "not finished"
-        out.print(Text(f"    {copy.path} ({copy.kind} of {copy.at[:19]}Z, {how_far})"))
+    for followed, until in (
+        (False, "must be erased in or deleted"),
+        (True, "keep it until the next `recollect replicate` or `sync` carries the erasure there"),
+    ):
+        copies = [copy for copy in report.copies if copy.is_followed == followed]
+        if copies:
+            verb = f"may hold it and {until}"
+            out.print(Text(f"  {counted(len(copies), 'copy')} {verb}:", "yellow"))
+        for copy in copies:
+            out.print(Text(f"    {copy.path} ({copy.kind} of {copy.at[:19]}Z, {_how_far(copy)})"))
     if report.unknown_copies:
         out.print(Text(f"  {report.unknown_copies}", "yellow"))
+
+
+def _how_far(copy: Copy) -> str:
+    if copy.diverged or copy.kind == "branch":  # branches were noted as not finished once
+        return "of the log before it took over that of others"
+    return f"up to @{copy.upto}" if copy.finished else "not finished"
 
 
 @drawing
