@@ -8,18 +8,60 @@ ranked again in it; elsewhere it is `not_here`.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import NamedTuple
 
 from recollect.engine.doctor_caches import folded
 from recollect.events.errors import RecollectError
-from recollect.events.facts import Branch, Recalled
+from recollect.events.facts import Branch, Erased, MemoryId, Recalled
+from recollect.events.log import facts_of
 from recollect.events.redacted_log import RedactedLog
 from recollect.events.segment_log import SegmentLog
 from recollect.projections.view import Projections
 from recollect.replay.verify import Outcome, replayed
 
 BRANCHES = "branches"
+
+
+class Unerased(NamedTuple):
+    """A branch that may hold what was erased: the reasons of the erasures by memory, and `what` is known, for people."""
+
+    folder: Path
+    reasons: dict[MemoryId, str]
+    what: str
+
+
+def left_in_branches(folder: Path, common: RedactedLog) -> Iterator[Unerased]:
+    """The branches of a store that hold what its log erased, or cannot be read.
+
+    A memory of the same id that was never in the store's log has other event ids, and may stay.
+    """
+    paths = sorted((folder / BRANCHES).glob("*/log"))
+    erased = [
+        (fact, [common.get(seq).id for seq in fact.seqs])
+        for _, fact in (facts_of(common, Erased) if paths else ())
+        if fact.id
+    ]
+    for path in paths:
+        try:
+            with closing(SegmentLog.open(path, read_only=True)) as log:
+                if erased and log.damage is not None:
+                    raise log.damage
+                left = RedactedLog(log)
+                reasons = {
+                    fact.id: fact.reason
+                    for fact, events in erased
+                    if not all(left.overwritten(seq) for seq in log.find(events).values())
+                }
+        except (RecollectError, OSError) as error:
+            if erased:
+                yield Unerased(path.parent, {}, f"whether it holds what was erased cannot be seen: {error}")
+            continue
+        if reasons:
+            what = f"it still holds what the store erased: {', '.join(reasons)}"
+            yield Unerased(path.parent, reasons, what)
 
 
 class Branches:

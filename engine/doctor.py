@@ -13,18 +13,21 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 import msgspec
 
+from recollect.engine.branches import left_in_branches
 from recollect.engine.copies import forget, note_in, refuse_inside, unknown_copies
 from recollect.engine.doctor_caches import Caches, Problem, folded
 from recollect.engine.doctor_settings import bad_configuration
 from recollect.engine.doctor_vectors import VectorCheck, check_vectors, mend_vectors
 from recollect.engine.embedding.embedder import Embedder
+from recollect.engine.erase import erase_in_branches
 from recollect.engine.moments import clock_ahead_max, iso
+from recollect.engine.opening import writers_kept_out
 from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.store import Progress, Store
 from recollect.engine.unfinished_files import unfinished_folder
@@ -32,7 +35,7 @@ from recollect.engine.witnesses import missing_head, remembered
 from recollect.events import scrub as scrubbing
 from recollect.events.checkpoint_note import Contradiction
 from recollect.events.clock import CLOCK_CORRECTED, ClockAhead, span
-from recollect.events.disk import WRITER_LOCK, RealDisk, WriterLock
+from recollect.events.disk import WRITER_LOCK, RealDisk
 from recollect.events.envelope import draft
 from recollect.events.erasure import INTENT
 from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
@@ -152,6 +155,7 @@ def examine(
         if not damage:
             problems += _unnamed_erasures(log)
             problems += map(_witnessed, remembered(log, folder, folder / "cache"))
+            problems += _erased_in_branches(folder, log)
             problems += _derived(log, folder / "cache", progress, embedder, notes)
         problems += _leftovers(folder)
         problems += _no_lock_file(folder / "log" / WRITER_LOCK)
@@ -263,6 +267,16 @@ def _unfinished_erasures(folder: Path, log: RedactedLog) -> Iterator[Problem]:
     remedy = f"`recollect {fixing}`, or any command that opens the store, finishes it"
     for where, what in found:
         yield Problem(severity="erasure", where=where, what=what, remedy=remedy)
+
+
+def _erased_in_branches(folder: Path, log: RedactedLog) -> Iterator[Problem]:
+    for branch in left_in_branches(folder, log):
+        yield Problem(
+            severity="erasure",
+            where=str(branch.folder),
+            what=branch.what,
+            remedy="`recollect doctor --fix`, or the next `recollect erase` or `sync`, erases it there; if the branch is damaged, delete it",
+        )
 
 
 def _unnamed_erasures(log: RedactedLog) -> Iterator[Problem]:
@@ -412,6 +426,7 @@ def _fix(folder: Path, problems: Sequence[Problem], clock: Clock, embedder: Embe
         store = Store.open(folder, clock=clock)  # opening finishes erasures
         try:
             _append_repairs(store, problems, embedder)
+            erase_in_branches(folder, store.log, actor="recollect")
         finally:
             store.close()
 
@@ -453,7 +468,7 @@ def _salvage(folder: Path, target: Path, progress: Progress | None) -> Salvage:
         SegmentLog.open(made / "log") as copy,
     ):
         redacted = RedactedLog(log)
-        with _writers_kept_out(folder):
+        with writers_kept_out(folder):
             _note_salvage(folder, made, upto=log.head, head=log.head, finished=False)
         while True:
             redacted.learn()
@@ -461,7 +476,7 @@ def _salvage(folder: Path, target: Path, progress: Progress | None) -> Salvage:
             upto = _whole_batches(log, min(head, damage[0].seq - 1 if damage else head))
             import_lines(copy, export_lines(log, upto=upto), progress=progress)
             copy.erase([seq for one in redacted.erasures for seq in redacted.remains_of(one) if seq <= upto])
-            with _writers_kept_out(folder):
+            with writers_kept_out(folder):
                 log.refresh()
                 if not redacted.learn():  # nothing was erased meanwhile, and nothing can be now
                     copy.close()
@@ -478,19 +493,6 @@ def _whole_batches(log: SegmentLog, upto: int) -> int:
     while upto and (last := next(log.frames(upto - 1, upto)).header).position < last.batch - 1:
         upto -= 1
     return upto
-
-
-@contextmanager
-def _writers_kept_out(folder: Path) -> Iterator[None]:
-    """Where the lock cannot be taken, on a disk that is read-only, nothing is erased here either."""
-    lock = WriterLock(RealDisk(), folder / "log" / WRITER_LOCK, timeout_s=10)
-    try:
-        with ExitStack() as held:
-            with suppress(OSError):
-                held.enter_context(lock.held())
-            yield
-    finally:
-        lock.close()
 
 
 def _note_salvage(

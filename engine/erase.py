@@ -4,18 +4,22 @@ The log is read once for every event that holds words or vectors of the memories
 them. One atomic batch of `Erased` events says which, with what remains of each, on the condition that nothing was
 appended in between; if something was, the plan is carried on over what is new and tried again, the last time with the
 writer's lock held. From that batch on the memories are gone for every reader; overwriting the payloads and purging
-the caches is done by the first process that catches up with it, usually this one, a moment later.
+the caches is done by the first process that catches up with it, usually this one, a moment later. Then the same is
+done in the branches of the store (`branches`), which are logs of their own in its directory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 import msgspec
 import numpy as np
 
 from recollect.engine import validate
+from recollect.engine.branches import BRANCHES, left_in_branches
 from recollect.engine.copies import Copy, copies_holding, unknown_copies
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.erasure_plan import Plan
@@ -28,8 +32,9 @@ from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
 from recollect.engine.verify import Pending
 from recollect.engine.writer import Writer
-from recollect.events.errors import InvalidInput, UnknownMemory
+from recollect.events.errors import InvalidInput, RecollectError, UnknownMemory
 from recollect.events.facts import AnyFact, Attested, Filters, Linked, MemoryId
+from recollect.events.redacted_log import RedactedLog
 from recollect.projections.view import View
 from recollect.query.stages.ordering import DERIVED_FROM
 
@@ -43,8 +48,8 @@ class ErasureReport(msgspec.Struct, frozen=True, kw_only=True):
     recalls that named one of them; `purged` are the files of caches that were deleted; `at` is the seq of the
     last `Erased` event. `attested` recalls that can no longer be verified were ranked again before and are attested in
     the same append (with `dry_run`: would be); those of them that did not come out as recorded are in `different`.
-    `unattested` counts those that were not, on request. `copies` are the forks and exports that the store knows of and
-    that may hold something of what went: they are not touched. `unknown_copies` says why there may be others, if the
+    `unattested` counts those that were not, on request. `copies` are the forks, exports and replicas that the
+    store knows of and that may hold something of what went, and branches where the erasure failed. `unknown_copies` says why there may be others, if the
     store's record of them cannot be read. `receipt` is to be kept.
     """
 
@@ -89,11 +94,12 @@ def erase(
         plan = draft.plan
         report = _report(draft, unknown_copies(store.folder), dry_run=dry_run, unattested=unattested)
         if dry_run or not plan.remains:
-            return msgspec.structs.replace(report, copies=copies_holding(store.folder, report.seqs))
+            copies = copies_holding(store.folder, report.seqs)
+            return msgspec.structs.replace(report, copies=_elsewhere(store, copies))
         facts: list[AnyFact] = [] if draft.attested is None else [draft.attested]
         facts += plan.facts(reason)
         seqs = store.append(facts, actor=writer.actor, expect=draft.head)
-        return _carried_out(store, report, seqs)
+        return _carried_out(writer, report, seqs)
 
     return attempt() if dry_run else store.decide(attempt)
 
@@ -104,6 +110,31 @@ def erase_where_known(store: Store, reasons: Mapping[MemoryId, str], actor: str)
         if _has_text(store, store.view(), id_):
             writer = Writer(store, Embedding(None, None), actor)
             erase(writer, id_, reason=reason)
+
+
+def erase_in_branches(folder: Path | None, log: RedactedLog, actor: str) -> dict[str, str]:
+    """Carry out the erasures of a store's log in its branches; of those where that failed the path and the reason."""
+    failed: dict[str, str] = {}
+    for branch in () if folder is None else left_in_branches(folder, log):
+        if not branch.reasons:
+            failed[str(branch.folder)] = branch.what
+            continue
+        try:
+            with closing(Store.open(branch.folder)) as store:
+                erase_where_known(store, branch.reasons, actor)
+        except (RecollectError, OSError) as error:
+            failed[str(branch.folder)] = str(error)
+    return failed
+
+
+def _elsewhere(store: Store, copies: Iterable[Copy], failed: Collection[str] = ()) -> tuple[Copy, ...]:
+    """Without the store's own branches, which are erased in with it, but for those where that failed."""
+    own = None if store.folder is None else str(store.folder / BRANCHES)
+    return tuple(
+        copy
+        for copy in copies
+        if copy.kind != "branch" or str(Path(copy.path).parent) != own or copy.path in failed
+    )
 
 
 class Draft(NamedTuple):
@@ -139,7 +170,8 @@ def _drafted(
     return Draft(plan, pending, named, view.seq, attested)
 
 
-def _carried_out(store: Store, report: ErasureReport, appended: Sequence[int]) -> ErasureReport:
+def _carried_out(writer: Writer, report: ErasureReport, appended: Sequence[int]) -> ErasureReport:
+    store = writer.store
     before, at = _cached(store), appended[-1]
     store.catch_up()
     if store.unfinished_erasure is not None:
@@ -147,7 +179,8 @@ def _carried_out(store: Store, report: ErasureReport, appended: Sequence[int]) -
     purged = tuple(sorted(before - _cached(store)))
     if any(name.endswith(".hnsw") for name in purged):
         store.sealer.start()
-    copies = copies_holding(store.folder, report.seqs, before=at)
+    failed = erase_in_branches(store.folder, store.log, writer.actor)
+    copies = _elsewhere(store, copies_holding(store.folder, report.seqs, before=at), failed)
     receipt = receipt_of(
         store.log, report.seqs, first=appended[0], last=at, copies=copies, unknown=report.unknown_copies
     )

@@ -26,18 +26,24 @@ from pathlib import Path
 import msgspec
 
 from recollect.engine.branches import BRANCHES
-from recollect.engine.copies import Copy, known_copies, record
-from recollect.engine.erase import erase_where_known
+from recollect.engine.copies import Copy, known_copies, note_in, record
+from recollect.engine.erase import erase_in_branches, erase_where_known
 from recollect.engine.moments import clock_ahead_max, iso
-from recollect.engine.opening import finish_swap, swap_log
-from recollect.engine.replicate import Replication, erase_the_same, replicate
-from recollect.engine.store import Progress, Store
+from recollect.engine.opening import finish_swap, swap_log, writers_kept_out
+from recollect.engine.replicate import (
+    NotABeginning,
+    Replication,
+    erase_the_same,
+    has_caches,
+    purge_erased,
+    replicate,
+)
+from recollect.engine.store import Progress, Store, system_clock
 from recollect.events import facts
 from recollect.events.envelope import Draft, Recorded, type_name
-from recollect.events.errors import HeadMoved, InvalidInput
-from recollect.events.log import facts_of
+from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
 from recollect.events.packs.urls import directory, is_url, shown
-from recollect.events.redacted_log import RedactedLog
+from recollect.events.redacted_log import ERASED, RedactedLog
 from recollect.events.segment_log import SegmentLog
 from recollect.events.subjects import memories_of
 from recollect.events.transfer import TransferableLog, whole_batches
@@ -55,6 +61,7 @@ _CHANGING = (
     facts.Pruned,
 )
 _SYNCING = "log.syncing"
+_ATTEMPTS = 5
 
 
 class NotTaken(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +78,7 @@ class SyncReport(msgspec.Struct, frozen=True, kw_only=True):
 
     Where both had gone on, `forked_at` is the last event that they had in common, `branch` the directory that keeps what
     this store was, `not_taken` what is only there, and `changed` those of the offline recalls that would have been answered
-    otherwise in the common log (`compare recorded FORMULA` shows how).
+    otherwise in the common log (`compare recorded FORMULA` shows how). `degraded` says what could not be done beside.
     """
 
     store: str
@@ -85,13 +92,41 @@ class SyncReport(msgspec.Struct, frozen=True, kw_only=True):
     not_taken: tuple[NotTaken, ...] = ()
     recalls: int = 0
     changed: tuple[str, ...] = ()
+    degraded: tuple[str, ...] = ()
 
 
 def sync(store: str | Path, remote: str, *, actor: str = "", progress: Progress | None = None) -> SyncReport:
-    """Bring the store in a directory and the one at a URL level, and its branches as far as others erased."""
-    report = _level(store, remote, actor, progress)
-    _erase_in_branches(directory(store), actor)
-    return report
+    """Bring the store in a directory and the one at a URL level, and its branches as far as others erased.
+
+    When others write meanwhile, so that what was found no longer holds, it is begun again.
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            report = _level(store, remote, actor, progress)
+        except (HeadMoved, NotABeginning):
+            continue
+        return msgspec.structs.replace(report, degraded=_followed_up(directory(store), report, actor))
+    raise RecollectError(
+        f"others wrote to {store} or {shown(remote)} during each of {_ATTEMPTS} attempts to bring them level; what was "
+        f"taken stays: sync again"
+    )
+
+
+def _followed_up(folder: Path, report: SyncReport, actor: str) -> tuple[str, ...]:
+    """What is due when both are level: caches, branches, and the note that the remote store is a copy; what failed."""
+    if not (folder / "log").is_dir():  # a swap that was interrupted is finished by the next sync
+        return report.degraded
+    with closing(SegmentLog.open(folder / "log", read_only=True)) as common:
+        failed = erase_in_branches(folder, RedactedLog(common), actor)
+        stale = report.branch is not None and bool(common.positions(ERASED)) and has_caches(folder)
+    if stale:
+        purge_erased(str(folder))
+    with writers_kept_out(folder):
+        notes = note_in(
+            folder, report.remote, "replica", at=iso(system_clock()), upto=report.head, checked=report.head, finished=True
+        )  # fmt: skip
+    left = (f"what was erased is still in the branch {path}: {reason}" for path, reason in failed.items())
+    return (*report.degraded, *left, *notes)
 
 
 def _level(store: str | Path, remote: str, actor: str, progress: Progress | None) -> SyncReport:
@@ -122,42 +157,14 @@ def _level(store: str | Path, remote: str, actor: str, progress: Progress | None
         return _pulled(replicate(remote, str(folder), progress=progress))
     made = replicate(str(folder), remote, progress=progress)
     return SyncReport(
-        store=made.source, remote=made.target, head=made.head, chain=made.chain, pushed=made.events
-    )
+        store=made.source, remote=made.target, head=made.head, chain=made.chain, pushed=made.events, degraded=made.degraded
+    )  # fmt: skip
 
 
 def _pulled(made: Replication) -> SyncReport:
     return SyncReport(
-        store=made.target, remote=made.source, head=made.head, chain=made.chain, pulled=made.events
-    )
-
-
-def _erase_in_branches(folder: Path, actor: str) -> None:
-    """Carry out the erasures of the common log in the branches, of which those who erased may know nothing.
-
-    A memory of the same id that was never in the common log has other event ids, and stays.
-    """
-    paths = sorted((folder / BRANCHES).glob("*/log"))
-    if not paths or not (folder / "log").is_dir():  # a swap that was interrupted is finished by the next sync
-        return
-    with closing(SegmentLog.open(folder / "log", read_only=True)) as common:
-        erased = [
-            (fact, [common.get(seq).id for seq in fact.seqs])
-            for _, fact in facts_of(RedactedLog(common), facts.Erased)
-            if fact.id
-        ]
-    for path in paths:
-        with closing(SegmentLog.open(path, read_only=True)) as log:
-            left = RedactedLog(log)
-            reasons = {
-                fact.id: fact.reason
-                for fact, events in erased
-                if not all(left.overwritten(seq) for seq in log.find(events).values())
-            }
-        if not reasons:
-            continue
-        with closing(Store.open(path.parent)) as branch:
-            erase_where_known(branch, reasons, actor)
+        store=made.target, remote=made.source, head=made.head, chain=made.chain, pulled=made.events, degraded=made.degraded
+    )  # fmt: skip
 
 
 def _common(one: TransferableLog, other: TransferableLog) -> int:
@@ -395,9 +402,9 @@ class _Merge:
             if copy.upto > upto:
                 record(
                     self._folder,
-                    msgspec.structs.replace(copy, upto=upto, checked=min(copy.checked, upto), finished=False),
+                    msgspec.structs.replace(copy, upto=upto, checked=min(copy.checked, upto), diverged=True),
                 )
         record(
             self._folder,
-            Copy(path=str(branch.absolute()), kind="branch", at=at, upto=upto, checked=upto, finished=False),
+            Copy(path=str(branch.absolute()), kind="branch", at=at, upto=upto, checked=upto, diverged=True),
         )

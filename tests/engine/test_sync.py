@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from recollect.engine import sync as syncing
+from recollect.engine.doctor import doctor
+from recollect.engine.replicate import Replication, replicate
 from recollect.engine.sync import SyncReport, sync
-from recollect.events.errors import InvalidInput
+from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.python.memory import Memory
 
@@ -172,7 +175,7 @@ def test_a_dream_offline_is_not_taken_whole(place: Place) -> None:
     assert report.not_taken
 
 
-def test_an_erasure_offline_reaches_the_remote_store_and_its_own_branch_is_named(
+def test_an_erasure_offline_reaches_the_remote_store_which_a_later_one_names(
     place: Place, tmp_path: Path
 ) -> None:
     with place.here() as here:
@@ -189,9 +192,7 @@ def test_an_erasure_offline_reaches_the_remote_store_and_its_own_branch_is_named
         assert not path.is_file() or b"31-07-94" not in path.read_bytes(), path
     with place.here() as here:
         copies = here.erase("deploy").copies
-    assert [(copy.kind, copy.path) for copy in copies] == [
-        ("branch", str(Path(str(report.branch)).absolute()))
-    ]
+    assert [(copy.kind, copy.path) for copy in copies] == [("replica", place.remote.partition("?")[0])]
 
 
 def holding(folder: Path, text: bytes) -> list[Path]:
@@ -230,6 +231,118 @@ def test_a_memory_in_the_branch_that_only_shares_the_id_of_an_erased_one_stays(p
     report = place.sync()
     with Memory.open(str(report.branch), embedder="hash") as kept:
         assert kept.get("same").content == "ours, never taken"
+
+
+def merged(place: Place) -> Path:
+    """Both went on: the laptop told a secret and asked, and its log became a branch; the branch."""
+    with place.here() as here:
+        here.export(place.laptop.parent / "before.jsonl")
+        here.remember("the safe opens with 31-07-94", id="safe")
+        here.recall("which safe opens")
+        here.export(place.laptop.parent / "offline.jsonl")
+    with place.colleague() as there:
+        there.remember("tea is at four", id="tea")
+    return Path(str(place.sync().branch))
+
+
+def test_an_erasure_here_is_carried_out_in_the_branch_at_once(place: Place) -> None:
+    branch = merged(place)
+    assert holding(branch, b"31-07-94") != []
+    with place.here() as here:
+        assert [one.kind for one in here.erase("safe", dry_run=True).copies if one.kind == "branch"] == []
+        report = here.erase("safe", reason="request 17")
+        assert here.verify().verdict == "attested"
+    assert holding(place.laptop, b"31-07-94") == []
+    assert {one.kind for one in report.copies} == {"jsonl", "replica"}
+    assert report.receipt is not None
+    assert "branch" not in report.receipt.text
+    assert doctor(place.laptop).healthy
+    with Memory.open(branch, embedder="hash") as kept:
+        assert kept.get("safe").content == "[erased]"
+        assert kept.verify().verdict == "attested"
+
+
+def test_a_branch_that_cannot_be_erased_in_is_listed_and_named_by_doctor_until_it_is(place: Place) -> None:
+    branch = merged(place)
+    (segment,) = (branch / "log").glob("*.seg")
+    whole = segment.read_bytes()
+    os.truncate(segment, len(whole) - 10)
+    command = ["erase", "safe", "--yes", "--store", str(place.laptop), "--embedder", "hash"]
+    said = " ".join(CliRunner().invoke(main, command).output.split())
+    assert f"{branch} (branch of" in said
+    assert "must be erased in or deleted" in said
+    assert "not finished" not in said
+    (problem,) = doctor(place.laptop).problems
+    assert (problem.severity, problem.where) == ("erasure", str(branch))
+    with place.colleague() as there:
+        there.remember("coffee is at ten", id="coffee")
+    assert any(str(branch) in note for note in place.sync().degraded)
+    segment.write_bytes(whole)
+    assert "still holds what the store erased: safe" in doctor(place.laptop).problems[0].what
+    mended = doctor(place.laptop, fix=True)
+    assert (mended.healthy, [one.where for one in mended.fixed]) == (True, [str(branch)])
+    assert holding(place.laptop, b"31-07-94") == []
+
+
+def test_copies_from_before_a_merge_are_listed_as_such(place: Place) -> None:
+    merged(place)
+    command = ["erase", "safe", "--yes", "--store", str(place.laptop), "--embedder", "hash"]
+    said = " ".join(CliRunner().invoke(main, command).output.split())
+    assert "offline.jsonl (jsonl of" in said
+    assert "of the log before it took over that of others" in said
+    assert "before.jsonl" not in said
+    assert "not finished" not in said
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["one side went on", "both went on"])
+def test_what_others_erased_is_gone_from_the_caches_here(place: Place, both: bool) -> None:
+    with place.here() as here:
+        here.remember("a xylophone for tea", id="word")
+        here.store.checkpoint()
+        place.sync()
+        here.store.checkpoint()
+    assert holding(place.laptop / "cache", b"xylophone") != []
+    with place.colleague() as there:
+        there.erase("word")
+    if both:
+        with place.here() as here:
+            here.remember("offline", id="o")
+    place_sync = sync(place.laptop, place.remote)
+    assert (place_sync.branch is not None) == both
+    assert holding(place.laptop, b"xylophone") == []
+
+
+def test_when_others_write_meanwhile_it_is_begun_again(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two machines at once: what was to be copied as it is has to be appended behind what the other wrote."""
+    with place.here() as here:
+        here.remember("ours", id="ours")
+    wrote: list[str] = []
+
+    def beside(*given: str, **options: object) -> Replication:
+        if not wrote:
+            wrote.append("theirs")
+            with place.colleague() as there:
+                there.remember("theirs", id="theirs")
+        return replicate(*given, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(syncing, "replicate", beside)
+    report = place.sync()
+    assert (report.pulled, report.pushed, report.not_taken) == (1, 1, ())
+    with place.here() as here:
+        assert {one.id for one in here.memories()} >= {"ours", "theirs"}
+
+
+def test_when_others_never_stop_writing_it_says_so(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def moved(*_: object, **__: object) -> Replication:
+        raise HeadMoved(expected=1, actual=2)
+
+    with place.here() as here:
+        here.remember("ours", id="ours")
+    with monkeypatch.context() as patch:
+        patch.setattr(syncing, "replicate", moved)
+        with pytest.raises(RecollectError, match=r"others wrote to .* sync again"):
+            place.sync()
+    assert place.sync().pushed == 1
 
 
 def test_an_interrupted_sync_is_repeated_and_takes_everything_once(

@@ -43,6 +43,7 @@ def replicated(result: Replication) -> None:
         f"[green]replicated[/] {result.events:,} new events to {escaped(result.target)}  "
         f"[dim]both end at @{result.head:,}, chain {result.chain[:16]}…[/]"
     )
+    _degraded(result.degraded)
 
 
 @drawing
@@ -65,6 +66,7 @@ def synced(result: SyncReport) -> None:
         )
     if result.changed:
         out.print("  [dim]`recollect compare recorded FORMULA` shows how[/]")
+    _degraded(result.degraded)
 
 
 def _degraded(notes: Sequence[str]) -> None:
