@@ -115,7 +115,7 @@ class Caches:
                 yield _bad_cache(path, f"the shard is {kind}, and no regular file")
             elif path.stem not in known:
                 yield _bad_cache(path, "no event speaks of this shard, or it holds a vector that was erased")
-            elif not has_digest(path, path.stem, bytes_max=_longest(vectors, known[path.stem])):
+            elif _is_damaged(path, vectors, known[path.stem]):
                 yield _bad_cache(path, "the shard is damaged: its bytes are not those of its name")
 
     def _shard(self, vectors: Vectors, sealed: ShardSealed) -> Iterator[Problem]:
@@ -147,19 +147,30 @@ class Caches:
             )
 
     def _refused_seals(self) -> Iterator[Problem]:
-        """Seals that number other rows than the log has, though nothing in their block was erased since its basis."""
+        """Seals that number other rows than the log has, and not because something in their block was erased meanwhile.
+
+        An erasure takes no row's number. The basis of a block is where its last row was born; if another row was born
+        there, the process that sealed it numbered the rows wrongly, whatever was erased.
+        """
         documents, known = self._projections.documents, self._projections.vectors.digests
         retired = {fact.digest for _, fact in facts_of(self._log, ShardRetired)}
         for seq, fact in facts_of(self._log, ShardSealed):
             if fact.digest in known or fact.digest in retired:
                 continue
             block = set(documents.memory_of[fact.first_row : fact.end_row].tolist())
-            if not any(one.seq > fact.basis and one.memory in block for one in documents.erasures):
+            aligned = documents.born[fact.end_row - 1 : fact.end_row].tolist() == [fact.basis]
+            erased = any(one.seq > fact.basis and one.memory in block for one in documents.erasures)
+            if not (aligned and erased):
                 yield _refused_seal(fact.digest, seq)
 
 
-def _longest(vectors: Vectors, sealed: ShardSealed) -> int:
-    return longest(sealed, vectors.block_of(sealed).dimensions)
+def _is_damaged(path: Path, vectors: Vectors, sealed: ShardSealed) -> bool:
+    """Whether a file is not the shard of its name; one of a newer program, whose length has no known bound, is left alone."""
+    try:
+        bytes_max = longest(sealed, vectors.block_of(sealed).dimensions)
+    except ShardElsewhere:
+        return False
+    return not has_digest(path, path.stem, bytes_max=bytes_max)
 
 
 def _bad_shard(digest: str, what: str) -> Problem:
