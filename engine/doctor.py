@@ -22,6 +22,7 @@ import msgspec
 from recollect.engine.branches import left_in_branches
 from recollect.engine.copies import forget, note_in, refuse_inside, unknown_copies
 from recollect.engine.doctor_caches import Caches, Problem, folded
+from recollect.engine.doctor_files import unreadable_files
 from recollect.engine.doctor_settings import bad_configuration
 from recollect.engine.doctor_vectors import VectorCheck, check_vectors, mend_vectors
 from recollect.engine.embedding.embedder import Embedder
@@ -158,6 +159,7 @@ def examine(
             problems += _erased_in_branches(folder, log)
             problems += _derived(log, folder / "cache", progress, embedder, notes)
         problems += _leftovers(folder)
+        problems += unreadable_files(folder)
         problems += _no_lock_file(folder / "log" / WRITER_LOCK)
         problems += _unknown_copies(folder)
         problems += _unfinished_fork(folder)

@@ -85,12 +85,12 @@ class Caches:
                 continue
             kind = kind_of(path)
             if kind is not None:
-                yield _bad_cache(path, f"the checkpoint is {kind}, and no regular file")
+                yield bad_cache(path, f"the checkpoint is {kind}, and no regular file")
                 continue
             found = checkpoints.load(path, key=key)
             wrong = "it cannot be read, or another version wrote it" if found is None else self._wrong(found)
             if wrong:
-                yield _bad_cache(path, f"the checkpoint is of no use: {wrong}")
+                yield bad_cache(path, f"the checkpoint is of no use: {wrong}")
 
     def _wrong(self, found: checkpoints.Checkpoint) -> str | None:
         if not checkpoints.is_of(self._log, found):
@@ -112,11 +112,11 @@ class Caches:
         for path in paths:
             kind = kind_of(path)
             if kind is not None:
-                yield _bad_cache(path, f"the shard is {kind}, and no regular file")
+                yield bad_cache(path, f"the shard is {kind}, and no regular file")
             elif path.stem not in known:
-                yield _bad_cache(path, "no event speaks of this shard, or it holds a vector that was erased")
+                yield bad_cache(path, "no event speaks of this shard, or it holds a vector that was erased")
             elif _is_damaged(path, vectors, known[path.stem]):
-                yield _bad_cache(path, "the shard is damaged: its bytes are not those of its name")
+                yield bad_cache(path, "the shard is damaged: its bytes are not those of its name")
 
     def _shard(self, vectors: Vectors, sealed: ShardSealed) -> Iterator[Problem]:
         try:
@@ -224,7 +224,7 @@ def folded(
     return projections
 
 
-def _bad_cache(path: Path, what: str) -> Problem:
+def bad_cache(path: Path, what: str) -> Problem:
     return Problem(
         severity="cache",
         where=str(path),

@@ -25,10 +25,13 @@ import msgspec
 from recollect.events.errors import RecollectError
 from recollect.events.private_files import make_private, replacing
 from recollect.events.redacted_log import RedactedLog
+from recollect.events.regular_files import make_room, read_whole
+from recollect.events.segment_format import SegmentName
 
 STAMPS = "erased.stamps"
 LOOK_S = 0.5
 _TOGETHER = 64
+_STAMP_BYTES_MAX = 128  # a name and four numbers
 
 Stamps = dict[str, tuple[int, int, int, int]]
 """Inode, size, mtime and ctime (ns) of segment files when their erased payloads were last looked at, by name."""
@@ -78,7 +81,8 @@ class ErasedBytes:
             return
         self._look_for_keys(everywhere=everywhere)
         log, cache = self._folder / "log", self._folder / "cache"
-        now, before = stamps_of(log), seen(cache)
+        now = stamps_of(log)
+        before = seen(cache, len(now))
         if now and now == before:
             self.overwrite()
             return
@@ -121,24 +125,44 @@ def stamps_of(log: Path) -> Stamps:
     """The segment files of a log as they are now, by name; names begin with the first seq of the file."""
     found = {}
     for path in sorted(log.glob("*.seg")):
+        if SegmentName.parse(path.name) is None:  # not the log's
+            continue
         stat = path.stat()
         found[path.name] = (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
     return found
 
 
-def seen(cache: Path) -> Stamps:
+def seen(cache: Path, segments: int) -> Stamps:
     """The stamps of the last look; empty if there was none or the file cannot be read."""
-    if not (cache / STAMPS).is_file():
-        return {}
     try:
-        return msgspec.msgpack.decode((cache / STAMPS).read_bytes(), type=Stamps)
+        return _read(cache, segments)
     except (OSError, msgspec.MsgspecError):
         return {}
+
+
+def unreadable_stamps(cache: Path, segments: int) -> str | None:
+    """Why the stamps cannot be read; None if they can, or are not there."""
+    try:
+        _read(cache, segments)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return error.strerror or str(error)
+    except msgspec.MsgspecError as error:
+        return str(error)
+    return None
+
+
+def _read(cache: Path, segments: int) -> Stamps:
+    """The stamps of a log of so many segments; a longer file is refused."""
+    data = read_whole(cache / STAMPS, bytes_max=_STAMP_BYTES_MAX * (segments + 1))
+    return msgspec.msgpack.decode(data, type=Stamps)
 
 
 def keep(cache: Path, stamps: Stamps) -> None:
     """Note what was looked at, for the next opening."""
     make_private(cache)
+    make_room(cache / STAMPS)
     with replacing(cache / STAMPS) as file:
         file.write(msgspec.msgpack.encode(stamps))
 

@@ -100,14 +100,18 @@ def synced_directory(disk: Disk, path: Path) -> Iterator[None]:
         disk.close(descriptor)
 
 
-def read_whole(disk: Disk, path: Path) -> bytes | None:
-    """The content of a small file; None if there is no such file."""
+def read_whole(disk: Disk, path: Path, *, bytes_max: int | None = None) -> bytes | None:
+    """The content of a file; None if there is no such file.
+
+    Of one that is longer than its format can make it only the first `bytes_max` bytes are read.
+    """
     try:
         descriptor = disk.open(path, write=False)
     except FileNotFoundError:
         return None
     try:
-        return disk.read(descriptor, disk.size(descriptor), 0)
+        size = disk.size(descriptor)
+        return disk.read(descriptor, size if bytes_max is None else min(size, bytes_max), 0)
     finally:
         disk.close(descriptor)
 

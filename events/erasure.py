@@ -6,6 +6,8 @@ next process to open the log finishes an intent that is still there before readi
 half-overwritten frame finds it named in the intent and shows it as redacted.
 
     erase.intent:  CRC-32 of the rest (4 bytes, little endian), then msgpack of a list of overwrites
+
+An intent names so many overwrites at most (`OVERWRITES_MAX`); what is longer than these can be is no intent.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from recollect.events.frame import erased_tail, is_erased
 from recollect.events.segments import Segments
 
 INTENT = "erase.intent"
+OVERWRITES_MAX = 2**18
 _UNFINISHED = "erase.intent.new"
+_OVERWRITE_BYTES_MAX = 80
 
 OVERWRITTEN_IN_PLACE = (
     "older blocks of a file system that copies on write, or of an SSD, until they are used again",
@@ -94,7 +98,8 @@ class Intent:
                 self._disk.remove(self._path / INTENT)
 
     def _read(self) -> list[Overwrite]:
-        data = read_whole(self._disk, self._path / INTENT)
+        bytes_max = OVERWRITES_MAX * _OVERWRITE_BYTES_MAX
+        data = read_whole(self._disk, self._path / INTENT, bytes_max=bytes_max)
         if data is None or crc32(data[4:]) != int.from_bytes(data[:4], "little"):
             return []
         return msgspec.msgpack.decode(data[4:], type=list[Overwrite])

@@ -119,12 +119,12 @@ class HeadFile:
 
     def missing_at(self, head: int) -> int:
         """How many of the log's `head` events existed when its head file was found missing; 0 if it never was."""
-        data = read_whole(self._disk, self._path)
+        data = read_whole(self._disk, self._path, bytes_max=_FILE_BYTES)
         return head if data is None else max((slot.remade_at for slot in _slots(data) if slot), default=0)
 
     def flaw(self) -> str | None:
         """What is wrong with the file of a log that has events; a slot that was never written is all zeros."""
-        data = read_whole(self._disk, self._path) or b""
+        data = read_whole(self._disk, self._path, bytes_max=_FILE_BYTES) or b""
         slots = _slots(data)
         torn = [number for number, slot in enumerate(slots) if slot is None and any(_fields(data, number))]
         if not any(slots):

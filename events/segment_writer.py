@@ -38,7 +38,7 @@ from pathlib import Path
 from recollect.events.clock import stamp
 from recollect.events.disk import Disk, synced_directory
 from recollect.events.envelope import encode, new_event_id, type_name
-from recollect.events.erasure import Intent, plan
+from recollect.events.erasure import OVERWRITES_MAX, Intent, plan
 from recollect.events.errors import HeadMoved, LogDamaged
 from recollect.events.facts import Recovered
 from recollect.events.frame import Entry, Frame, copy_batch, encode_batch, refuse_other_events
@@ -399,6 +399,6 @@ class SegmentWriter:
         self.sync()
         overwrites = plan(self._segments, seqs)
         purge_quarantine(self._disk, self._path)
-        if overwrites:
-            self._intent.begin(overwrites)
+        for start in range(0, len(overwrites), OVERWRITES_MAX):
+            self._intent.begin(overwrites[start : start + OVERWRITES_MAX])
             self._intent.finish()

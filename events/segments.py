@@ -147,7 +147,7 @@ class Segments:
         segment = Segment(self._disk, self._path / str(name), descriptor, header, self._erasing)
         self.add(segment)
         if not segment.adopt_trailer() and is_last:
-            cache = read_whole(self._disk, self._path / INDEX_CACHE)
+            cache = read_whole(self._disk, self._path / INDEX_CACHE, bytes_max=segment.size())
             if cache is not None:
                 segment.adopt_index(cache)
         return None

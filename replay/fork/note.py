@@ -17,9 +17,11 @@ import msgspec
 
 from recollect.events.errors import InvalidInput
 from recollect.events.private_files import make_private, sync_directory, write_private
+from recollect.events.regular_files import Refused, read_whole
 
 GO_ON = "run the same `recollect fork` again, which goes on where it stopped, or delete it"
 _NAME = "fork.json"
+_BYTES_MAX = 2**20
 
 
 class ForkNote(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +81,9 @@ def read_note(folder: Path) -> ForkNote | None:
     if not path.is_file():
         return None
     try:
-        return msgspec.json.decode(path.read_bytes(), type=ForkNote)
+        return msgspec.json.decode(read_whole(path, bytes_max=_BYTES_MAX, follow=True), type=ForkNote)
+    except Refused as error:
+        raise InvalidInput(f"{path} is not the note of a fork: {error.strerror}") from None
     except msgspec.DecodeError as error:
         raise InvalidInput(f"{path} is not the note of a fork: {error}") from None
 
