@@ -22,6 +22,12 @@ import msgspec
 from recollect.engine.branches import left_in_branches
 from recollect.engine.copies import forget, note_in, refuse_inside, unknown_copies
 from recollect.engine.doctor_caches import Caches, Problem, folded
+from recollect.engine.doctor_erasures import (
+    erase_in_copy,
+    finish_erasures,
+    unfinished_erasures,
+    unnamed_erasures,
+)
 from recollect.engine.doctor_files import unreadable_files
 from recollect.engine.doctor_settings import bad_configuration
 from recollect.engine.doctor_vectors import VectorCheck, check_vectors, mend_vectors
@@ -38,8 +44,7 @@ from recollect.events.checkpoint_note import Contradiction
 from recollect.events.clock import CLOCK_CORRECTED, ClockAhead, span
 from recollect.events.disk import WRITER_LOCK, RealDisk
 from recollect.events.envelope import draft
-from recollect.events.erasure import INTENT
-from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
+from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.facts import ClockCorrected
 from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Clock, Finding, Log
@@ -150,11 +155,11 @@ def examine(
         log.learn()
         damage = _damage(base)
         problems = [_damaged(finding) for finding in damage]
-        problems += _unfinished_erasures(folder, log)
+        problems += unfinished_erasures(folder, log)
         notes = list(_notes(folder, base, damaged=bool(damage)))
         problems += _clock_ahead(base)
         if not damage:
-            problems += _unnamed_erasures(log)
+            problems += unnamed_erasures(log)
             problems += map(_witnessed, remembered(log, folder, folder / "cache"))
             problems += _erased_in_branches(folder, log)
             problems += _derived(log, folder / "cache", progress, embedder, notes)
@@ -254,23 +259,6 @@ def _witnessed(found: Contradiction) -> Problem:
     )
 
 
-def _unfinished_erasures(folder: Path, log: RedactedLog) -> Iterator[Problem]:
-    found: list[tuple[str, str]] = []
-    if (intent := folder / "log" / INTENT).exists():
-        found.append((str(intent), "an erasure was interrupted while payloads were overwritten"))
-    with suppress(LogDamaged, StoreUnreachable):  # an engine that is away is a problem of its own
-        keyed = set(log.keys_left(log.read_all_erasures()) or ())
-        for erasure in log.erasures:
-            left = [seq for seq in log.remains_of(erasure) if seq in keyed or not log.overwritten(seq)]
-            if left:
-                held = "still in the log" if keyed.isdisjoint(left) else "readable: their keys are back"
-                found.append((f"@{erasure}", f"{len(left)} payloads that it erased are {held}"))
-    fixing = "verify" if is_mirror(folder) else "doctor --fix"
-    remedy = f"`recollect {fixing}`, or any command that opens the store, finishes it"
-    for where, what in found:
-        yield Problem(severity="erasure", where=where, what=what, remedy=remedy)
-
-
 def _erased_in_branches(folder: Path, log: RedactedLog) -> Iterator[Problem]:
     for branch in left_in_branches(folder, log):
         yield Problem(
@@ -278,18 +266,6 @@ def _erased_in_branches(folder: Path, log: RedactedLog) -> Iterator[Problem]:
             where=str(branch.folder),
             what=branch.what,
             remedy="`recollect doctor --fix`, or the next `recollect erase` or `sync`, erases it there; if the branch is damaged, delete it",
-        )
-
-
-def _unnamed_erasures(log: RedactedLog) -> Iterator[Problem]:
-    """Payloads that are gone although no erasure names them: a memory's version is missing from every view."""
-    unnamed = log.unnamed()
-    if unnamed:
-        yield Problem(
-            severity="damage",
-            where=f"@{unnamed[0]}",
-            what=f"{len(unnamed)} payloads were overwritten and no erasure names them",
-            remedy="restore the store from a copy",
         )
 
 
@@ -409,12 +385,15 @@ def _no_lock_file(lock: Path) -> Iterator[Problem]:
 
 def _fix(folder: Path, problems: Sequence[Problem], clock: Clock, embedder: Embedder | None) -> None:
     """Only what is safe. Files of caches and leftovers are deleted; all else is mended by opening the store and
-    appending events, and nothing is appended to a log that is damaged."""
+    appending events, and nothing is appended to a log that is damaged; what was erased is overwritten there too."""
     kinds = {problem.severity for problem in problems}
     for problem in problems:
         if problem.severity in ("cache", "leftover"):
             with suppress(OSError):  # what cannot be deleted is found again, and stays a problem
                 _delete(folder, Path(problem.where))
+    if "erasure" in kinds:
+        with suppress(RecollectError), _opened(folder, clock, read_only=False) as log:
+            finish_erasures(log)
     if "damage" in kinds:
         return
     if "clock" in kinds:
@@ -467,7 +446,7 @@ def _salvage(folder: Path, target: Path, progress: Progress | None) -> Salvage:
     with (
         SegmentLog.open(folder / "log", read_only=True) as log,
         unfinished_folder(target) as made,
-        SegmentLog.open(made / "log") as copy,
+        SegmentLog.open(made / "log", ahead_max=2**62) as copy,
     ):
         redacted = RedactedLog(log)
         with writers_kept_out(folder):
@@ -477,10 +456,10 @@ def _salvage(folder: Path, target: Path, progress: Progress | None) -> Salvage:
             damage, head = _damage(log), log.head
             upto = _whole_batches(log, min(head, damage[0].seq - 1 if damage else head))
             import_lines(copy, export_lines(log, upto=upto), progress=progress)
-            copy.erase([seq for one in redacted.erasures for seq in redacted.remains_of(one) if seq <= upto])
             with writers_kept_out(folder):
                 log.refresh()
                 if not redacted.learn():  # nothing was erased meanwhile, and nothing can be now
+                    erase_in_copy(redacted, copy, upto)
                     copy.close()
                     notes = _note_salvage(folder, target, upto=upto, head=log.head)
                     made.rename(target)

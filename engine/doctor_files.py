@@ -15,8 +15,12 @@ def unreadable_files(folder: Path) -> Iterator[Problem]:
     stamps = stamps_of(folder / "log")
     reason = unreadable_stamps(folder / "cache", len(stamps))
     if reason is not None:
-        yield bad_cache(folder / "cache" / STAMPS, f"the note of files that were looked at is ignored: {reason}")
+        yield bad_cache(
+            folder / "cache" / STAMPS, f"the note of files that were looked at is ignored: {reason}"
+        )
     index = folder / "log" / INDEX_CACHE
     sizes = [size for _, size, _, _ in stamps.values()]
     if index.is_file() and sizes and index.stat().st_size > max(sizes):
-        yield bad_cache(index, f"it is ignored: it has {index.stat().st_size:,} bytes, more than any index of this log")
+        yield bad_cache(
+            index, f"it is ignored: it has {index.stat().st_size:,} bytes, more than any index of this log"
+        )

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from recollect.events.disk import Disk, RealDisk
+from recollect.events.disk import Disk, RealDisk, read_whole
 from recollect.events.erasure import Intent
 from recollect.events.log import Finding
 from recollect.events.scan import FrameFile, Scan, scan
@@ -82,9 +82,16 @@ def _read(disk: Disk, path: Path, descriptor: int, size: int) -> tuple[int, _Pro
     trailer = Trailer.parse(disk.read(descriptor, TRAILER_BYTES, end))
     if header is None or (header.first_seq, header.seed) != name:
         return 0, _Problem(0, name.first_seq, "the header of the segment is broken")
-    if trailer is None:
+    file = FrameFile(disk, descriptor, header.seed)
+    if trailer is None:  # one that was copied before it was sealed ends where the next one begins
+        scanned = _scanned(file, path, header, None)
+        if (scanned.problem, scanned.end, scanned.chain) == (
+            None,
+            *_before_next(disk, path),
+        ) and scanned.end == size:
+            return len(scanned.whole), None
         return 0, _Problem(end, name.first_seq, "the seal of the segment is broken")
-    scanned = _scanned(FrameFile(disk, descriptor, header.seed), path, header, trailer.events)
+    scanned = _scanned(file, path, header, header.first_seq + trailer.events - 1)
     if scanned.problem is not None:
         return 0, _Problem(scanned.problem_offset, scanned.problem_seq, scanned.problem)
     index = SegmentIndex()
@@ -96,13 +103,21 @@ def _read(disk: Disk, path: Path, descriptor: int, size: int) -> tuple[int, _Pro
     return len(index), None
 
 
-def _scanned(file: FrameFile, path: Path, header: SegmentHeader, events: int) -> Scan:
+def _before_next(disk: Disk, path: Path) -> tuple[int, bytes]:
+    """Where this segment's frames end and their chain value, as the next segment says."""
+    following = [name for name in disk.names(path.parent) if SegmentName.parse(name) and name > path.name]
+    data = read_whole(disk, path.parent / following[0], bytes_max=HEADER_BYTES) if following else None
+    header = SegmentHeader.parse(data or b"")
+    return (0, b"") if header is None else (header.before_end, header.before_chain)
+
+
+def _scanned(file: FrameFile, path: Path, header: SegmentHeader, upto: int | None) -> Scan:
     """Every frame with its payload; what fails is read again, because it may just be erased."""
     failed = 0
     while True:
         scanned = scan(
             file, start=HEADER_BYTES, seq=header.first_seq, chain=header.before_chain,
-            upto=header.first_seq + events - 1, erasing=Intent(file.disk, path.parent).pending(), bodies=True,
+            upto=upto, erasing=Intent(file.disk, path.parent).pending(), bodies=True,
         )  # fmt: skip
         if scanned.problem is None or scanned.problem_seq == failed:
             return scanned

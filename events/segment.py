@@ -203,9 +203,13 @@ class Segment:
             self.sync()
         self._trailer, self.sealed = Trailer.parse(footer[-TRAILER_BYTES:]), True
 
+    def lacks_seal(self) -> bool:
+        """Whether this is a copy from before the file was sealed; the next segment proves its frames, and nothing is lost."""
+        return self.sealed and self._trailer is None and self.count > 0 and self.size() == self.end
+
     def seal_again(self) -> None:
-        """Write the missing footer of a file that was copied before it was sealed; the next segment proves its frames."""
-        if self.sealed and self._trailer is None and self.count > 0 and self.size() == self.end:
+        """Write the missing footer of such a copy."""
+        if self.lacks_seal():
             self.seal()
 
     def _write_at_end(self, data: bytes) -> None:

@@ -200,8 +200,8 @@ class SegmentLog:
             self._writer.sync()
 
     def erase(self, seqs: Sequence[int]) -> None:
-        """Overwrite the payloads of these events for good; they read as `Redacted` from here on."""
-        with self._writing():
+        """Overwrite the payloads of these events for good, also in a damaged log; they read as `Redacted` from here on."""
+        with self._writing(damaged=True):
             for seq in seqs:
                 check_seq(seq, low=1, head=self._segments.tail)
             self._writer.erase(seqs)
@@ -219,17 +219,17 @@ class SegmentLog:
             yield
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _writing(self, *, damaged: bool = False) -> Iterator[None]:
         """Hold the writer lock, caught up; an error of the disk refuses this write, and the next one tries again."""
-        self._refuse_unless_writable()
+        self._refuse_unless_writable(damaged=damaged)
         try:
             with self._lock.held(), self._mutex:
                 self._wrote = True
-                self._refuse_unless_writable()
+                self._refuse_unless_writable(damaged=damaged)
                 size = self._size_in_place()
                 try:
                     self._writer.catch_up(size)
-                    self._refuse_unless_writable()
+                    self._refuse_unless_writable(damaged=damaged)
                     yield
                 except OSError as error:
                     self._writer.give_up()
@@ -270,11 +270,11 @@ class SegmentLog:
         """Which file was cut; a failed write may have taken back its own bytes."""
         return None if self._writer.faulty else self._segments.cut()
 
-    def _refuse_unless_writable(self) -> None:
+    def _refuse_unless_writable(self, *, damaged: bool = False) -> None:
         self._readable()
         if self._read_only:
             raise LogReadOnly(f"{self._path} was opened for reading; open it without read_only to write")
-        if self._writer.damage is not None:
+        if self._writer.damage is not None and not damaged:
             raise self._writer.damage
 
     def _await_sync(self, waiter: _Waiter) -> None:

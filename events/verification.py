@@ -43,7 +43,7 @@ def _check_link(segment: Segment, before: Segment | None) -> Iterator[Finding]:
 
 
 def _check_seal(segment: Segment) -> Iterator[Finding]:
-    if segment.sealed and segment.stored_index() is None:
+    if segment.sealed and segment.stored_index() is None and not segment.lacks_seal():
         yield _finding(segment, segment.end, segment.last_seq, "the seal of the segment is broken")
 
 
