@@ -22,6 +22,7 @@ import msgspec
 from recollect.engine.branches import left_in_branches
 from recollect.engine.copies import forget, note_in, refuse_inside, unknown_copies
 from recollect.engine.doctor_caches import Caches, Problem, folded
+from recollect.engine.doctor_dreams import doubled_dreams
 from recollect.engine.doctor_erasures import (
     erase_in_copy,
     finish_erasures,
@@ -209,11 +210,12 @@ def _trouble(where: str, what: str) -> Problem:
 def _derived(
     log: RedactedLog, cache: Path, progress: Progress | None, embedder: Embedder | None, notes: list[str]
 ) -> Iterator[Problem]:
-    """What is wrong in what was made from a log that is whole: caches, and vectors of other texts."""
+    """What is wrong in what was made from a log that is whole: caches, dreams, and vectors of other texts."""
     projections = folded(log, [], log.head, progress, cache / "shards")
     caches = Caches(cache, log, projections, progress)
     yield from caches.problems()
     notes += caches.notes()
+    yield from doubled_dreams(log, projections)
     yield from _wrong_vectors(check_vectors(log, projections, embedder), notes)
 
 

@@ -33,6 +33,7 @@ Severity = Literal[
     "erasure",
     "clock",
     "vectors",
+    "dreams",
     "shard",
     "missing",
     "cache",
@@ -50,8 +51,8 @@ _GROUPED = "block"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong, where, and what to do; `fix` handles all but damage, witnesses of it, locks, copies, forks,
-    settings, engines and what could not be examined."""
+    """One thing that is wrong, where, and what to do; `fix` handles all but damage, witnesses of it, dreams, locks, copies,
+    forks, settings, engines and what could not be examined."""
 
     severity: Severity
     where: str
