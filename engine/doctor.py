@@ -25,6 +25,7 @@ from recollect.engine.doctor_caches import Caches, Problem, folded
 from recollect.engine.doctor_dreams import doubled_dreams
 from recollect.engine.doctor_erasures import (
     erase_in_copy,
+    erasures_of,
     finish_erasures,
     unfinished_erasures,
     unnamed_erasures,
@@ -49,7 +50,6 @@ from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.facts import ClockCorrected
 from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Clock, Finding, Log
-from recollect.events.packs.store import StoreUnreachable
 from recollect.events.packs.urls import directory, is_mirror, is_url, shown
 from recollect.events.private_files import exposed, sync_directory
 from recollect.events.recovery import QUARANTINE
@@ -156,7 +156,7 @@ def examine(
         log.learn()
         damage = _damage(base)
         problems = [_damaged(finding) for finding in damage]
-        problems += unfinished_erasures(folder, log)
+        problems += unfinished_erasures(folder, log, damaged=bool(damage))
         notes = list(_notes(folder, base, damaged=bool(damage)))
         problems += _clock_ahead(base)
         if not damage:
@@ -191,7 +191,7 @@ def _examine_replica(store: Store, embedder: Embedder | None, options: DoctorOpt
         )
     problems = [_damaged(finding) for finding in log.verify_chain()]
     problems += [_trouble(status.path, trouble) for trouble in status.troubles]
-    problems += _unfinished_erasures(folder, log)
+    problems += unfinished_erasures(folder, log)
     problems += _clock_ahead(log)
     problems += _unknown_copies(folder)
     notes = [f"the mirror in {folder} was examined; copies on other machines were not"]
@@ -395,7 +395,7 @@ def _fix(folder: Path, problems: Sequence[Problem], clock: Clock, embedder: Embe
                 _delete(folder, Path(problem.where))
     if "erasure" in kinds:
         with suppress(RecollectError), _opened(folder, clock, read_only=False) as log:
-            finish_erasures(log)
+            finish_erasures(folder, log, damaged="damage" in kinds)
     if "damage" in kinds:
         return
     if "clock" in kinds:
@@ -461,7 +461,7 @@ def _salvage(folder: Path, target: Path, progress: Progress | None) -> Salvage:
             with writers_kept_out(folder):
                 log.refresh()
                 if not redacted.learn():  # nothing was erased meanwhile, and nothing can be now
-                    erase_in_copy(redacted, copy, upto)
+                    erase_in_copy(erasures_of(folder, redacted, damaged=bool(damage)), copy)
                     copy.close()
                     notes = _note_salvage(folder, target, upto=upto, head=log.head)
                     made.rename(target)

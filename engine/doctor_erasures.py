@@ -1,12 +1,12 @@
 """What `doctor` finds of erasures that are not finished, and how `--fix` finishes them, in a damaged log too.
 
 Overwriting a payload in place adds nothing to a log and cuts nothing from it, so damage elsewhere is no reason to keep
-what was erased readable.
+what was erased readable. In a damaged log the erasures that stand whole behind the damage are looked up as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,20 +15,30 @@ from recollect.events.envelope import draft
 from recollect.events.erasure import INTENT
 from recollect.events.errors import LogDamaged, RecollectError
 from recollect.events.facts import Erased
+from recollect.events.packs.store import StoreUnreachable
+from recollect.events.packs.urls import is_mirror
 from recollect.events.redacted_log import RedactedLog
+from recollect.events.scan import find_frames
+from recollect.events.segment_format import HEADER_BYTES, SegmentName
 from recollect.events.segment_log import SegmentLog
 
+_BACK = "or a backup that was restored brought them back"
 
-def unfinished_erasures(folder: Path, log: RedactedLog) -> Iterator[Problem]:
-    intent = folder / "log" / INTENT
-    if intent.exists():
-        yield _unfinished(str(intent), "an erasure was interrupted while payloads were overwritten")
-    for erasure, left in _left(log):
-        yield _unfinished(
-            f"@{erasure}",
-            f"{len(left)} payloads that it erased are still in the log: overwriting them was interrupted, or a backup "
-            f"that was restored brought them back",
-        )
+
+def unfinished_erasures(folder: Path, log: RedactedLog, *, damaged: bool = False) -> Iterator[Problem]:
+    """Overwriting that was interrupted, and payloads that can be read although they were erased."""
+    if (intent := folder / "log" / INTENT).exists():
+        yield _unfinished(folder, str(intent), "an erasure was interrupted while payloads were overwritten")
+    with suppress(LogDamaged, StoreUnreachable):  # an engine that is away is a problem of its own
+        keyed = set(log.keys_left(log.read_all_erasures()) or ())
+        for seq, fact in erasures_of(folder, log, damaged=damaged):
+            left = _left(log, fact, keyed)
+            if left and keyed.isdisjoint(left):
+                held = f"still in the log: overwriting them was interrupted, {_BACK}"
+                yield _unfinished(folder, f"@{seq}", f"{len(left)} payloads that it erased are {held}")
+            elif left:
+                held = "readable: their keys are back"
+                yield _unfinished(folder, f"@{seq}", f"{len(left)} payloads that it erased are {held}")
 
 
 def unnamed_erasures(log: RedactedLog) -> Iterator[Problem]:
@@ -43,40 +53,54 @@ def unnamed_erasures(log: RedactedLog) -> Iterator[Problem]:
         )
 
 
-def finish_erasures(log: SegmentLog) -> None:
+def erasures_of(folder: Path, log: RedactedLog, *, damaged: bool) -> list[tuple[int, Erased]]:
+    """Every erasure and its seq; in a damaged log also those that stand whole behind the damage."""
+    facts = ((seq, log.get(seq).fact) for seq in log.erasures)
+    known = [(seq, fact) for seq, fact in facts if isinstance(fact, Erased)]
+    return [*known, *_behind_damage(folder / "log", log.erasures)] if damaged else known
+
+
+def finish_erasures(folder: Path, log: SegmentLog, *, damaged: bool) -> None:
     """Overwrite what is left of what was erased; where nothing can be written it stays a problem."""
     redacted = RedactedLog(log)
     redacted.learn()
     with suppress(RecollectError):
-        log.erase([seq for _, left in _left(redacted) for seq in left])
+        erasures = erasures_of(folder, redacted, damaged=damaged)
+        log.erase([seq for _, fact in erasures for seq in _left(redacted, fact)])
 
 
-def erase_in_copy(log: RedactedLog, copy: SegmentLog, upto: int) -> None:
-    """Overwrite in a copy of the events up to a seq what was erased of them, and name there what later events erased."""
-    for erasure in log.erasures:
-        fact = log.get(erasure).fact
-        if erasure <= upto or not isinstance(fact, Erased):
-            continue
+def erase_in_copy(erasures: Sequence[tuple[int, Erased]], copy: SegmentLog) -> None:
+    """Overwrite in a copy of a log's beginning what was erased of it, and name there what was erased behind its end."""
+    upto = copy.head
+    for at, fact in erasures:
         remains = tuple(one for one in fact.remains if one.seq <= upto)
-        if remains:
+        if at > upto and remains:
             seqs = tuple(seq for seq in fact.seqs if seq <= upto)
             named = Erased(id=fact.id, seqs=seqs, reason=fact.reason, remains=remains)
             copy.append([draft(named, actor="recollect")])
-    copy.erase([seq for one in log.erasures for seq in log.remains_of(one) if seq <= upto])
+    copy.erase([one.seq for _, fact in erasures for one in fact.remains if one.seq <= upto])
 
 
-def _unfinished(where: str, what: str) -> Problem:
-    return Problem(severity="erasure", where=where, what=what, remedy="`recollect doctor --fix` finishes it")
+def _unfinished(folder: Path, where: str, what: str) -> Problem:
+    fixing = "verify" if is_mirror(folder) else "doctor --fix"
+    return Problem(severity="erasure", where=where, what=what, remedy=f"`recollect {fixing}` finishes it")
 
 
-def _left(log: RedactedLog) -> Iterator[tuple[int, list[int]]]:
-    """The erasures of which payloads can still be read, and the seqs of these; what is damaged is told as damage."""
-    for erasure in log.erasures:
-        left = []
+def _left(log: RedactedLog, erasure: Erased, keyed: Container[int] = ()) -> list[int]:
+    """The payloads of an erasure that can still be read; what is damaged is told as damage."""
+    left = []
+    for seq in [one.seq for one in erasure.remains if one.seq <= log.head]:
         with suppress(LogDamaged):
-            for seq in log.remains_of(erasure):
-                with suppress(LogDamaged):
-                    if not log.overwritten(seq):
-                        left.append(seq)
-        if left:
-            yield erasure, left
+            if seq in keyed or not log.overwritten(seq):
+                left.append(seq)
+    return left
+
+
+def _behind_damage(folder: Path, known: Container[int]) -> Iterator[tuple[int, Erased]]:
+    """Erasures in whole frames that the log does not reach."""
+    for path in sorted(folder.glob("*.seg")):
+        name = SegmentName.parse(path.name)
+        for frame in find_frames(path.read_bytes(), HEADER_BYTES, name.seed) if name is not None else ():
+            fact = None if frame.header.seq in known else frame.recorded().fact
+            if isinstance(fact, Erased):
+                yield frame.header.seq, fact

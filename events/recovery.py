@@ -52,7 +52,7 @@ def _covered_later(disk: Disk, path: Path, stop: Stop) -> bool:
     """Whether a whole frame after the bad one says that the bad one was durable."""
     data = read_whole(disk, path / str(stop.name)) or b""
     frames = find_frames(data, stop.offset, stop.name.seed)
-    return any(header.durable_seq >= stop.cut_seq for header in frames)
+    return any(frame.header.durable_seq >= stop.cut_seq for frame in frames)
 
 
 def set_aside(disk: Disk, path: Path, segments: Segments, stop: Stop) -> Recovered:

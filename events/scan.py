@@ -15,6 +15,7 @@ from recollect.events.frame import (
     HEADER_BYTES,
     MAGIC,
     BadFrame,
+    Frame,
     Header,
     Place,
     check_body,
@@ -118,7 +119,7 @@ def _frames(
         start += header.length
 
 
-def find_frames(data: bytes, start: int, seed: int) -> Iterator[Header]:
+def find_frames(data: bytes, start: int, seed: int) -> Iterator[Frame]:
     """Every whole frame in `data` from `start` on (a multiple of 8), at any multiple of 8."""
     at = data.find(MAGIC, start)
     while at >= 0:
@@ -126,7 +127,7 @@ def find_frames(data: bytes, start: int, seed: int) -> Iterator[Header]:
             try:
                 header = parse_header(data, at, seed)
                 check_frame(data, at, at + header.length, seed)
-                yield header
+                yield Frame.parse(data[at : at + header.length], seed)
             except BadFrame:
                 pass
         at = data.find(MAGIC, at + 1)
