@@ -28,7 +28,10 @@ from recollect.engine.unfinished_files import unfinished_file
 from recollect.events.errors import InvalidInput, LogFailed, RecollectError
 from recollect.events.regular_files import read_whole
 
-Kind = Literal["jsonl", "parquet", "markdown", "fork", "salvage", "comparison", "shards", "branch", "replica"]
+Kind = Literal[
+    "jsonl", "parquet", "markdown", "fork", "fixture", "redacted fixture", "salvage", "comparison", "shards",
+    "branch", "replica",
+]  # fmt: skip
 T = TypeVar("T")
 
 _NAME = "copies"

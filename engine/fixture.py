@@ -1,31 +1,36 @@
-"""A fixture of some recorded recalls: a store of its own, small enough to commit, that ranks them again bit for bit."""
+"""A fixture of some recorded recalls: a store of its own, small enough to commit, that ranks them again bit for bit.
+
+It is a copy as a fork is. So is a redacted one: it holds what was ranked word for word in pseudonyms, the words that
+stay, and the inner products of vectors with the question's.
+"""
 
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
+from recollect.engine.copies import Kind, copied
 from recollect.engine.embedding.names import RECORDED
 from recollect.engine.expectations import standing_expectations
 from recollect.engine.remember import recorded_recall
 from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
 from recollect.engine.transfer import target_of
+from recollect.engine.unfinished_files import unfinished_folder
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Expected, Recalled
-from recollect.events.private_files import make_private, write_private
-from recollect.replay.fixture.making import Made, make_fixture
+from recollect.events.private_files import make_private, sync_directory, write_private
+from recollect.replay.fixture.making import make_fixture
 
 MARK = "recollect-fixture.json"
 
 
 class FixtureReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a fixture holds. `recalls` are the names of the source's recalls in it; `kept_words` stay in a redacted one
-    because a formula's rules read them in a question."""
+    because a formula's rules read them in a question; `degraded` says what could not be done beside."""
 
     path: str
     redacted: bool
@@ -36,6 +41,7 @@ class FixtureReport(msgspec.Struct, frozen=True, kw_only=True):
     events: int
     bytes: int
     kept_words: tuple[str, ...] = ()
+    degraded: tuple[str, ...] = ()
 
 
 class FixtureMark(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,38 +71,56 @@ def fixture(store: Store, recalls: str | Iterable[str], out: str | Path, *, reda
         raise InvalidInput(
             "a fixture is made of at least one recorded recall; `recollect recalls` lists them"
         )
-    seqs = list(dict.fromkeys(recorded_recall(store, name) for name in names))
-    make_private(target.parent)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fixture-") as folder:
-        work = Path(folder) / "store"
-        make_private(work)
-        expected, made = _made(store, seqs, work, redact)
-        mark = FixtureMark(redacted=redact, recalls=len(made.recalls), expectations=len(expected))
-        write_private(work / MARK, msgspec.json.format(msgspec.json.encode(mark), indent=2) + b"\n")
-        write_private(work / ".gitignore", b"cache/\n")
-        if target.exists():
-            target.rmdir()
-        shutil.move(work, target)
-    return FixtureReport(
-        path=str(out),
+    _seqs(store, names)
+    with unfinished_folder(target) as folder:
+
+        def make() -> tuple[FixtureReport, int]:
+            if (folder / "store").exists():
+                shutil.rmtree(folder / "store")
+            made, upto = _made(store, names, folder / "store", redact=redact)
+            return msgspec.structs.replace(made, path=str(out)), upto
+
+        def put(_: FixtureReport) -> None:
+            (folder / "store").rename(target)
+            sync_directory(target.parent)
+
+        kind: Kind = "redacted fixture" if redact else "fixture"
+        made, notes = copied(store, "fixture", kind, folder, target, make, put)
+    return msgspec.structs.replace(made, degraded=notes)
+
+
+def _seqs(store: Store, names: Iterable[str]) -> list[int]:
+    """The recalls of these names, each once; refused if one is not there, or no more."""
+    return list(dict.fromkeys(recorded_recall(store, name) for name in names))
+
+
+@locked
+def _made(store: Store, names: Iterable[str], work: Path, *, redact: bool) -> tuple[FixtureReport, int]:
+    """A fixture in this directory, and the last event that it holds something of."""
+    store.catch_up()
+    seqs = _seqs(store, names)
+    standing = {seq: fact for seq, fact in standing_expectations(store).items() if fact.recall in seqs}
+    unexpected = set(seqs) - {fact.recall for fact in standing.values()}
+    expected = [*standing.values(), *(_first_hit(store, seq) for seq in sorted(unexpected))]
+    make_private(work)
+    made = make_fixture(
+        store.log, store.projections, seqs, expected, work, space=RECORDED if redact else None
+    )
+    mark = FixtureMark(redacted=redact, recalls=len(made.recalls), expectations=len(expected))
+    write_private(work / MARK, msgspec.json.format(msgspec.json.encode(mark), indent=2) + b"\n")
+    write_private(work / ".gitignore", b"cache/\ncopies\n")
+    report = FixtureReport(
+        path=str(work),
         redacted=redact,
         recalls=made.recalls,
         expectations=len(expected),
         memories=made.memories,
         ranked=made.ranked,
         events=made.head,
-        bytes=sum(path.stat().st_size for path in target.rglob("*") if path.is_file()),
+        bytes=sum(path.stat().st_size for path in work.rglob("*") if path.is_file()),
         kept_words=made.kept_words,
     )
-
-
-@locked
-def _made(store: Store, seqs: list[int], work: Path, redact: bool) -> tuple[list[Expected], Made]:
-    store.catch_up()
-    expected = [fact for fact in standing_expectations(store).values() if fact.recall in seqs]
-    expected += [_first_hit(store, seq) for seq in sorted(set(seqs) - {fact.recall for fact in expected})]
-    space = RECORDED if redact else None
-    return expected, make_fixture(store.log, store.projections, seqs, expected, work, space=space)
+    return report, max([*seqs, *standing])
 
 
 def _first_hit(store: Store, seq: int) -> Expected:

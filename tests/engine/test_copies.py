@@ -9,13 +9,16 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from datetime import timedelta
 from pathlib import Path
+from unittest import mock
 
 import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
+from recollect.engine import fixture as fixtures
 from recollect.engine.copies import exclusive, known_copies
 from recollect.engine.doctor import doctor
 from recollect.engine.store import Progress, Store
@@ -30,6 +33,22 @@ from recollect.replay.fork import fork_replay
 
 Open = Callable[..., Memory]
 SECRET = "xylophone"
+
+
+def fixture(memory: Memory, path: Path, progress: Progress | None = None, *, redact: bool = False) -> object:
+    """A fixture of the newest recall; `progress` is called when it is written and not yet in its place."""
+    make = fixtures.make_fixture
+
+    def made(*arguments: object, **options: object) -> object:
+        done = make(*arguments, **options)  # type: ignore[arg-type]
+        if progress:
+            progress(1, 1)
+        return done
+
+    with mock.patch.object(fixtures, "make_fixture", made):
+        return memory.fixture(memory.recalls().recalls[0].id, path, redact=redact)
+
+
 COPIES: dict[str, Callable[[Memory, Path, Progress | None], object]] = {
     "jsonl": lambda m, path, p: m.export(path / "log.jsonl", progress=p),
     "parquet": lambda m, path, p: m.export(path / "tables", progress=p),
@@ -38,6 +57,7 @@ COPIES: dict[str, Callable[[Memory, Path, Progress | None], object]] = {
     "closed loop": lambda m, path, p: m.fork(path / "loop", formula="omega", closed_loop=True, progress=p),
     "comparison": lambda m, path, p: m.compare("omega", "reverie", html=path / "report.html", progress=p),
     "salvage": lambda m, path, p: doctor(m.store.folder, salvage=path / "rescued", progress=p),
+    "fixture": lambda m, path, p: fixture(m, path / "fixture", p),
 }
 every_copy = pytest.mark.parametrize("kind", COPIES)
 
@@ -49,7 +69,8 @@ def filled(open_memory: Open) -> Memory:
     memory.remember(f"{SECRET} and tea", id="a")
     memory.remember("a later note about tea", id="late")
     for question in ("tea", f"{SECRET} tea"):
-        memory.recall(question, k=20)
+        recall = memory.recall(question, k=20).id
+    memory.expect(str(recall), "a", absent=True, note=f"{SECRET} and tea was told in confidence")
     sealer = Sealer(memory.store.projections.vectors, memory.store._publish_shard, policy=SealPolicy(block=4))
     while sealer.step():
         pass
@@ -88,7 +109,9 @@ def test_a_copy_that_is_finished_after_an_erasure_holds_nothing_of_it(
 ):
     COPIES[kind](filled, tmp_path / "before", None)
     assert holding(tmp_path / "before")
-    COPIES[kind](filled, tmp_path / "out", once(lambda: open_memory().erase("a")))
+    refused = kind == "fixture"  # the recall saw what is gone
+    with pytest.raises(InvalidInput, match="no fixture can") if refused else nullcontext():
+        COPIES[kind](filled, tmp_path / "out", once(lambda: open_memory().erase("a")))
     assert holding(tmp_path / "out") == []
     vectors = [path.stem for path in (tmp_path / "out").rglob("*.hnsw")]
     assert set(vectors) <= filled.store.projections.vectors.digests
@@ -115,6 +138,41 @@ def test_a_fork_is_whole_wherever_an_erasure_met_it(
     assert copy.verify().verdict == "attested"
     assert copy.doctor().healthy
     assert [memo.id for memo in copy.memories()] == [memo.id for memo in filled.memories()]
+
+
+@pytest.mark.parametrize("redact", [False, True])
+def test_a_fixture_beside_an_erasure_by_another_process_is_made_again_or_refused(
+    filled: Memory, open_memory: Open, tmp_path: Path, redact: bool
+):
+    """Made again, where its recall never saw what went; else it could not come out as it was recorded."""
+    filled.remember("told after the recall", id="after")
+
+    def erased(id_: str) -> Callable[[], object]:
+        erase = ["-m", "recollect", "erase", id_, "--yes", "--store", str(tmp_path / "store")]
+        command = [sys.executable, *erase]
+        return lambda: erasures.append(subprocess.run(command, check=True, capture_output=True))
+
+    erasures: list[object] = []
+    fixture(filled, tmp_path / "out/first", once(erased("after")), redact=redact)
+    with pytest.raises(InvalidInput, match="no fixture can"):
+        fixture(filled, tmp_path / "out/second", once(erased("a")), redact=redact)
+    assert len(erasures) == 2
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["first"]
+    assert [Path(copy.path).name for copy in known_copies(tmp_path / "store")] == ["first"]
+    with open_memory("out/first", embedder=None) as copy:
+        assert copy.verify().exact
+        assert copy.doctor().healthy
+
+
+def test_a_fixture_of_a_recall_that_was_erased_meanwhile_is_refused(
+    filled: Memory, open_memory: Open, tmp_path: Path
+):
+    def retain() -> None:
+        open_memory().retain(recalls=timedelta(microseconds=1))
+
+    with pytest.raises(InvalidInput, match="is not the id of a recorded recall"):
+        fixture(filled, tmp_path / "out/fixture", once(retain))
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["fork", "loop", "rescued"])
@@ -196,10 +254,28 @@ def test_erase_lists_the_copies_that_may_hold_what_went(filled: Memory, tmp_path
         "fork": "fork",
         "loop": "fork",
         "report.html": "comparison",
+        "fixture": "fixture",
     }
     assert {Path(copy.path).name: copy.kind for copy in done.copies} == {**names, "rescued": "salvage"}
-    assert {copy.upto for copy in done.copies} == {head}
+    assert {copy.upto for copy in done.copies if copy.kind != "fixture"} == {head}
     assert would.copies == done.copies
+
+
+@pytest.mark.parametrize(("redact", "kind"), [(False, "fixture"), (True, "redacted fixture")])
+def test_erase_lists_a_fixture_by_what_it_holds(filled: Memory, tmp_path: Path, redact: bool, kind: str):
+    """What was told up to its recall, and up to the last expectation in it, whose note may quote what went."""
+    recall = filled.recalls().recalls[0].id
+    filled.remember(f"{SECRET} and told after the recall", id="after")
+    fixture(filled, tmp_path / "out", redact=redact)
+    assert filled.erase("after", dry_run=True).copies == ()
+    filled.expect(recall, "after", absent=True, note=f"{SECRET} and not asked for")
+    fixture(filled, tmp_path / "noted", redact=redact)
+    assert [Path(copy.path).name for copy in filled.erase("after").copies] == ["noted"]
+    assert all(bool(holding(tmp_path / name)) is not redact for name in ("out", "noted"))
+    report = filled.erase("a")
+    assert [(Path(copy.path).name, copy.kind) for copy in report.copies] == [("out", kind), ("noted", kind)]
+    assert report.receipt is not None
+    assert f"the {kind} of this store at {tmp_path}/out" in report.receipt.text
 
 
 def test_a_copy_made_after_an_erasure_is_not_said_to_hold_it(filled: Memory, tmp_path: Path):
@@ -226,6 +302,10 @@ def test_a_copy_that_cannot_be_noted_says_so(filled: Memory, tmp_path: Path):
     (note,) = filled.export(tmp_path / "log.jsonl").degraded
     assert "`erase` will not list it" in note
     assert filled.compare("omega", "reverie", html=tmp_path / "report.html").degraded == (note,)
+    recall = filled.recalls().recalls[0].id
+    assert filled.fixture(recall, tmp_path / "fixture").degraded == (note,)
+    said = run(tmp_path / "store", "fixture", recall, "--out", str(tmp_path / "out"))
+    assert "`erase` will not list it" in " ".join(said.stdout.split())
     said = run(tmp_path / "store", "compare", "omega", "reverie", "--html", str(tmp_path / "again.html"))
     assert "`erase` will not list it" in " ".join(said.stdout.split())
 

@@ -49,6 +49,8 @@ def fixed(result: FixtureReport) -> None:
     )
     if result.kept_words:
         out.print(f"words that stay: {escaped(', '.join(result.kept_words))}")
+    for note in result.degraded:
+        out.print(note, style="yellow", markup=False)
 
 
 def _failure(one: Outcome) -> None:
