@@ -29,7 +29,7 @@ from recollect.events.errors import InvalidInput, LogFailed, RecollectError
 from recollect.events.regular_files import read_whole
 
 Kind = Literal[
-    "jsonl", "parquet", "markdown", "fork", "fixture", "redacted fixture", "salvage", "comparison", "shards",
+    "jsonl", "parquet", "markdown", "fork", "fixture", "redacted fixture", "salvage", "comparison", "junit", "shards",
     "branch", "replica",
 ]  # fmt: skip
 T = TypeVar("T")

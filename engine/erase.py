@@ -48,8 +48,8 @@ class ErasureReport(msgspec.Struct, frozen=True, kw_only=True):
     recalls that named one of them; `purged` are the files of caches that were deleted; `at` is the seq of the
     last `Erased` event. `attested` recalls that can no longer be verified were ranked again before and are attested in
     the same append (with `dry_run`: would be); those of them that did not come out as recorded are in `different`.
-    `unattested` counts those that were not, on request. `copies` are the forks, exports and replicas that the
-    store knows of and that may hold something of what went, and branches where the erasure failed. `unknown_copies` says why there may be others, if the
+    `unattested` counts those that were not, on request. `copies` are the copies that the store knows of (`copies.Kind`) and
+    that may hold something of what went, and branches where the erasure failed. `unknown_copies` says why there may be others, if the
     store's record of them cannot be read. `receipt` is to be kept.
     """
 

@@ -4,7 +4,7 @@ A question is asked again with its own text, vector, filters, k, session and con
 it. It is asked at the head with the clock of now, or as of a moment with that moment's clock, or in a fork. Its formula is
 the one in force where it is asked if the recall was answered with the store's formula of its time, and else the recall's
 own. A pinned expectation (those of a fixture) is a replay: at the recall's own moment, with its own clock and formula,
-and the ranking has to be the recorded one bit for bit. Nothing is written by a check.
+and the ranking has to be the recorded one bit for bit. A check writes nothing but its report, a copy of what it quotes.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import NamedTuple, TypedDict
 import msgspec
 
 from recollect.engine import validate
+from recollect.engine.copies import copied
 from recollect.engine.embedding.past import vector_of
 from recollect.engine.event_summaries import expected_words, summarize
 from recollect.engine.formula_lookup import DEFAULT_FORMULA, formula_in_force, formula_named
@@ -31,7 +32,7 @@ from recollect.engine.store import Progress, Store
 from recollect.engine.time_travel import moment_at
 from recollect.engine.torn_state import locked
 from recollect.engine.transfer import target_of
-from recollect.engine.unfinished_files import refuse_existing, write_file
+from recollect.engine.unfinished_files import refuse_existing, unfinished_file
 from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import ExpectationWithdrawn, Expected, GridVector, Question, Recalled
@@ -84,13 +85,17 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
-    """All expectations asked again: those that hold, and those that do not."""
+    """All expectations asked again: those that hold, and those that do not.
+
+    `degraded` says what could not be done beside.
+    """
 
     passed: tuple[Outcome, ...]
     failed: tuple[Outcome, ...]
     basis: int
     now: str
     sentence: str
+    degraded: tuple[str, ...] = ()
 
 
 # --- stating, listing, withdrawing -----------------------------------------------------------------
@@ -211,18 +216,36 @@ class CheckOptions(TypedDict, total=False):
 def check(here: Standpoint, options: CheckOptions, *, junit: Callable[[CheckReport], str]) -> CheckReport:
     """Ask every expectation's question again: now, as of a moment, under another formula, or in a fork."""
     refuse_unknown(options, CheckOptions.__annotations__)
-    fork, file, overwrite = options.get("fork"), options.get("junit"), options.get("overwrite", False)
+    fork, file = options.get("fork"), options.get("junit")
     target = None if file is None else target_of(here.store, file)
     if target is not None:
-        refuse_existing(target, overwrite=overwrite or _is_report(target))
+        refuse_existing(target, overwrite=_may_replace(target, options))
     with nullcontext(here.store) if fork is None else closing(_open_fork(fork, here.store)) as store:
-        report = _checked(here, store, options)
-    if target is not None:
-        try:
-            write_file(target, junit(report), overwrite=overwrite or _is_report(target))
-        except OSError as error:
-            raise InvalidInput(f"the report cannot be written to {file}: {error.strerror}") from None
-    return report
+        if target is None:
+            return _checked(here, store, options)
+        return _check_to_file(here, store, options, target, junit)
+
+
+def _check_to_file(
+    here: Standpoint, store: Store, options: CheckOptions, target: Path, junit: Callable[[CheckReport], str]
+) -> CheckReport:
+    """Check and write a report; it holds questions, notes and texts, so it is noted as a copy, as an export is."""
+    with unfinished_file(target) as file:
+
+        def make() -> tuple[CheckReport, int]:
+            report = _checked(here, store, options)
+            file.write(iter([junit(report).encode()]))
+            return report, here.store.log.head
+
+        def put(_: CheckReport) -> None:
+            file.put(target, overwrite=_may_replace(target, options))
+
+        report, notes = copied(here.store, "check --junit", "junit", file.path, target, make, put)
+    return msgspec.structs.replace(report, degraded=notes)
+
+
+def _may_replace(target: Path, options: CheckOptions) -> bool:
+    return options.get("overwrite", False) or _is_report(target)
 
 
 def _is_report(path: Path) -> bool:

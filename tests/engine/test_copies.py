@@ -58,6 +58,7 @@ COPIES: dict[str, Callable[[Memory, Path, Progress | None], object]] = {
     "comparison": lambda m, path, p: m.compare("omega", "reverie", html=path / "report.html", progress=p),
     "salvage": lambda m, path, p: doctor(m.store.folder, salvage=path / "rescued", progress=p),
     "fixture": lambda m, path, p: fixture(m, path / "fixture", p),
+    "junit": lambda m, path, p: m.check(junit=path / "report.xml", progress=p),
 }
 every_copy = pytest.mark.parametrize("kind", COPIES)
 
@@ -255,6 +256,7 @@ def test_erase_lists_the_copies_that_may_hold_what_went(filled: Memory, tmp_path
         "loop": "fork",
         "report.html": "comparison",
         "fixture": "fixture",
+        "report.xml": "junit",
     }
     assert {Path(copy.path).name: copy.kind for copy in done.copies} == {**names, "rescued": "salvage"}
     assert {copy.upto for copy in done.copies if copy.kind != "fixture"} == {head}
@@ -302,10 +304,12 @@ def test_a_copy_that_cannot_be_noted_says_so(filled: Memory, tmp_path: Path):
     (note,) = filled.export(tmp_path / "log.jsonl").degraded
     assert "`erase` will not list it" in note
     assert filled.compare("omega", "reverie", html=tmp_path / "report.html").degraded == (note,)
+    assert filled.check(junit=tmp_path / "report.xml").degraded == (note,)
     recall = filled.recalls().recalls[0].id
     assert filled.fixture(recall, tmp_path / "fixture").degraded == (note,)
-    said = run(tmp_path / "store", "fixture", recall, "--out", str(tmp_path / "out"))
-    assert "`erase` will not list it" in " ".join(said.stdout.split())
+    for command in (["check", "--junit"], ["fixture", recall, "--out"]):
+        said = run(tmp_path / "store", *command, str(tmp_path / "out" / command[0]))
+        assert "`erase` will not list it" in " ".join(said.stdout.split())
     said = run(tmp_path / "store", "compare", "omega", "reverie", "--html", str(tmp_path / "again.html"))
     assert "`erase` will not list it" in " ".join(said.stdout.split())
 

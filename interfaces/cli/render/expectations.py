@@ -34,6 +34,8 @@ def checked(result: CheckReport) -> None:
         _failure(one)
     colour = "red" if result.failed else "green"
     out.print(f"[{colour}]{escaped(result.sentence)}[/]")
+    for note in result.degraded:
+        out.print(note, style="yellow", markup=False)
 
 
 @drawing
