@@ -21,9 +21,9 @@ from recollect.engine.torn_state import locked
 from recollect.engine.transfer import target_of
 from recollect.engine.unfinished_files import unfinished_folder
 from recollect.events.errors import InvalidInput
-from recollect.events.facts import Expected, Recalled
+from recollect.events.facts import Expected
 from recollect.events.private_files import make_private, sync_directory, write_private
-from recollect.replay.fixture.making import make_fixture
+from recollect.replay.fixture.making import make_fixture, recalled_at
 
 MARK = "recollect-fixture.json"
 
@@ -124,8 +124,7 @@ def _made(store: Store, names: Iterable[str], work: Path, *, redact: bool) -> tu
 
 
 def _first_hit(store: Store, seq: int) -> Expected:
-    recalled = store.event(seq).fact
-    assert isinstance(recalled, Recalled)
+    recalled = recalled_at(store.log, seq)
     if not recalled.ids:
         raise InvalidInput(
             f"r{seq} found nothing; say what is expected of it first, as in `recollect expect r{seq} ID --absent`"

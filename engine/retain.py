@@ -10,6 +10,7 @@ stay. The bytes are overwritten in place as every erasure does it (`erase`), so 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import TypedDict
 
@@ -23,7 +24,7 @@ from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
 from recollect.engine.verify import Pending
-from recollect.events.envelope import encode, type_name
+from recollect.events.envelope import Recorded, encode, type_name
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import AnyFact, Erased, Question, Recalled, RedactedPayload
 from recollect.events.upcasts import VERSIONS
@@ -87,24 +88,25 @@ def retain(store: Store, actor: str, options: RetainOptions) -> Retention:
         before = store.clock() - limit
         old = _recalls_until(store, store.log.seq_at(before))
         report = Retention(
-            before=iso(before), recalls=len(old), bytes=_bytes(store, old), dry_run=dry_run,
+            before=iso(before), recalls=len(old), bytes=sum(len(one.payload) for one in old), dry_run=dry_run,
             unknown_copies=unknown_copies(store.folder),
         )  # fmt: skip
-        pending.look(store, (), old)
+        seqs = tuple(one.seq for one in old)
+        pending.look(store, (), seqs)
         attested = (
             None if dry_run or not old else pending.attestation(store, view.seq, options.get("progress"))
         )
         facts: list[AnyFact] = [] if attested is None else [attested]
         facts += _erased(store, old)
         if dry_run or not old:
-            return msgspec.structs.replace(report, copies=copies_holding(store.folder, tuple(old)))
+            return msgspec.structs.replace(report, copies=copies_holding(store.folder, seqs))
         count = 0 if attested is None else attested.recalls
         different = () if attested is None else tuple(f"r{seq}" for seq in attested.different)
         at = store.append(facts, actor=actor, expect=view.seq)[-1]
         _finish(store)
         return msgspec.structs.replace(
             report, attested=count, different=different, unattested=pending.untold, at=at,
-            copies=copies_holding(store.folder, tuple(old), before=at),
+            copies=copies_holding(store.folder, seqs, before=at),
         )  # fmt: skip
 
     return attempt(store) if dry_run else store.decide(lambda: attempt(store))
@@ -122,29 +124,25 @@ def _finish(store: Store) -> None:
         raise store.unfinished_erasure
 
 
-def _recalls_until(store: Store, seq: int) -> list[int]:
-    """The recalls up to here whose questions are still there."""
+def _recalls_until(store: Store, seq: int) -> list[Recorded]:
+    """The recalls up to here whose questions are still there. Read once: another process may erase them at any time."""
     recalls = store.projections.adoptions.recalls
-    old = recalls[: int(recalls.searchsorted(seq, side="right"))].tolist()
-    return [one for one in old if isinstance(store.event(one).fact, Recalled)]
+    old = map(store.event, recalls[: int(recalls.searchsorted(seq, side="right"))].tolist())
+    return [one for one in old if isinstance(one.fact, Recalled)]
 
 
-def _bytes(store: Store, seqs: list[int]) -> int:
-    return sum(len(store.event(seq).payload) for seq in seqs)
-
-
-def _erased(store: Store, seqs: list[int]) -> list[Erased]:
-    last = seqs[-1] if seqs else 0
+def _erased(store: Store, recalls: Sequence[Recorded]) -> list[Erased]:
+    last = recalls[-1].seq if recalls else 0
     remains = (
-        RedactedPayload(seq=seq, payload=encode(_bare(store, seq, last)), version=_VERSION) for seq in seqs
+        RedactedPayload(seq=one.seq, payload=encode(_bare(store, one.fact, last)), version=_VERSION)
+        for one in recalls
+        if isinstance(one.fact, Recalled)
     )
     return erased_facts("", remains, "retention")
 
 
-def _bare(store: Store, seq: int, last: int) -> Recalled:
+def _bare(store: Store, fact: Recalled, last: int) -> Recalled:
     """What remains of a recall; more of it while its session has recalls after `last`."""
-    fact = store.event(seq).fact
-    assert isinstance(fact, Recalled)
     session = fact.question.session
     lives_on = session is not None and store.projections.sessions.goes_on(session, after=last)
     return Recalled(

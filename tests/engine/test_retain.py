@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from store_fixtures import Ticking
 
+from recollect.engine import retain as retaining
 from recollect.engine.retain import limit_of
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Attested, Erased, Recalled, Redacted
@@ -161,3 +162,20 @@ def test_a_limit_of_any_length_may_be_a_timedelta():
     assert limit_of(timedelta(days=180)) == 180 * DAY
     with pytest.raises(InvalidInput, match="give one such as 180 days"):
         limit_of(timedelta(0))
+
+
+def test_what_another_process_erases_while_old_recalls_are_counted_is_not_erased_twice(
+    memory: Memory, open_memory: Open, monkeypatch: pytest.MonkeyPatch
+):
+    """The other erasure comes after the old recalls were found and before they are erased."""
+    found, other = retaining.unknown_copies, open_memory()
+
+    def erased_meanwhile(folder: Path | None) -> str | None:
+        monkeypatch.setattr(retaining, "unknown_copies", found)
+        assert other.retain(recalls="180d").recalls == 2
+        return found(folder)
+
+    monkeypatch.setattr(retaining, "unknown_copies", erased_meanwhile)
+    report = memory.retain(recalls="180d")
+    assert (report.recalls, report.at) == (0, None)
+    assert told(memory) == ("attested", 1, 2, 0, 0)
