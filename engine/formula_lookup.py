@@ -57,7 +57,7 @@ def formula_named(store: Store, given: str | Path | Formula, *, files: bool) -> 
     if isinstance(given, str) and (found := _found(adoptions, given)):
         return found
     if files and isinstance(given, str) and "@" in given and not _is_path(given):
-        labels = sorted(formulas.from_canonical(text).label for text in adoptions.formulas.values())
+        labels = sorted(one.label for one in formulas.readable(adoptions.formulas))
         raise InvalidInput(
             f"{given!r} is not one formula of this log; it holds {', '.join(labels) or 'none'}"
         )
@@ -90,7 +90,7 @@ def _found(adoptions: Adoptions, name: str) -> Formula | None:
         return formulas.built_in(name)
     if "@" in name:
         return _labelled(adoptions, name)
-    found = [one for one in map(formulas.from_canonical, adoptions.formulas.values()) if one.name == name]
+    found = [one for one in formulas.readable(adoptions.formulas) if one.name == name]
     return found[-1] if found else None
 
 
@@ -102,7 +102,7 @@ def _is_path(given: str | Path) -> bool:
 def _known(adoptions: Adoptions) -> list[Formula]:
     """The built-in formulas, and those of the log."""
     built_in = [formulas.built_in(name) for name in formulas.names()]
-    return [*built_in, *(formulas.from_canonical(text) for text in adoptions.formulas.values())]
+    return [*built_in, *formulas.readable(adoptions.formulas)]
 
 
 def _labelled(adoptions: Adoptions, label: str) -> Formula | None:

@@ -223,7 +223,7 @@ def recall_event(store: Store, recall: str) -> Recorded:
     """The event of a recorded recall, which may have been erased."""
     recorded = find_recall(store, recall)
     if recorded is None:
-        raise UnknownRecall(recall)
+        raise UnknownRecall(recall, damage=store.damage)
     return recorded
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from recollect.engine.answers import RecordedHit
@@ -11,6 +13,7 @@ from recollect.engine.remember import recall_event
 from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
 from recollect.events.envelope import Recorded
+from recollect.events.errors import LogDamaged, UnknownRecall
 from recollect.events.facts import Accessed, Context, Filters, Rated, Recalled
 from recollect.projections.view import View
 from recollect.replay.verify import Outcome, check_one
@@ -27,7 +30,8 @@ class Afterwards(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecallCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """One recall ranked again; `verdict` is exact, attested, redacted, not_here or different, as in a whole verification.
+    """One recall ranked again; `verdict` is exact, attested, redacted, not_here, different or unreadable, as in a whole
+    verification; or unknown, where there is no such recall. `sentence` says why.
 
     `redacted` means that it cannot come out as recorded, since something that it saw was erased; `rank` is where it first
     came out otherwise.
@@ -93,18 +97,21 @@ def show_recall(store: Store, recall: str) -> ShownRecall:
 
 def _hits(store: Store, fact: Recalled) -> tuple[RecordedHit, ...]:
     view = store.view(fact.basis)
-    places = enumerate(zip(fact.ids, fact.scores, strict=True), 1)
+    places = enumerate(zip(fact.ids, fact.scores, strict=False), 1)
     return tuple(_hit(store, view, rank, id_, score) for rank, (id_, score) in places)
 
 
 def _hit(store: Store, view: View, rank: int, memory_id: str, score: float) -> RecordedHit:
     memory = view.documents.ids.find(memory_id)
+    row = -1 if memory < 0 else view.documents.newest_row(memory, view.seq)
+    if row < 0:
+        return RecordedHit(id=memory_id, score=score, rank=rank, content=f"[was not there at @{view.seq}]")
     state = view.lifecycle.state(memory, view.seq)
     return RecordedHit(
         id=memory_id,
         score=score,
         rank=rank,
-        content=store.content_of_row(view.documents.newest_row(memory, view.seq)),
+        content=store.content_of_row(row),
         kind=state.kind,
         at=iso(state.created_at),
         project=state.project,
@@ -118,10 +125,11 @@ def _hit(store: Store, view: View, rank: int, memory_id: str, score: float) -> R
 def _afterwards(store: Store, recall: int, ids: tuple[str, ...]) -> tuple[Afterwards, ...]:
     """The later events that name this recall; they are in the histories of its hits."""
     projections = store.projections
-    memories = [projections.documents.ids.find(id_) for id_ in ids]
+    found = (projections.documents.ids.find(id_) for id_ in ids)
+    memories = [memory for memory in found if memory >= 0]
     seqs = {seq for memory in memories for seq in projections.lifecycle.history(memory) if seq > recall}
-    found = (_named(store.event(seq), recall) for seq in sorted(seqs))
-    return tuple(one for one in found if one is not None)
+    named = (_named(store.event(seq), recall) for seq in sorted(seqs))
+    return tuple(one for one in named if one is not None)
 
 
 def _named(recorded: Recorded, recall: int) -> Afterwards | None:
@@ -158,6 +166,20 @@ def check(store: Store, recall: str) -> RecallCheck:
     )
 
 
+def verdicts(store: Store, recalls: Iterable[str]) -> list[RecallCheck]:
+    """Each of these recalls ranked again; one that cannot be says so, and leaves the others theirs."""
+    return [_verdict(store, recall) for recall in recalls]
+
+
+def _verdict(store: Store, recall: str) -> RecallCheck:
+    try:
+        return check(store, recall)
+    except UnknownRecall as error:
+        return RecallCheck(recall=recall, verdict="unknown", exact=False, hits=0, sentence=str(error))
+    except LogDamaged as error:
+        return RecallCheck(recall=recall, verdict="unreadable", exact=False, hits=0, sentence=str(error))
+
+
 def _told(recall: str, hits: int, one: Outcome) -> str:
     if one.difference is not None:
         since = f" from rank {one.difference.rank} on" if one.difference.rank else ""
@@ -167,6 +189,11 @@ def _told(recall: str, hits: int, one: Outcome) -> str:
     if one.missing is not None:
         shard = f" (shard {one.missing.shard})" if one.missing.shard else ""
         return f"{recall} cannot be ranked again here: {one.missing.reason}{shard}"
+    if one.unreadable is not None:
+        lost = one.unreadable
+        return (
+            f"{recall} cannot be ranked again: @{lost.seq} {lost.problem} ({lost.path}, byte {lost.offset})"
+        )
     if one.found == "attested":
         return f"{recall} can no longer be ranked again; it was exact when it could."
     how = f"{hits} hits with the same ids, order and scores" if hits else "nothing, as recorded"

@@ -22,6 +22,7 @@ from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.facts import Attested, Recalled
 from recollect.events.redacted_log import ERASED
 from recollect.projections.documents import Erasure
+from recollect.query.formula import readable
 from recollect.replay.attestation import Attestation, Attestations, attest
 from recollect.replay.redaction import mover
 from recollect.replay.verify import (
@@ -30,7 +31,6 @@ from recollect.replay.verify import (
     VerifyReport,
     judged,
     moved_since,
-    readable_formulas,
     replayed,
     verified,
 )
@@ -83,7 +83,7 @@ def _verified(
         with suppress(RecollectError):  # what cannot be finished is told below
             store.finish_erasures()
     head = store.catch_up()
-    for formula in readable_formulas(store.projections):
+    for formula in readable(store.projections.adoptions.formulas):
         store.require_analyzers(formula.analyzers)
     with Branches(store.folder) as branches:
         report, found = verified(

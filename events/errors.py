@@ -35,9 +35,11 @@ class UnknownMemory(RecollectError):
 class UnknownRecall(InvalidInput):
     """No recall with this id was recorded."""
 
-    def __init__(self, recall: object) -> None:
+    def __init__(self, recall: object, *, damage: LogDamaged | None = None) -> None:
+        behind = "" if damage is None else f", or it lies behind the damage at @{damage.seq}: {damage}"
         super().__init__(
             f"{recall!r} is not the id of a recorded recall; they look like 'r12', and `recollect recalls` lists them"
+            f"{behind}"
         )
 
 

@@ -21,7 +21,7 @@ from recollect.projections.lexical.analyzers import NEWEST
 from recollect.query import catalogue
 from recollect.query.dials import Dial
 from recollect.query.factors.factor import FACTORS
-from recollect.query.formula_check import problem_of, written_by
+from recollect.query.formula_check import problem_of, unknown_name, written_by
 from recollect.query.formula_extension import Find, NotExtended, extended
 from recollect.query.formula_limits import beyond_limits
 from recollect.query.formula_tables import with_tables
@@ -146,20 +146,35 @@ def parse(text: str, *, origin: str, find: Find | None = None) -> Formula:
 
 
 @cache
-def from_canonical(text: str) -> Formula:
+def from_canonical(text: str, origin: str = "in the log") -> Formula:
     """A formula from the canonical JSON that a log keeps; it was checked when it was adopted."""
-    fields = msgspec.json.decode(text.encode(), type=dict[str, object])
-    return build(fields, origin="in the log", check=False)
+    try:
+        fields = msgspec.json.decode(text.encode(), type=dict[str, object])
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise InvalidFormula(origin, f"is no JSON object that can be read ({error})") from None
+    return build(fields, origin=origin, check=False)
 
 
 def from_log(text: str | None, digest: str) -> Formula | None:
     """The formula that a log keeps under this digest; None if its text is another, or no formula."""
-    if text is None or hashlib.sha256(text.encode()).hexdigest() != digest:
-        return None
+    return None if text is None or problem_in_log(text, digest) else from_canonical(text)
+
+
+def problem_in_log(text: str, digest: str) -> str | None:
+    """Why what a log keeps under this digest ranks nothing here; None if it can."""
+    if hashlib.sha256(text.encode()).hexdigest() != digest:
+        return "is not the formula of this digest"
     try:
-        return from_canonical(text)
-    except (InvalidFormula, msgspec.DecodeError):
-        return None
+        from_canonical(text)
+    except InvalidFormula as error:
+        return error.problem
+    return None
+
+
+def readable(kept: Mapping[str, str]) -> list[Formula]:
+    """Of the formulas that a log keeps (digest, text), those that can rank here."""
+    found = (from_log(text, digest) for digest, text in kept.items())
+    return [formula for formula in found if formula is not None]
 
 
 def build(
@@ -172,6 +187,8 @@ def build(
         formula = _built(fields, _stages_of(fields, origin), origin)
     except RecursionError:
         raise InvalidFormula(origin, "is nested too deeply to be read") from None
+    if problem := unknown_name(formula.stages, formula.dials):
+        raise InvalidFormula(origin, problem)
     assert len(formula.written) == len(formula.stages)  # computed here, once, and not by the first recall
     return formula
 

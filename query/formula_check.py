@@ -1,7 +1,7 @@
 """What the types of a formula cannot say: names that must be known, labels that lie ahead, columns that exist.
 
 A formula that a person writes is checked; one that the log holds was checked when it was adopted, and must
-stay readable whatever is checked by then.
+stay readable whatever is checked by then, if only what it names is here (`unknown_name`).
 """
 
 from __future__ import annotations
@@ -63,6 +63,30 @@ def problem_of(stages: tuple[AnyStage, ...], dials: tuple[Dial, ...]) -> str | N
     return None
 
 
+def unknown_name(stages: tuple[AnyStage, ...], dials: tuple[Dial, ...]) -> str | None:
+    """The first name that no ranking can look up here, and where: a channel, an analyzer or a classifier."""
+    for number, stage in enumerate(stages, 1):
+        for problem in _unknown_names(stage):
+            return f"stage {number} {problem}"
+    return next((problem for dial in dials for problem in _unknown_classifier(dial)), None)
+
+
+def _unknown_names(stage: AnyStage) -> Iterator[str]:
+    if isinstance(stage, Retrieve) and stage.channel not in CHANNELS:
+        yield f"names the channel {stage.channel!r}; {there_are(stage.channel, CHANNELS)}"
+    analyzer = getattr(stage, "analyzer", None)
+    if analyzer is not None and analyzer not in ANALYZERS:
+        yield f"names the analyzer {analyzer!r}; {there_are(analyzer, ANALYZERS)}"
+
+
+def _unknown_classifier(dial: Dial) -> Iterator[str]:
+    if dial.select == "text" and dial.classifier not in CLASSIFIERS:
+        yield (
+            f"dial {dial.name!r} names the classifier {dial.classifier!r}; "
+            f"{there_are(dial.classifier, CLASSIFIERS)}"
+        )
+
+
 def _problems(
     stage: AnyStage,
     sofar: tuple[AnyStage, ...],
@@ -71,9 +95,8 @@ def _problems(
     turned: set[str],
 ) -> Iterator[str]:
     """What is wrong with a stage; `sofar` are the stages up to it, itself among them."""
+    yield from _unknown_names(stage)
     match stage:
-        case Retrieve(channel=channel) if channel not in CHANNELS:
-            yield f"names the channel {channel!r}; {there_are(channel, CHANNELS)}"
         case Retrieve() if stage.column in known:
             yield f"retrieves {stage.column!r} again; give it another `name`"
         case Shortcut(to=to) | Gate(to=to) | Skip(to=to) if to not in {END, *_labels(later)}:
@@ -82,9 +105,6 @@ def _problems(
             yield f"has {len(upto)} bands but {len(weights)} weights"
         case _:
             pass
-    analyzer = getattr(stage, "analyzer", None)
-    if analyzer is not None and analyzer not in ANALYZERS:
-        yield f"names the analyzer {analyzer!r}; {there_are(analyzer, ANALYZERS)}"
     if stage.when and stage.when not in turned:
         yield f"waits for the dial {stage.when!r}, which no dial has; {there_are(stage.when, turned)}"
     if isinstance(stage, FactorStage):
@@ -208,11 +228,7 @@ def _problems_of_dials(stages: tuple[AnyStage, ...], dials: tuple[Dial, ...]) ->
         name for stage in stages if isinstance(stage, FactorStage) for name in SIGNATURES[stage.factor].dials
     }
     for dial in dials:
-        if dial.select == "text" and dial.classifier not in CLASSIFIERS:
-            yield (
-                f"dial {dial.name!r} names the classifier {dial.classifier!r}; "
-                f"{there_are(dial.classifier, CLASSIFIERS)}"
-            )
+        yield from _unknown_classifier(dial)
         if dial.default and dial.default not in dial.table:
             yield f"dial {dial.name!r} has the default {dial.default!r}, which is no row; {there_are(dial.default, dial.table)}"
         for row, numbers in dial.table.items():

@@ -6,7 +6,7 @@ Each recall is one of
     attested    it cannot come out any more, and was exact when it still could (`attestation`)
     redacted    it cannot come out any more, because of what was erased since (`redaction`)
     not_here    ranking it again needs something that this machine cannot have
-    different   it came out otherwise, or was attested as different
+    different   it came out otherwise, cannot be ranked as it was recorded, or was attested as different
 
 and the verdict over all of them and the log itself is `differs` if anything is different, else `partly` if anything is
 redacted or not here, else `attested` if anything is, else `exact`.
@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from recollect.events.checkpoint_note import Contradiction
-from recollect.events.errors import InvalidInput, LogDamaged
+from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
 from recollect.events.facts import AnyFact, Recalled, Redacted, Unknown
 from recollect.events.log import Finding, Log
 from recollect.projections.vectors.shard_cache import ShardUnavailable
 from recollect.projections.view import Projections
-from recollect.query.formula import Formula, from_canonical, from_log
-from recollect.query.ranking import Ranking, rank
+from recollect.query.formula import Formula, from_canonical, problem_in_log, readable
+from recollect.query.ranking import NotFinite, Ranking, rank
 from recollect.replay.attestation import Attestation, Attestations
 from recollect.replay.parallel import each
 from recollect.replay.redaction import RedactedRecall, Touched, mover, redaction
@@ -44,6 +44,8 @@ Found = Literal["exact", "attested", "redacted", "not_here", "different", "unrea
 Verdict = Literal["exact", "attested", "partly", "differs"]
 
 INDEPENDENT_TOLERANCE = 1e-9
+# How a ranking fails on what a log may hold and no recall can have recorded; damage, disks and memory speak for themselves.
+_NOT_RANKED = (InvalidInput, NotFinite, ArithmeticError, LookupError, TypeError, ValueError)
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -225,14 +227,8 @@ def _sentence(report: VerifyReport) -> str:
 
 def _prepare_all(log: Log, projections: Projections) -> None:
     with suppress(LogDamaged):  # the recalls that need what cannot be read are counted as unreadable
-        for formula in readable_formulas(projections):
+        for formula in readable(projections.adoptions.formulas):
             prepare(log, projections, formula)
-
-
-def readable_formulas(projections: Projections) -> list[Formula]:
-    """The formulas in the log, but for texts that are no formula or not of their digest."""
-    found = (from_log(text, digest) for digest, text in projections.adoptions.formulas.items())
-    return [formula for formula in found if formula is not None]
 
 
 def check_one(log: Log, projections: Projections, seq: int) -> Outcome:
@@ -386,8 +382,9 @@ def _ranked_again(
         if error.proven:
             return _different(seq, str(error))
         difference = NotHere(recall=f"r{seq}", shard=error.digest, reason=error.reason)
-    except InvalidInput as error:
-        return _different(seq, f"what was recorded cannot be ranked: {error}")
+    except _NOT_RANKED as error:
+        why = str(error) if isinstance(error, RecollectError) else f"{type(error).__name__}: {error}"
+        return _different(seq, f"what was recorded cannot be ranked: {why}")
     return _EXACT if difference is None else _unequal(log, projections, seq, recalled, difference)
 
 
@@ -406,8 +403,8 @@ def _impossible(projections: Projections, seq: int, recalled: Recalled) -> str |
     text = projections.adoptions.formulas.get(recalled.formula)
     if text is None:
         return f"the log does not hold the formula {recalled.formula}"
-    if from_log(text, recalled.formula) is None:
-        return f"what the log holds as the formula {recalled.formula} is not the formula of this digest"
+    if problem := problem_in_log(text, recalled.formula):
+        return f"what the log holds as the formula {recalled.formula} cannot rank: it {problem}"
     return None
 
 

@@ -17,7 +17,7 @@ from recollect.engine.recall_options import RecallOptions
 from recollect.engine.recalls import Recalls
 from recollect.engine.show import Shown
 from recollect.engine.show_memory import show_memory
-from recollect.engine.show_recall import RecallCheck, ShownRecall, check, show_recall
+from recollect.engine.show_recall import RecallCheck, ShownRecall, check, show_recall, verdicts
 from recollect.engine.stale import Stale
 from recollect.interfaces.python.memory import Memory
 from recollect.query import formula as formulas
@@ -143,8 +143,8 @@ def stale(memory: Memory, _: Nothing, __: Request) -> Stale:
 
 @ENDPOINTS.add("GET", "/api/formulas", "the formulas that may be named, and the one in force")
 def formula_list(memory: Memory, _: Nothing, __: Request) -> Formulas:
-    adopted = memory.store.projections.adoptions.formulas.values()
-    labels = sorted(formulas.from_canonical(text).label for text in list(adopted))
+    adopted = formulas.readable(dict(memory.store.projections.adoptions.formulas))
+    labels = sorted(one.label for one in adopted)
     return Formulas(
         built_in=tuple(formulas.names()), in_log=tuple(labels), in_force=memory.here.formula.label
     )
@@ -206,9 +206,9 @@ def verify_one(memory: Memory, _: Nothing, request: Request) -> RecallCheck:
     return check(memory.store, request.path_params["recall"])
 
 
-@ENDPOINTS.add("GET", "/api/verdicts", "recorded recalls, each ranked again and compared")
-def verdicts(memory: Memory, given: RecallIds, _: Request) -> list[RecallCheck]:
-    return [check(memory.store, recall) for recall in given.recalls]
+@ENDPOINTS.add("GET", "/api/verdicts", "recorded recalls, each ranked again and compared, or why not")
+def verdicts_of(memory: Memory, given: RecallIds, _: Request) -> list[RecallCheck]:
+    return verdicts(memory.store, given.recalls)
 
 
 @ENDPOINTS.add("GET", "/api/timeline", "the log in words, newest first")

@@ -106,10 +106,7 @@ def tried(text: str) -> Formula:
     """The formula of a text from outside, TOML or as the log keeps it (JSON): no file is read for it."""
     if not text.lstrip().startswith("{"):
         return formulas.parse(text, origin="this formula")
-    try:
-        formula = formulas.from_canonical(text)
-    except msgspec.DecodeError as error:
-        raise InvalidInput(f"the formula is neither TOML nor JSON: {error}") from None
+    formula = formulas.from_canonical(text, "this formula")
     if problem := formulas.problem_with(formula):
         raise InvalidFormula(repr(formula.name), problem)
     return formula

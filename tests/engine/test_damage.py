@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from recollect.engine.show_recall import verdicts
 from recollect.events.errors import RecollectError, UnknownMemory
 from recollect.events.segment_log import SegmentLog
 from recollect.interfaces.cli.app import main
@@ -223,3 +224,26 @@ def test_a_zeroed_head_file_costs_nothing(segmented: Path, open_memory: Open):
     head = segmented / "log" / "head"
     head.write_bytes(bytes(head.stat().st_size))
     assert (open_memory().verify().exact, open_memory().verify().checked) == (True, 5)
+
+
+@pytest.mark.parametrize("damaged_by", DAMAGE)
+def test_each_recall_of_a_damaged_store_gets_its_own_verdict_and_none_flatters(
+    segmented: Path, open_memory: Open, damaged_by: str
+):
+    with open_memory() as memory:
+        recalls = [f"r{seq}" for seq in memory.store.projections.adoptions.recalls.tolist()]
+    DAMAGE[damaged_by](segmented)
+    memory = open_memory()
+    report, found = memory.verify(), verdicts(memory.store, [*recalls, "r99999", "nonsense"])
+    assert [one.recall for one in found] == [*recalls, "r99999", "nonsense"]
+    assert sum(one.verdict == "exact" for one in found) == report.exact_count
+    assert [one.verdict for one in found[-2:]] == ["unknown", "unknown"]
+    for one in found:
+        assert ("replays exactly" in one.sentence) is one.exact is (one.verdict == "exact")
+        assert one.verdict in ("exact", "unreadable", "unknown")
+        assert (
+            one.exact
+            or memory.store.damage is None
+            or "damage" in one.sentence
+            or one.verdict == "unreadable"
+        )

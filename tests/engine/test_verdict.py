@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from store_fixtures import Ticking
 
-from recollect.engine.show_recall import check
+from recollect.engine.show_recall import check, show_recall, verdicts
 from recollect.events.envelope import encode
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import (
@@ -256,6 +256,7 @@ def test_a_forged_recall_whose_payload_is_erased_by_hand_stays_counted_and_unver
         {"scores": (1.0,)},
         {"formula": "no formula"},
         {"question": Question(text="deploys tuesday", now=0, vector=b"odd")},
+        {"question": Question(text="deploys tuesday", now=0, vector=b"")},
     ],
     ids=lambda change: next(iter(change)),
 )
@@ -264,6 +265,7 @@ def test_a_recall_that_cannot_have_been_recorded_is_different_and_ends_no_verifi
 ):
     forge(memory, memory.recall("deploys tuesday", track=False).id, **change)
     assert counts(memory) == ("differs", 1, 0, 0, 0, 1)
+    assert memory.verify(independent=True).different == 1
     memory.erase("c")
     assert memory.verify().verdict == "differs"
 
@@ -276,6 +278,50 @@ def test_a_formula_is_the_one_of_its_digest_or_its_recalls_are_different(memory:
     memory.store.append([FormulaAdopted(name="other", digest="f" * 64, text=text or used, in_force=False)])
     forge(memory, answer.id, formula="f" * 64)
     assert counts(memory) == ("differs", 1, 0, 0, 0, 1)
+
+
+UNRANKABLE = {
+    "nested too deeply to be decoded": '{"stages":' + "[" * 100_000 + "]" * 100_000 + "}",
+    "a channel that is not here": '{"name":"n","stages":[{"op":"retrieve","channel":"smell"}]}',
+    "an analyzer that is not here": '{"name":"n","stages":[{"op":"retrieve","channel":"lexical","analyzer":"elvish/9"}]}',
+    "a classifier that is not here": '{"name":"n","dials":[{"name":"d","select":"text","classifier":"mood","table":{}}],'
+    '"stages":[{"op":"retrieve","channel":"lexical"}]}',
+}
+
+
+@pytest.mark.parametrize("text", UNRANKABLE.values(), ids=UNRANKABLE)
+def test_a_recall_whose_formula_can_rank_nothing_is_told_and_the_others_are_checked(
+    memory: Memory, open_memory: Open, text: str
+):
+    answer = memory.recall("deploys tuesday", track=False)
+    digest = sha256(text.encode()).hexdigest()
+    memory.store.append([FormulaAdopted(name="n", digest=digest, text=text, in_force=False)])
+    forged = forge(memory, answer.id, formula=digest)
+    for independent in (False, True):
+        report = memory.verify(independent=independent)
+        assert (report.exact_count, [one.recall for one in report.differences]) == (1, [forged])
+    assert [one.verdict for one in verdicts(memory.store, [forged, answer.id or ""])] == [
+        "different",
+        "exact",
+    ]
+    assert memory.recall("cats").hits
+    memory.erase("c")
+    memory.close()
+    assert open_memory().recall("cats").hits
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"ids": ("nobody",), "scores": (1.0,)}, {"scores": (1.0,)}, {"basis": 0}],
+    ids=["a memory that never was", "fewer scores than memories", "before everything"],
+)
+def test_a_recall_that_cannot_have_been_recorded_is_shown_with_its_verdict(
+    memory: Memory, change: dict[str, object]
+):
+    forged = forge(memory, memory.recall("deploys tuesday", track=False).id, **change)
+    shown = show_recall(memory.store, forged)
+    assert shown.replayed.verdict == "different"
+    assert [hit.id for hit in shown.hits] == list(recorded(memory, forged).ids[: len(shown.hits)])
 
 
 @pytest.mark.parametrize(

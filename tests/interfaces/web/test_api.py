@@ -572,4 +572,17 @@ def test_many_recalls_are_checked_at_once_within_bounds(server):
     ]
     assert server.get("/api/verdicts", expect=400)["field"] == "recalls"
     assert server.get("/api/verdicts", expect=400, recalls=["r1"] * 101)["code"] == "invalid_input"
-    assert server.get("/api/verdicts", expect=404, recalls=["r99999"])["code"] == "unknown_recall"
+
+
+def test_each_recall_of_a_batch_gets_its_own_verdict_or_why_it_has_none(server):
+    (first, *_) = (one["id"] for one in server.get("/api/recalls")["recalls"])
+    asked = ["r99999", first, "no recall", "r1"]
+    found = server.get("/api/verdicts", recalls=asked)
+    assert [(one["recall"], one["verdict"]) for one in found] == list(
+        zip(asked, ["unknown", "exact", "unknown", "unknown"], strict=True)
+    )
+    for one in found[::2]:
+        assert repr(one["recall"]) in one["sentence"]
+        assert "\n" not in one["sentence"]
+    deep = '{"stages":' + "[" * 10_000 + "]" * 10_000 + "}"
+    assert "no JSON object" in server.send("POST", "/api/formulas/check", {"text": deep}, expect=400)["error"]
