@@ -19,6 +19,7 @@ from starlette.types import Lifespan
 from recollect import __version__
 from recollect.engine.river import LogTimes
 from recollect.events.errors import RecollectError
+from recollect.interfaces.common.http.connections import AT_WORK
 from recollect.interfaces.python.async_memory import AsyncMemory
 from recollect.web import api, api_expectations, api_page, api_tell, assets, openapi, streams
 from recollect.web.endpoint import Endpoint
@@ -79,6 +80,8 @@ def _streaming(memory: AsyncMemory, stream: Stream) -> Callable[[Request], Await
     async def handle(request: Request) -> Response:
         # Read the body first: a response that streams listens for the end of the connection, and would take it.
         await request.body()
+        if stream.ends:
+            request.state[AT_WORK] = True
         events = stream.events(memory, request)
         return StreamingResponse(events, media_type="text/event-stream", headers=_HEADERS)
 

@@ -1,6 +1,6 @@
 """Server-sent events: that the log grew, and the progress of long work.
 
-A stream ends when its client is gone. Long work goes on to its end, as every request does that was begun.
+A stream ends when its client is gone; that of the log's growth also where there are too many, as its clients ask again. Long work goes on to its end, as every request does that was begun.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class Stream(NamedTuple):
     path: str
     events: Callable[[AsyncMemory, Request], AsyncIterator[str]]
     method: str = "GET"
+    ends: bool = True
 
 
 def event(name: str, value: object) -> str:
@@ -109,7 +110,7 @@ async def _work(memory: AsyncMemory, work: Callable[[Memory, Progress], object])
 
 
 TABLE = (
-    Stream("/api/stream", growth),
+    Stream("/api/stream", growth, ends=False),
     Stream("/api/stream/verify", verification),
     Stream("/api/stream/compare", comparison),
     Stream("/api/stream/compare", comparison_tried, method="POST"),

@@ -5,11 +5,14 @@ The time limit of a connection depends on who has to act next:
     request   the client owes a request line and headers     `request_s` in all, however slowly they drip
     body      the client owes the rest of a body             `BYTES_A_WINDOW` in every `body_s`
     answer    the client does not read what was written      `BYTES_A_WINDOW` in every `answer_s`
-    work      we owe an answer, or stream one                no limit: a long-lived event stream is never cut
+    stream    nobody: an answer to a GET goes on             no limit, while there are at most `streams_max`
+    work      we owe an answer                               no limit
 
 A request that is late is answered with 408 where nothing was answered yet. Above `connections_max` the connection that
-has waited longest in any phase but `work` makes room, one of the client that holds the most; if all are at work, the
-new one gets a 503. So a fresh request is answered beside any number of silent connections.
+has waited longest makes room, one of the client that holds the most; then the oldest stream, whose client connects
+again; if all are at work, the new one gets a 503. Above `streams_max` a new stream ends the oldest. So a fresh request
+is answered beside any number of silent connections and of streams. A stream of work that ends (`AT_WORK` in the state of its
+request) is work.
 
 asyncio accepts as many connections at once as the backlog is long, before a protocol hears of the first: a burst would
 take all files of the process. So it is told of a short one, and the socket's own is made long again.
@@ -27,7 +30,10 @@ from typing import Literal, NamedTuple
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-Phase = Literal["request", "body", "answer", "work"]
+Phase = Literal["request", "body", "answer", "stream", "work"]
+
+AT_WORK = "at_work"
+"""In the state of a request whose answer streams the progress of work: no other connection makes it end."""
 
 BYTES_A_WINDOW = 16_384
 CONNECTIONS_MAX = 256
@@ -44,6 +50,10 @@ class Limits(NamedTuple):
     body_s: float = 20.0
     answer_s: float = 20.0
     connections_max: int = CONNECTIONS_MAX
+
+    @property
+    def streams_max(self) -> int:
+        return self.connections_max // 2
 
 
 def limits_here() -> Limits:
@@ -106,7 +116,7 @@ class _Limited(H11Protocol):
     def shutdown(self) -> None:
         """The server ends: a stream has no end of its own, so close it; any other request is answered first."""
         super().shutdown()
-        if self.standing()[0] == "work" and self.cycle.response_started:
+        if self.standing()[0] in ("stream", "work") and self.cycle.response_started:
             self.transport.close()
 
     def _should_upgrade(self) -> bool:
@@ -124,8 +134,10 @@ class _Limited(H11Protocol):
             phase = "answer"
         elif cycle is None or cycle.response_complete:
             phase = "request"
+        elif cycle.more_body and not self.flow.read_paused:
+            phase = "body"
         else:
-            phase = "body" if cycle.more_body and not self.flow.read_paused else "work"
+            phase = "stream" if _is_stream(cycle) else "work"
         progress = {"answer": -unsent, "body": self.received}.get(phase, 0)
         return phase, self.loop.time(), progress
 
@@ -137,6 +149,8 @@ class _Limited(H11Protocol):
         if phase == "work" or another or enough:
             self.phase, self.since, self.mark = phase, now, progress
             self.watched = self.cycle
+        if phase == "stream" and another:
+            self._limit_streams()
         self.resumed = False
         if now - self.since >= self._allowed(phase):
             self._give_up()
@@ -164,16 +178,26 @@ class _Limited(H11Protocol):
     # --- room ------------------------------------------------------------------------------------
 
     def _make_room(self) -> bool:
-        """Whether there is room; close the longest waiting connection of the client with the most to make some."""
-        others = [one for one in self.connections if isinstance(one, _Limited) and one is not self]
-        others = [one for one in others if not one.transport.is_closing()]
+        """Whether there is room; close the longest waiting connection, or else the oldest stream, to make some."""
+        others = [one for one in self._open() if one is not self]
         if len(others) < self.limits.connections_max:
             return True
-        waiting = [one for one in others if one.standing()[0] != "work"]
-        if waiting:
-            held = Counter(one.host for one in others)
-            max(waiting, key=lambda one: (held[one.host], -one.since)).transport.abort()
-        return bool(waiting)
+        phases = {one: one.standing()[0] for one in others}
+        waiting = [one for one in others if phases[one] not in ("stream", "work")]
+        yielding = waiting or [one for one in others if phases[one] == "stream"]
+        if yielding:
+            _oldest(yielding, of_most=others).transport.abort()
+        return bool(yielding)
+
+    def _limit_streams(self) -> None:
+        """A stream began: end the oldest if there are too many."""
+        streams = [one for one in self._open() if one.standing()[0] == "stream"]
+        if len(streams) > self.limits.streams_max:
+            _oldest([one for one in streams if one is not self], of_most=streams).transport.abort()
+
+    def _open(self) -> list[_Limited]:
+        limited = [one for one in self.connections if isinstance(one, _Limited)]
+        return [one for one in limited if not one.transport.is_closing()]
 
     @property
     def host(self) -> str:
@@ -192,3 +216,15 @@ class _Limited(H11Protocol):
         ]
         self.transport.write("\r\n".join([*head, "", ""]).encode() + body)
         self.transport.close()
+
+
+def _is_stream(cycle: RequestResponseCycle) -> bool:
+    """Whether the answer to a GET goes on, and is no work."""
+    scope = cycle.scope
+    return cycle.response_started and scope["method"] == "GET" and AT_WORK not in scope["state"]
+
+
+def _oldest(connections: list[_Limited], *, of_most: list[_Limited]) -> _Limited:
+    """Of the client that holds most of `of_most`, the connection that has been in its phase for longest."""
+    held = Counter(one.host for one in of_most)
+    return max(connections, key=lambda one: (held[one.host], -one.since))

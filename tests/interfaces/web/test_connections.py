@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 
-from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, Limits, Server, protocol
+from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, AT_WORK, Limits, Server, protocol
 
 GENEROUS_S = 180
 """How long a test waits for what must happen; it happens after the tiny limits below."""
@@ -50,6 +50,12 @@ async def ticks(request: Request) -> StreamingResponse:
     return StreamingResponse(lines(), media_type="text/event-stream")
 
 
+async def work(request: Request) -> StreamingResponse:
+    """The same, of work that ends."""
+    request.state[AT_WORK] = True
+    return await ticks(request)
+
+
 class Running:
     """A server in a thread of this process."""
 
@@ -57,6 +63,7 @@ class Running:
         self.app = Starlette(
             routes=[
                 Route("/echo", echo, methods=["GET", "POST"]), Route("/much", much), Route("/ticks", ticks),
+                Route("/work", work),
             ]
         )  # fmt: skip
         self.listening = socket.create_server(("127.0.0.1", 0))
@@ -119,10 +126,10 @@ def wait_until(holds: Callable[[], object]) -> None:
     pytest.fail("what was waited for did not happen")
 
 
-def streaming(server: Running) -> socket.socket:
+def streaming(server: Running, path: str = "/ticks") -> socket.socket:
     """An event stream that has begun; a request that was later than a tiny limit allows is sent once more."""
     while True:
-        stream = server.connect(b"GET /ticks HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
+        stream = server.connect(f"GET {path} HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n".encode())
         said = b""
         while b"first" not in said and (some := stream.recv(1_000)):
             said += some
@@ -238,11 +245,40 @@ def test_where_all_are_at_work_a_new_client_is_refused_in_words(running):
     server = running(PATIENT._replace(connections_max=3))
     with ExitStack() as stack:
         for _ in range(3):
-            stack.enter_context(closing(streaming(server)))
+            stack.enter_context(closing(streaming(server, "/work")))
         with closing(server.connect(GET)) as refused:
             said = until_closed(refused)
     assert b"503 Service Unavailable" in said
     assert "try again" in json.loads(said.partition(b"\r\n\r\n")[2])["error"]
+
+
+def test_a_fresh_request_is_answered_beside_streams_that_took_every_connection(running):
+    """The oldest makes room; nothing that works is ended."""
+    server = running(PATIENT)
+    with ExitStack() as stack:
+        working = stack.enter_context(closing(streaming(server, "/work")))
+        streams = [stack.enter_context(closing(streaming(server))) for _ in range(3 * 20)]
+        for _ in range(20):
+            with closing(server.connect(GET)) as honest:
+                assert b"200 OK" in until_closed(honest)
+        assert until_closed(streams[0]) == b""
+        server.release()
+        assert b"data: last" in until_closed(working)
+        assert b"data: last" in until_closed(streams[-1])
+
+
+def test_streams_take_half_of_the_connections_and_a_new_one_ends_the_oldest(running):
+    server = running(TINY._replace(request_s=1.0, connections_max=20))
+    state = server.server.server_state
+    with ExitStack() as stack:
+        streams = []
+        for _ in range(20 // 2 + 1):
+            streams.append(stack.enter_context(closing(streaming(server))))
+            wait_until(lambda: all(one.phase == "stream" for one in state.connections))
+        wait_until(lambda: len(state.connections) == 20 // 2)
+        assert until_closed(streams[0]) == b""
+        server.release()
+        assert all(b"data: last" in until_closed(stream) for stream in streams[1:])
 
 
 def ask(port: int) -> None:
