@@ -23,6 +23,7 @@ from recollect.engine.torn_state import locked
 from recollect.engine.transfer import target_of
 from recollect.engine.unfinished_files import refuse_existing, unfinished_file
 from recollect.events.errors import InvalidInput
+from recollect.events.named_files import named_path
 from recollect.query.formula import Formula
 from recollect.replay.compare import compare as comparing
 from recollect.replay.compare import drill as drilling
@@ -130,7 +131,7 @@ def _with_embedder(
     progress = options.get("progress")
     with tempfile.TemporaryDirectory(prefix="recollect-fork-") as folder:
         work, passing = options.get("work"), Path(folder)
-        target = Path(work).expanduser() if work else passing / "fork"
+        target = named_path(work) if work else passing / "fork"
         make_fork(
             store,
             target,

@@ -29,7 +29,7 @@ from recollect.engine.store import Store
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import AnyFact, DreamBegan, GridVector, Question
 from recollect.events.log import Log
-from recollect.events.regular_files import read_whole
+from recollect.events.named_files import named_path, read_named
 from recollect.projections.view import Projections
 from recollect.query import formula as formulas
 from recollect.query.formula import Formula
@@ -57,7 +57,7 @@ def side(store: Store, given: Recipe) -> Formula | Side:
     if given == RECORDED:
         return RecordedSide()
     if not isinstance(given, Formula) and _is_fork(given):
-        return fork_side(store.log, Path(given).expanduser())
+        return fork_side(store.log, named_path(given))
     return formula_named(store, given, files=True)
 
 
@@ -98,7 +98,7 @@ def _formula_not_fork(store: Store, named: Recipe, instead: str) -> Formula:
 
 
 def _is_fork(named: str | Path) -> bool:
-    folder = Path(named).expanduser()
+    folder = named_path(named)
     return folder.is_dir() and read_note(folder) is not None
 
 
@@ -195,7 +195,7 @@ def judgements(given: str | Path | Judgements | None) -> Judgements | None:
 
 def read_text(path: str | Path) -> str:
     try:
-        return read_whole(Path(path).expanduser(), bytes_max=_FILE_BYTES_MAX, follow=True).decode()
+        return read_named(path, bytes_max=_FILE_BYTES_MAX).decode()
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -25,6 +25,7 @@ import msgspec
 
 from recollect.engine.embedding.names import KEYS, shown
 from recollect.events.errors import InvalidInput
+from recollect.events.named_files import named_path, resolved
 from recollect.events.toml_file import read_toml
 
 FILE = "config.toml"
@@ -114,16 +115,14 @@ def configured(store: str | Path | None, flags: Mapping[Name, str | None] = {}) 
 
 def _files(store: str | Path | None) -> list[tuple[Source, Path]]:
     """The files that settings may come from, the first to be heard first."""
-    own: list[tuple[Source, Path]] = (
-        [] if store is None else [("store", Path(store).expanduser().absolute() / FILE)]
-    )
+    own: list[tuple[Source, Path]] = [] if store is None else [("store", named_path(store).absolute() / FILE)]
     return [*own, ("user", user_file())]
 
 
 def user_file() -> Path:
     """The user's own file, whether it is there or not."""
     base = os.environ.get("XDG_CONFIG_HOME", "")
-    return (Path(base) if base.startswith("/") else Path("~/.config").expanduser()) / "recollect" / FILE
+    return (Path(base) if base.startswith("/") else named_path("~/.config")) / "recollect" / FILE
 
 
 def formula_file(said: Said) -> str | Path:
@@ -132,7 +131,7 @@ def formula_file(said: Said) -> str | Path:
     if said.source not in ("store", "user") or ("/" not in value and not value.endswith(".toml")):
         return value
     base = Path(said.where).parent
-    path = (base / Path(value).expanduser()).resolve()
+    path = resolved(base / named_path(value))
     if said.source == "store" and not path.is_relative_to(base.resolve()):
         raise InvalidInput(f"{said.where} names the formula {value!r}, which is outside of the store")
     return path

@@ -26,6 +26,7 @@ from recollect.engine.moments import iso
 from recollect.engine.store import Store
 from recollect.engine.unfinished_files import unfinished_file
 from recollect.events.errors import InvalidInput, LogFailed, RecollectError
+from recollect.events.named_files import resolved
 from recollect.events.regular_files import read_whole
 
 Kind = Literal[
@@ -193,7 +194,7 @@ def _not_noted(reason: str) -> str:
 
 def refuse_inside(folder: Path | None, target: str | Path) -> None:
     """Refuse to copy a store into itself or into another one."""
-    place = Path(target).expanduser().resolve()
+    place = resolved(target)
     if folder is not None and place.is_relative_to(folder.resolve()):
         raise InvalidInput(f"{target} lies in the store itself, {folder}; name another place")
     for above in place.parents:

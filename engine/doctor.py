@@ -50,6 +50,7 @@ from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.facts import ClockCorrected
 from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Clock, Finding, Log
+from recollect.events.named_files import named_path
 from recollect.events.packs.urls import directory, is_mirror, is_url, shown
 from recollect.events.private_files import exposed, sync_directory
 from recollect.events.recovery import QUARANTINE
@@ -125,9 +126,7 @@ def doctor(
     if options.get("scrub"):
         found = _with_scrub(found, folder, progress)
     if salvage is not None:
-        found = msgspec.structs.replace(
-            found, salvaged=_salvage(folder, Path(salvage).expanduser(), progress)
-        )
+        found = msgspec.structs.replace(found, salvaged=_salvage(folder, named_path(salvage), progress))
     return found
 
 

@@ -37,6 +37,7 @@ from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import ExpectationWithdrawn, Expected, GridVector, Question, Recalled
 from recollect.events.log import facts_of
+from recollect.events.named_files import named_path
 from recollect.projections.view import Projections
 from recollect.query.formula import Formula, built_in
 from recollect.query.ranking import Ranking, rank_around
@@ -287,7 +288,7 @@ def _checked(here: Standpoint, store: Store, options: CheckOptions) -> CheckRepo
 
 
 def _open_fork(folder: str | Path, source: Store) -> Store:
-    path = Path(folder).expanduser()
+    path = named_path(folder)
     if not path.is_dir() or read_note(path) is None:
         raise InvalidInput(f"{folder} is not a fork; `recollect fork` makes one")
     return Store.open(path, clock=source.clock)

@@ -22,6 +22,7 @@ from recollect.engine.transfer import target_of
 from recollect.engine.unfinished_files import unfinished_folder
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Expected
+from recollect.events.named_files import named_path
 from recollect.events.private_files import make_private, sync_directory, write_private
 from recollect.replay.fixture.making import make_fixture, recalled_at
 
@@ -55,7 +56,7 @@ class FixtureMark(msgspec.Struct, frozen=True, kw_only=True):
 
 def is_fixture(folder: str | Path) -> bool:
     """Whether `fixture` wrote this folder: it can be checked without its embedder."""
-    return (Path(folder).expanduser() / MARK).is_file()
+    return (named_path(folder) / MARK).is_file()
 
 
 def fixture(store: Store, recalls: str | Iterable[str], out: str | Path, *, redact: bool) -> FixtureReport:

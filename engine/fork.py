@@ -12,6 +12,7 @@ from recollect.engine.copies import note_copy, note_unfinished, refuse_inside, r
 from recollect.engine.formula_lookup import formula_named
 from recollect.engine.moments import When
 from recollect.engine.store import Progress, Store
+from recollect.events.named_files import named_path
 from recollect.replay.fork.fork import ForkReport, discard_fork, fork
 from recollect.replay.fork.fork_replay import DreamtOfErased
 from recollect.replay.fork.note import finish_fork, read_note
@@ -34,7 +35,7 @@ def fork_from(
     """Replay the log after `since` in a store of its own; this one only notes where that is."""
     store.require_whole("fork")
     refuse_inside(store.folder, to)
-    target = Path(to).expanduser()
+    target = named_path(to)
     made = make_fork(
         store,
         target.absolute(),

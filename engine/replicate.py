@@ -23,6 +23,7 @@ from recollect.engine.moments import clock_ahead_max, iso
 from recollect.engine.opening import writers_kept_out
 from recollect.engine.store import Progress, Store, system_clock
 from recollect.events.errors import InvalidInput, LogFailed, RecollectError
+from recollect.events.named_files import resolved
 from recollect.events.packs.urls import directory, is_url, open_packs, shown
 from recollect.events.redacted_log import ERASED, RedactedLog
 from recollect.events.segment_log import SegmentLog
@@ -137,7 +138,7 @@ def purge_erased(where: str) -> None:
 
 
 def _place(where: str) -> str:
-    return shown(where) if is_url(where) else str(Path(where).expanduser().resolve())
+    return shown(where) if is_url(where) else str(resolved(where))
 
 
 def _opened(where: str, *, write: bool) -> tuple[TransferableLog, Path]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.events.checkpoint_note import LogCheckpoint, key_id, signed
 from recollect.events.errors import InvalidInput
+from recollect.events.named_files import KEY_BYTES_MAX, read_named
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -83,7 +83,7 @@ def _key() -> Ed25519PrivateKey | Ed25519PublicKey | None:
             f"{SIGNING_KEY} is set and signing needs cryptography: pip install 'recollect[signing]'"
         ) from None
     try:
-        data = Path(named).expanduser().read_bytes()
+        data = read_named(named, bytes_max=KEY_BYTES_MAX)
     except OSError as error:
         raise InvalidInput(f"{SIGNING_KEY} names {named}, which cannot be read: {error.strerror}") from None
     for read in (

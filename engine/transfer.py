@@ -31,9 +31,11 @@ from recollect.engine.unfinished_files import (
 )
 from recollect.events.errors import InvalidInput
 from recollect.events.memory_log import MemoryLog
+from recollect.events.named_files import named_path, resolved
 from recollect.events.private_files import make_private, sync_directory
+from recollect.events.regular_files import opened
 from recollect.events.segment_log import SegmentLog
-from recollect.events.transfer import NotImportable, TransferableLog, export_lines, import_lines
+from recollect.events.transfer import NotImportable, TransferableLog, export_lines, import_lines, lines_of
 
 if TYPE_CHECKING:
     from recollect.projections.sql import face, limits, schema
@@ -79,9 +81,9 @@ def target_of(store: Store, path: str | Path) -> Path:
         raise InvalidInput(
             f"{str(path)!r} is no place; name a file (*.jsonl: the log) or a directory (its tables)"
         )
-    target = Path(path).expanduser()
+    target = named_path(path)
     refuse_inside(store.folder, path)
-    return target.resolve() if target.is_symlink() else target
+    return resolved(target) if target.is_symlink() else target
 
 
 def export(
@@ -195,8 +197,8 @@ def import_log(store: Store, path: Path, *, progress: Progress | None = None, wr
     if write:
         store.require_writable()
     try:
-        with path.open("rb") as file:
-            written = import_lines(_transferable(store), file, progress=progress, write=write)
+        with opened(path, follow=True) as file:
+            written = import_lines(_transferable(store), lines_of(file), progress=progress, write=write)
     except NotImportable as error:
         raise NotImportable(f"{path}: {error}") from None
     finally:

@@ -27,6 +27,7 @@ from recollect.events.disk import RealDisk
 from recollect.events.errors import InvalidInput, LogDamaged
 from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Log
+from recollect.events.named_files import KEY_BYTES_MAX, read_named
 from recollect.projections import checkpoints
 
 _CUT = "events were cut from its end, or an older copy of it was put in its place"
@@ -60,9 +61,11 @@ def checkpoint(store: Store, out: str | Path | None) -> LogCheckpoint:
 
 def read_checkpoint(path: Path) -> LogCheckpoint:
     try:
-        return parse_checkpoint(path.expanduser().read_text("utf-8"), where=str(path))
-    except (OSError, UnicodeError) as error:
-        raise InvalidInput(f"the checkpoint {path} cannot be read: {error}") from None
+        return parse_checkpoint(read_named(path, bytes_max=KEY_BYTES_MAX).decode(), where=str(path))
+    except OSError as error:
+        raise InvalidInput(f"the checkpoint {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InvalidInput(f"the checkpoint {path} cannot be read: it is not text in UTF-8") from None
 
 
 def against(store: Store, kept: LogCheckpoint, name: str) -> tuple[list[Contradiction], list[str]]:

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import IO, Protocol
 
 import msgspec
 
@@ -39,6 +39,7 @@ from recollect.events.facts import AnyFact, Unknown
 from recollect.events.frame import (
     EVENT,
     GENESIS,
+    PAYLOAD_BYTES_MAX,
     SALT_BYTES,
     Frame,
     Header,
@@ -51,6 +52,9 @@ from recollect.events.upcasts import VERSIONS
 
 FORMAT = 1
 BATCH_EVENTS = 2_048
+_OPENING_BYTES_MAX = 1 << 16
+LINE_BYTES_MAX = 8 * PAYLOAD_BYTES_MAX
+"""A payload takes 4/3 of its bytes in base64, and at most 6 times its bytes as JSON, where each is spelled \\u0000."""
 
 Progress = Callable[[int, int], None]
 
@@ -165,6 +169,18 @@ def _fact_if_exact(type_: str, header: Header, payload: bytes) -> AnyFact | None
 
 
 # --- in --------------------------------------------------------------------------------------------
+
+
+def lines_of(file: IO[bytes]) -> Iterator[bytes]:
+    """The lines of an exported log; NotImportable names one that is longer than that of any event."""
+    bytes_max, number = _OPENING_BYTES_MAX, 1
+    while line := file.readline(bytes_max + 1):
+        if len(line) > bytes_max:
+            raise NotImportable(
+                f"line {number} is longer than {bytes_max:,} bytes, so it is no exported log's"
+            )
+        yield line
+        bytes_max, number = LINE_BYTES_MAX, number + 1
 
 
 def import_lines(

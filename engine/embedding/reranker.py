@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from recollect.engine.embedding.names import NONE, SCHEMES
 from recollect.engine.embedding.sentence_model import package_for
 from recollect.events.errors import InvalidInput
+from recollect.events.named_files import named_path
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -58,7 +59,7 @@ class CrossEncoderReranker:
     """
 
     def __init__(self, model: str | Path, *, offline: bool = False) -> None:
-        folder = Path(model).expanduser()
+        folder = named_path(model)
         self._source = str(folder.absolute()) if folder.is_dir() else str(model)
         self._offline = offline
         self._model: CrossEncoder | None = None

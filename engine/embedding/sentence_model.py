@@ -28,6 +28,7 @@ import numpy as np
 from recollect.engine.embedding.embedder import DIMENSIONS_MAX, Embeddings
 from recollect.engine.embedding.names import whole_option
 from recollect.events.errors import InvalidInput, RecollectError
+from recollect.events.named_files import named_path
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -79,7 +80,7 @@ def parse_spec(given: str) -> ModelSpec:
         )
     if not source.strip():
         raise InvalidInput(f"embedder {given!r} names no model; give st:NAME or st:FOLDER")
-    folder = Path(source).expanduser()
+    folder = named_path(source)
     return ModelSpec(
         source=str(folder.resolve()) if folder.is_dir() else source,
         dim=whole_option(f"embedder {given!r}", options, "dim", DIMENSIONS_MAX),

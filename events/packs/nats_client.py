@@ -18,6 +18,9 @@ from nats.errors import AuthorizationError
 from nats.errors import Error as NatsError
 
 from recollect.events.errors import InvalidInput
+from recollect.events.regular_files import read_whole
+
+_CERTIFICATES_BYTES_MAX = 1 << 24
 
 # asyncio says this whenever a TLS connection ends, on Python 3.11
 logging.getLogger("asyncio").addFilter(lambda record: "eof_received" not in record.getMessage())
@@ -75,6 +78,8 @@ def tls_context() -> ssl.SSLContext | None:
     if not authority and not certificate:
         return None
     try:
+        for file in filter(None, (authority, certificate, key)):  # OpenSSL would wait for a FIFO
+            read_whole(file, bytes_max=_CERTIFICATES_BYTES_MAX, follow=True)
         context = ssl.create_default_context(cafile=authority)
         if certificate:
             context.load_cert_chain(certificate, key)

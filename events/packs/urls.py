@@ -29,6 +29,7 @@ from urllib.parse import SplitResult, parse_qs, urlsplit
 from recollect.events.clock import AHEAD_MAX
 from recollect.events.errors import InvalidInput
 from recollect.events.log import Clock
+from recollect.events.named_files import KEY_BYTES_MAX, named_path, read_named
 
 if TYPE_CHECKING:
     from recollect.events.packs.pack_log import PackLog
@@ -82,7 +83,7 @@ def directory(where: str | Path) -> Path:
         raise InvalidInput(
             f"{shown(str(where))} is no place for a store; there are {_KINDS}, and directories"
         )
-    folder = Path(where).expanduser().absolute()
+    folder = named_path(where).absolute()
     if is_mirror(folder):
         raise InvalidInput(
             f"{folder} is the mirror of a log on other machines; open it by the URL of that log"
@@ -145,11 +146,15 @@ def _credentials(file: str) -> str | None:
     if not file:
         return None
     _require("a creds file of nats://", "nkeys", "nats")
-    path = Path(file).expanduser().absolute()  # it is read again at every login
+    path = named_path(file).absolute()  # it is read again at every login
     try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"the NATS credentials {path} cannot be read: {error}") from None
+        text = read_named(path, bytes_max=KEY_BYTES_MAX).decode()
+    except OSError as error:
+        raise InvalidInput(f"the NATS credentials {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InvalidInput(
+            f"the NATS credentials {path} cannot be read: they are not text in UTF-8"
+        ) from None
     from nkeys import (  # type: ignore[import-untyped] # noqa: PLC0415 (only with the extra)
         NkeysError,
         from_seed,
@@ -173,7 +178,7 @@ def _shown(url: SplitResult) -> str:
 def _mirror(url: SplitResult, options: dict[str, list[str]]) -> Path:
     """A folder for each log, named so that a person finds it; servers may be listed in any order."""
     if "mirror" in options:
-        return Path(options["mirror"][0]).expanduser().absolute()
+        return named_path(options["mirror"][0]).absolute()
     data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser().absolute()
     hosts = ",".join(sorted(url.netloc.rpartition("@")[2].split(",")))
     which = f"{url.scheme}://{hosts}{url.path.rstrip('/')}"

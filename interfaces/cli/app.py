@@ -21,6 +21,7 @@ import click
 import msgspec
 
 from recollect.events.errors import RecollectError
+from recollect.events.named_files import named_path
 from recollect.events.packs.urls import is_url, shown
 from recollect.interfaces.cli.commands import Commands, Failure, completed_by, say
 from recollect.interfaces.cli.progress import progress_bar
@@ -185,7 +186,7 @@ def open_memory(
 
     With `ahead` a thread loads what a question needs. Note damage to its log after an answer, but not after an error.
     """
-    if not make and not is_url(store) and not _is_store(Path(store).expanduser()):
+    if not make and not is_url(store) and not _is_store(named_path(store)):
         raise Failure(f"there is no store at {shown(store)}; `recollect remember` makes one")
     from recollect.interfaces.python.memory import Memory  # noqa: PLC0415 (imports wait until needed)
 

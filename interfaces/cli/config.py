@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from recollect.engine import configuration
+from recollect.events.named_files import named_path
 from recollect.events.packs.urls import is_url
 from recollect.interfaces.cli.app import main, reranker_option, show, store_options
 
@@ -36,7 +37,7 @@ def config(
     flags: dict[configuration.Name, str | None] = {
         "embedder": embedder, "reranker": reranker, "formula": formula, "project": project,
     }  # fmt: skip
-    folder = None if is_url(store) else Path(store).expanduser()
+    folder = None if is_url(store) else named_path(store)
     found = configuration.explained(folder, flags)
     kept = _kept_embedder(folder)
     if kept is not None:

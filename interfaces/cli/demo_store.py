@@ -9,6 +9,7 @@ import click
 from recollect.engine.answers import Status
 from recollect.engine.store import system_clock
 from recollect.events.errors import InvalidInput
+from recollect.events.named_files import named_path
 from recollect.interfaces.cli.app import clear_errors, json_option, main, to_json
 from recollect.interfaces.cli.demo import FACTS, QUESTION, TOPICS
 from recollect.interfaces.python.memory import Memory
@@ -33,7 +34,7 @@ def demo(store: str, *, as_json: bool) -> None:
       recollect demo --store demo
       recollect serve --store demo --open
     """
-    folder = Path(store).expanduser()
+    folder = named_path(store)
     if folder.exists():
         raise InvalidInput(f"{folder} is there already; name a directory that is not")
     status = make(folder)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from recollect.engine.safe_text import inline
+from recollect.events.named_files import named_path
 from recollect.events.packs.urls import is_url
 from recollect.interfaces.cli.app import common_options, main, open_memory, options_without_embedder, show
 from recollect.interfaces.cli.progress import progress_bar
@@ -83,11 +82,11 @@ def import_(
       recollect import conversations.zip --dry-run
       recollect import notes.csv --map content=body,at=written,id=number
     """
-    kind = format_of(Path(path).expanduser(), format_)
+    kind = format_of(named_path(path), format_)
     if format_ is None and kind != LOG and not as_json:
         said = "holds files of several programs, or tables" if kind == FOLDER else f"looks like {kind}"
         click.echo(f"{inline(path)} {said}", err=True)
-    if dry_run and not is_url(store) and not Path(store).expanduser().is_dir():
+    if dry_run and not is_url(store) and not named_path(store).is_dir():
         store = ":memory:"
     used = "none" if kind == LOG or dry_run else embedder
     with (

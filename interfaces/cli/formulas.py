@@ -9,8 +9,8 @@ import click
 
 from recollect.engine.formula_lookup import extendable, formula_named
 from recollect.engine.safe_text import block, inline, visible
+from recollect.events.named_files import named_path, read_named
 from recollect.events.packs.urls import is_url
-from recollect.events.regular_files import read_whole
 from recollect.events.toml_file import TOML_BYTES_MAX
 from recollect.interfaces.cli import app
 from recollect.interfaces.cli.app import (
@@ -110,7 +110,7 @@ def _file(name: str) -> str | None:
 
 def _file_text(file: str) -> str:
     try:
-        return read_whole(file, bytes_max=TOML_BYTES_MAX, follow=True).decode()
+        return read_named(file, bytes_max=TOML_BYTES_MAX).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise Failure(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
@@ -122,7 +122,7 @@ def _parsed(text: str, origin: str, store: str) -> Formula:
         try:
             return built_in_named(named)
         except NotExtended:
-            if not is_url(store) and not (Path(store).expanduser() / "log").is_dir():
+            if not is_url(store) and not (named_path(store) / "log").is_dir():
                 raise
         with open_memory(store) as memory:
             return extendable(memory.store.view().adoptions, named)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,9 +13,11 @@ from click.core import ParameterSource
 from recollect.engine.safe_text import inline
 from recollect.engine.validate import QUERY_CHARACTERS_MAX, optional_identifier
 from recollect.events.errors import InvalidInput
+from recollect.events.named_files import named_path
 from recollect.events.packs.urls import is_url
 from recollect.interfaces.cli.app import common_options, helper_use, main, project_of
 from recollect.interfaces.cli.commands import AtOnce
+from recollect.interfaces.cli.standard_input import standard_input
 from recollect.interfaces.mcp import hook as prompt_hook
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from recollect.interfaces.python.memory import Memory
 
 _SECONDS_MAX = 3_600.0
+_INPUT_BYTES_MAX = 1 << 25
 
 
 class _Mistyped(click.UsageError):
@@ -106,7 +107,7 @@ def hook(
         given = (
             prompt_hook.HookInput(prompt=prompt)
             if prompt is not None
-            else prompt_hook.read(sys.stdin.buffer.read())
+            else prompt_hook.run_within(seconds, _given)
         )
         limits = prompt_hook.Limits(k=k, tokens_max=max_tokens, seconds_max=seconds, share_min=min_share)
         project = project_of(store, project)
@@ -121,6 +122,12 @@ def hook(
         raise AtOnce(0) from None
     except Exception as error:  # noqa: BLE001 (no failure may block the prompt)
         click.echo(f"recollect hook: {inline(str(error))}; nothing was injected", err=True)
+
+
+def _given() -> prompt_hook.HookInput:
+    """The JSON on standard input, which is whole when that is closed."""
+    advice = "that is no hook's JSON, see docs/agents.md"
+    return prompt_hook.read(standard_input(bytes_max=_INPUT_BYTES_MAX, advice=advice))
 
 
 def _printed(
@@ -140,7 +147,7 @@ def _printed(
 
 def _is_there(store: str) -> bool:
     """Whether there is a store to ask; the default one exists only after the first memory."""
-    folder = Path(store).expanduser()
+    folder = named_path(store)
     if is_url(store) or folder.is_dir():
         return True
     if click.get_current_context().get_parameter_source("store") is not ParameterSource.DEFAULT:

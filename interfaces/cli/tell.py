@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from typing import Any
 
 import click
@@ -22,6 +20,7 @@ from recollect.interfaces.cli.app import (
     with_options,
 )
 from recollect.interfaces.cli.commands import completed_by
+from recollect.interfaces.cli.standard_input import standard_input
 
 _stored_options = with_options(
     click.option("--kind", help="note, decision, preference, bug, …"),
@@ -157,7 +156,8 @@ def _told(text: str) -> str:
     if text != "-":
         return text
     try:
-        return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig").read()
+        data = standard_input(bytes_max=validate.CONTENT_BYTES_MAX, advice="split it, a memory each")
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"standard input is not UTF-8 text ({error.reason} at byte {error.start}); convert it first,"

@@ -231,7 +231,7 @@ def json_lines(
 ) -> Iterator[tuple[int, dict[str, object] | str]]:
     """The objects on the lines of a file that are not blank, with their numbers; or what is wrong with a line.
 
-    A line that is longer than any entry may be is cut, and therefore no object.
+    A line that is longer than any entry may be is no object.
     """
     with reading(path, follow=follow) as file:
         stream = counted(file, total or size_of(path), progress, before)
@@ -241,6 +241,9 @@ def json_lines(
             rest = line
             while len(rest) == LINE_BYTES_MAX and not rest.endswith(b"\n"):
                 rest = stream.readline(LINE_BYTES_MAX)
+            if rest is not line:
+                yield number, f"longer than {LINE_BYTES_MAX:,} bytes"
+                continue
             if number == 1:
                 line = line.removeprefix(b"\xef\xbb\xbf")
             if line.strip():

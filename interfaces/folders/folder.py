@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from recollect.events.errors import InvalidInput
+from recollect.events.named_files import resolved
 from recollect.interfaces.common.file_uris import shown
 
 _RECOGNISED = 0.5
@@ -51,7 +52,7 @@ class Folder(msgspec.Struct, frozen=True):
 
 def folders_of(paths: Iterable[str | os.PathLike[str]], *, store: Path | None) -> list[Folder]:
     """The folders to watch, each once; refuses one inside another and one that holds or lies in the log."""
-    given = [str(Path(path).expanduser().resolve()) for path in paths]
+    given = [str(resolved(path)) for path in paths]
     folders = [Folder(path) for path in dict.fromkeys(given)]
     if not folders:
         raise InvalidInput("watch needs at least one folder")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from recollect.engine.embedding.names import require_embedder
 from recollect.events.errors import InvalidInput
+from recollect.events.named_files import named_path
 
 if TYPE_CHECKING:
     from recollect.interfaces.model_server.client import HelperUse
@@ -42,7 +43,7 @@ def opener(
     Refuse at once what is certain to fail: better than a server that greets and then fails at every call.
     """
     require_embedder(embedder)
-    folder = Path(path).expanduser()
+    folder = named_path(path)
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(f"{folder} is a file; a store is a directory")
 

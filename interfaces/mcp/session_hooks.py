@@ -9,11 +9,12 @@ that the session was given and whose ids are named there as *used*. It prints no
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.events.errors import UnknownMemory
+from recollect.events.regular_files import opened
 from recollect.interfaces.mcp import text
 from recollect.interfaces.mcp.budget import fit, tokens_of
 from recollect.interfaces.mcp.hook import HookInput, Limits, before_the_model, run_within
@@ -108,11 +109,14 @@ def is_named(id_: str, said: str) -> bool:
 
 def said_last(transcript: str | None) -> str:
     """What the model said since the last prompt, by the end of a transcript: one JSON object a line."""
-    if not transcript or not Path(transcript).is_file():
+    if not transcript:
         return ""
-    with Path(transcript).open("rb") as file:
-        file.seek(max(0, Path(transcript).stat().st_size - _TAIL_BYTES))
-        lines = file.read().decode("utf-8", "replace").splitlines()
+    try:
+        with opened(transcript, follow=True) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
+            lines = file.read(_TAIL_BYTES).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
     said: list[str] = []
     for line in reversed(lines):
         who, words = _turn(line)

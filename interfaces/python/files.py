@@ -15,6 +15,7 @@ from recollect.engine.time_travel import moment_at
 from recollect.engine.transfer import Transfer
 from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput
+from recollect.events.named_files import named_path
 from recollect.interfaces.files import markdown_export
 from recollect.interfaces.files.import_file import ImportArguments, ImportOptions, import_file
 from recollect.interfaces.files.markdown_export import MarkdownExport
@@ -68,7 +69,7 @@ def import_into(
     """
     was_empty = writer.store.catch_up() == 0
     options = ImportOptions.of(arguments)
-    done = import_file(writer, Path(path).expanduser(), options, progress=arguments.get("progress"))
+    done = import_file(writer, named_path(path), options, progress=arguments.get("progress"))
     adoptions = writer.store.projections.adoptions
     writer.embedding = Embedding(writer.embedding.embedder, adoptions.embedder(done.head))
     brought = was_empty and adoptions.formula_in_force(done.head)

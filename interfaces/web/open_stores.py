@@ -19,6 +19,7 @@ from starlette.applications import Starlette
 from recollect.engine.scrubbing import keep_scrubbing_beside
 from recollect.engine.vector_backfill import keep_filling_beside
 from recollect.events.errors import LogBusy
+from recollect.events.named_files import named_path
 from recollect.events.packs.urls import is_url
 from recollect.interfaces.common.tasks import background_task
 from recollect.interfaces.python.async_memory import AsyncMemory
@@ -38,7 +39,7 @@ Agents = Callable[[Memory], Starlette]
 def place_of(where: str, name: str) -> str:
     """Where the store of this name lies: a directory in a directory, a prefix below a prefix, a stream beside streams."""
     if not is_url(where):
-        return str(Path(where).expanduser().absolute() / name)
+        return str(named_path(where).absolute() / name)
     url = urlsplit(where)
     base = url.path.rstrip("/")
     stream = url.scheme in {"nats", "tls"} and base

@@ -25,6 +25,7 @@ from recollect.engine.dream_schedule import keep_dreaming_beside, schedule_of
 from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.vector_backfill import keep_filling_beside
 from recollect.events.errors import RecollectError
+from recollect.events.named_files import named_path
 from recollect.interfaces.common.http.connections import ACCEPTED_AT_ONCE, Server, protocol
 from recollect.interfaces.common.http.exchange import Receive, Refusal, Scope, Send, refuse
 from recollect.interfaces.common.http.guard import READS_ONLY, Application, guarded
@@ -123,7 +124,7 @@ def serve_stores(
     `open_memory` opens one by its place. Stores are opened when they are asked for and closed after `idle_s` without
     requests (`many_stores`).
     """
-    known = Tokens(Path(tokens).expanduser())
+    known = Tokens(named_path(tokens))
     with bound_socket(host, port, choose="another --port, or 0 for any") as listening:
         address = _address(host, listening.getsockname()[1], None, read_only, has_mcp=False)
         address = msgspec.structs.replace(address, page=f"{address.url}/stores/NAME/")
