@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
@@ -81,8 +85,10 @@ def serve(
     from recollect.web import serving  # noqa: PLC0415 (the same)
 
     agents = partial(mcp_application, profile=profile)
+    answers = click.get_current_context().with_resource(_interrupted_until_it_answers())
 
     def ready(address: Address) -> None:
+        answers()
         _announce(address, as_json)
         if open_:
             click.launch(address.page)
@@ -105,6 +111,25 @@ def serve(
         )  # fmt: skip
         head = memory.store.log.head
     click.echo(f"recollect: stopped; the store is closed, its head is @{head}", err=True)
+
+
+@contextmanager
+def _interrupted_until_it_answers() -> Iterator[Callable[[], None]]:
+    """Ctrl-C interrupts until it is said that the server answers; from then on it is the server's, and nobody else's.
+
+    So a second Ctrl-C never breaks off the closing of the store, or the end of the process after it.
+    """
+    answering = threading.Event()
+
+    def interrupt(_: int, __: FrameType | None) -> None:
+        if not answering.is_set():
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield answering.set
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN if answering.is_set() else before)
 
 
 def _opener(embedder: str) -> Callable[[str], Memory]:
