@@ -16,9 +16,8 @@ from recollect.events.redacted_log import RedactedLog
 from recollect.projections.adoptions import Dream
 from recollect.projections.view import Projections
 
-_LASTS_MAX = (
-    3_600_000_000  # a dream that seems to last longer was asked for with another clock than the log's
-)
+# A dream that seems to last longer was asked for with another clock than the log's.
+_LASTS_MAX = 3_600_000_000
 
 
 def doubled_dreams(log: RedactedLog, projections: Projections) -> Iterator[Problem]:
@@ -58,7 +57,7 @@ def _doubled(dream: Dream, first: Dream) -> Problem:
     return Problem(
         severity="dreams",
         where=f"@{dream.began}",
-        what=f"the dream {dream.id} began before {first.id} was written and knew nothing of it: two processes dreamt in "
-        f"one interval, and strengths were downscaled twice",
+        what=f"the dream {dream.id} began before {first.id} was written: two processes dreamt in one interval, and "
+        f"strengths were downscaled twice",
         remedy=f"`recollect undream {dream.id}` takes it back",
     )
