@@ -11,15 +11,16 @@ from contextlib import suppress
 from pathlib import Path
 
 from recollect.engine.doctor_caches import Problem
-from recollect.events.envelope import draft
+from recollect.events.disk import RealDisk
+from recollect.events.envelope import decode, draft
 from recollect.events.erasure import INTENT
 from recollect.events.errors import LogDamaged, RecollectError
-from recollect.events.facts import Erased
+from recollect.events.facts import Erased, RedactedPayload
+from recollect.events.frame import decode_meta
 from recollect.events.packs.store import StoreUnreachable
 from recollect.events.packs.urls import is_mirror
-from recollect.events.redacted_log import RedactedLog
-from recollect.events.scan import find_frames
-from recollect.events.segment_format import HEADER_BYTES, SegmentName
+from recollect.events.recovery import whole_frames
+from recollect.events.redacted_log import ERASED, RedactedLog
 from recollect.events.segment_log import SegmentLog
 
 _BACK = "or a backup that was restored brought them back"
@@ -55,9 +56,10 @@ def unnamed_erasures(log: RedactedLog) -> Iterator[Problem]:
 
 def erasures_of(folder: Path, log: RedactedLog, *, damaged: bool) -> list[tuple[int, Erased]]:
     """Every erasure and its seq; in a damaged log also those that stand whole behind the damage."""
+    if damaged:
+        return sorted(_in_whole_frames(folder / "log"), key=lambda erasure: erasure[0])
     facts = ((seq, log.get(seq).fact) for seq in log.erasures)
-    known = [(seq, fact) for seq, fact in facts if isinstance(fact, Erased)]
-    return [*known, *_behind_damage(folder / "log", log.erasures)] if damaged else known
+    return [(seq, fact) for seq, fact in facts if isinstance(fact, Erased)]
 
 
 def finish_erasures(folder: Path, log: SegmentLog, *, damaged: bool) -> None:
@@ -96,11 +98,14 @@ def _left(log: RedactedLog, erasure: Erased, keyed: Container[int] = ()) -> list
     return left
 
 
-def _behind_damage(folder: Path, known: Container[int]) -> Iterator[tuple[int, Erased]]:
-    """Erasures in whole frames that the log does not reach."""
-    for path in sorted(folder.glob("*.seg")):
-        name = SegmentName.parse(path.name)
-        for frame in find_frames(path.read_bytes(), HEADER_BYTES, name.seed) if name is not None else ():
-            fact = None if frame.header.seq in known else frame.recorded().fact
-            if isinstance(fact, Erased):
-                yield frame.header.seq, fact
+def _in_whole_frames(log: Path) -> Iterator[tuple[int, Erased]]:
+    """The erasures in whole frames of a log, latest first: an erasure may have been erased by a later one."""
+    remains: dict[int, RedactedPayload] = {}
+    frames = [one for one in whole_frames(RealDisk(), log) if decode_meta(one.meta)[0] == ERASED]
+    for frame in sorted(frames, key=lambda one: one.header.seq, reverse=True):
+        left = remains.get(frame.header.seq)
+        fact = frame.recorded().fact if left is None else decode(ERASED, left.version, left.payload)
+        if isinstance(fact, Erased):
+            for one in fact.remains:
+                remains.setdefault(one.seq, one)
+            yield frame.header.seq, fact

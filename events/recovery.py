@@ -18,14 +18,17 @@ Called under the writer lock only: without it the tail may be a write in progres
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from recollect.events.disk import Disk, read_whole, synced_directory, write_new
 from recollect.events.errors import LogDamaged
 from recollect.events.facts import Recovered
+from recollect.events.frame import Frame
 from recollect.events.head import HEAD
 from recollect.events.regular_files import kind_of
 from recollect.events.scan import find_frames
+from recollect.events.segment_format import HEADER_BYTES, SegmentHeader, SegmentName
 from recollect.events.segments import INDEX_CACHE, Segments, Stop
 
 QUARANTINE = "quarantine"
@@ -53,6 +56,18 @@ def _covered_later(disk: Disk, path: Path, stop: Stop) -> bool:
     data = read_whole(disk, path / str(stop.name)) or b""
     frames = find_frames(data, stop.offset, stop.name.seed)
     return any(frame.header.durable_seq >= stop.cut_seq for frame in frames)
+
+
+def whole_frames(disk: Disk, path: Path) -> Iterator[Frame]:
+    """Every frame that stands whole in a segment of this log, behind damage too; a file of another store is passed over."""
+    store_id: bytes | None = None
+    for name in filter(None, map(SegmentName.parse, disk.names(path))):
+        data = read_whole(disk, path / str(name)) or b""
+        header = SegmentHeader.parse(data[:HEADER_BYTES])
+        if header is not None:
+            store_id = store_id or header.store_id
+        if header is None or header.store_id == store_id:
+            yield from find_frames(data, HEADER_BYTES, name.seed)
 
 
 def set_aside(disk: Disk, path: Path, segments: Segments, stop: Stop) -> Recovered:
