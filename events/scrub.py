@@ -85,10 +85,8 @@ def _read(disk: Disk, path: Path, descriptor: int, size: int) -> tuple[int, _Pro
     file = FrameFile(disk, descriptor, header.seed)
     if trailer is None:  # one that was copied before it was sealed ends where the next one begins
         scanned = _scanned(file, path, header, None)
-        if (scanned.problem, scanned.end, scanned.chain) == (
-            None,
-            *_before_next(disk, path),
-        ) and scanned.end == size:
+        proven = (scanned.end, scanned.chain) == _before_next(disk, path)
+        if scanned.problem is None and scanned.end == size and proven:
             return len(scanned.whole), None
         return 0, _Problem(end, name.first_seq, "the seal of the segment is broken")
     scanned = _scanned(file, path, header, header.first_seq + trailer.events - 1)

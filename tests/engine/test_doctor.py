@@ -194,6 +194,34 @@ def test_a_seal_of_rows_of_which_one_was_erased_is_no_problem(folder: Path):
     assert doctor(folder).healthy
 
 
+def test_a_seal_of_a_process_that_had_lost_a_row_is_a_problem_whatever_was_erased_in_its_block(folder: Path):
+    with Memory.open(folder, embedder="hash") as memory:
+        seal = memory.store.projections.vectors.every_seal()[-1]
+        wrong = msgspec.structs.replace(
+            seal, end_row=seal.end_row - 1, count=seal.count - 1, digest="0" * 64, rows="1" * 64
+        )  # its last row has another number, and was born at the same basis
+        memory.store.append([wrong], actor="recollect")
+        memory.erase("n5")
+    found = doctor(folder)
+    assert [(problem.severity, problem.shard) for problem in found.problems] == [("shard", wrong.digest)]
+    assert doctor(folder, fix=True).healthy
+
+
+def test_beside_a_shard_of_a_newer_program_the_rest_is_examined_and_its_file_is_left(folder: Path):
+    with Memory.open(folder, embedder="hash") as memory:
+        seal = memory.store.projections.vectors.every_seal()[-1]
+        newer = msgspec.structs.replace(seal, builder="hnswlib-9.9/ip/of a newer program", digest="0" * 64)
+        memory.store.append([newer], actor="recollect")
+    file, stray = (folder / "cache/shards" / f"{digest * 64}.hnsw" for digest in "01")
+    file.write_bytes(b"an index of a newer format")
+    stray.write_bytes(b"")
+    (folder / "log/active.index.new").write_bytes(b"")
+    os.utime(folder / "log/active.index.new", (0, 0))
+    assert severities(doctor(folder)) == ["missing", "cache", "leftover"]
+    fixed = doctor(folder, fix=True)
+    assert (fixed.healthy, file.exists(), stray.exists()) == (True, True, False)
+
+
 def test_an_unfinished_tail_that_was_set_aside_is_a_note(folder: Path):
     (segment,) = (folder / "log").glob("*.seg")
     (folder / "log/head").unlink()

@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 
 from recollect.engine.doctor import doctor
+from recollect.engine.erased_bytes import STAMPS
+from recollect.events.erasure import INTENT
+from recollect.events.head import HEAD
+from recollect.events.segments import INDEX_CACHE
 from recollect.interfaces.python.memory import Memory
 from recollect.projections.vectors.sealing import Sealer, SealPolicy
 from recollect.projections.vectors.shard_names import Builder
@@ -93,6 +97,68 @@ def test_an_odd_thing_among_the_checkpoints_stops_no_erasure_and_doctor_removes_
         assert memory.store.unfinished_erasure is None
     assert not os.path.lexists(path)
     assert doctor(store).healthy
+
+
+@pytest.fixture
+def erased(open_memory: Open) -> Path:
+    """A store in which something was erased, so that it keeps stamps of its files."""
+    with open_memory() as memory:
+        memory.remember_many([{"content": "tea is green", "id": "tea"}, {"content": "ink", "id": "ink"}])
+        memory.erase(["ink"])
+    with open_memory() as memory:
+        assert memory.store.folder is not None
+        return memory.store.folder
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_an_odd_thing_in_the_place_of_the_stamps_stops_no_opening_and_doctor_removes_it(
+    erased: Path, open_memory: Open, odd: str
+) -> None:
+    stamps = erased / "cache" / STAMPS
+    kept = stamps.read_bytes()
+    stamps.unlink()
+    ODD[odd](stamps)
+    assert [(one.severity, one.where) for one in doctor(erased).problems] == [("cache", str(stamps))]
+    assert doctor(erased, fix=True).healthy
+    assert not os.path.lexists(stamps)
+    ODD[odd](stamps)
+    with open_memory() as memory:
+        assert memory.status().degraded == ()
+    assert stamps.is_file()
+    assert stamps.read_bytes() == kept
+    assert doctor(erased).healthy
+
+
+def test_an_index_that_is_longer_than_the_log_is_not_read_and_doctor_removes_it(
+    erased: Path, open_memory: Open
+) -> None:
+    index = erased / "log" / INDEX_CACHE
+    a_huge_file(index)
+    found = doctor(erased)
+    assert [(one.severity, one.where) for one in found.problems] == [("cache", str(index))]
+    assert f"{2**42:,} bytes" in found.problems[0].what
+    assert doctor(erased, fix=True).healthy
+    assert not index.exists()
+    a_huge_file(index)
+    with open_memory() as memory:
+        memory.remember("the log goes on")
+    assert doctor(erased).healthy  # the index of the last close took its place
+
+
+def test_an_intent_a_head_file_and_the_note_of_a_fork_are_read_no_further_than_they_go(
+    erased: Path, open_memory: Open
+) -> None:
+    log = erased / "log"
+    for path in (log / HEAD, log / INTENT, erased / "fork.json"):
+        with path.open("ab") as file:
+            file.truncate(2**42)
+    found = doctor(erased)
+    assert [one.severity for one in found.problems] == ["erasure", "fork"]
+    assert "fork.json is not the note of a fork: over 1,048,576 bytes" in found.problems[1].what
+    (erased / "fork.json").unlink()
+    with open_memory() as memory:
+        memory.remember("a write finishes what it can")
+    assert not (log / INTENT).exists()
 
 
 def test_doctor_deletes_no_directory_outside_of_the_cache(open_memory: Open) -> None:

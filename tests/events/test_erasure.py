@@ -8,10 +8,12 @@ import pytest
 from log_samples import StepClock, note, notes
 from simulated_disk import PowerCut, SimulatedDisk
 
+from recollect.events import segment_writer
 from recollect.events.envelope import Recorded
-from recollect.events.erasure import Intent, plan
+from recollect.events.erasure import OVERWRITES_MAX, Intent, Overwrite, plan
 from recollect.events.errors import LogDamaged
 from recollect.events.facts import Ingested, Redacted
+from recollect.events.segment_format import SegmentName
 from recollect.events.segment_log import SegmentLog
 
 PATH = Path("/log")
@@ -65,6 +67,31 @@ def test_erasing_twice_is_erasing_once() -> None:
         assert {path: data for path, data in disk.files().items() if path.suffix == ".seg"} == {
             path: data for path, data in files.items() if path.suffix == ".seg"
         }
+
+
+def test_an_intent_names_no_more_overwrites_than_one_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    named: list[int] = []
+    begin = Intent.begin
+
+    def begun(intent: Intent, overwrites: list[Overwrite]) -> None:
+        begin(intent, overwrites)
+        named.append(len(intent.pending()))
+
+    monkeypatch.setattr(segment_writer, "OVERWRITES_MAX", 2)
+    monkeypatch.setattr(Intent, "begin", begun)
+    disk = with_secrets()
+    with open_log(disk) as log:
+        log.erase([9, 2, 5])
+        assert kinds(list(log.read())) == REDACTED
+    assert (named, secrets_in(disk)) == ([2, 1], [])
+
+
+def test_the_longest_intent_is_read_whole() -> None:
+    name = str(SegmentName(2**63, 2**32 - 1))
+    longest = [Overwrite(2**63 + n, name, 2**63, 2**32 - 1, bytes(4)) for n in range(OVERWRITES_MAX)]
+    intent = Intent(with_secrets(), PATH)
+    intent.begin(longest)
+    assert len(intent.pending()) == OVERWRITES_MAX
 
 
 def test_erasing_empties_the_quarantine() -> None:
