@@ -81,9 +81,11 @@ def python_files() -> dict[str, str]:
 @pytest.mark.parametrize("page", OF_TODAY)
 def test_files_and_tests_that_a_page_names_exist(page: str):
     text = (ROOT / page).read_text("utf-8")
-    for name, test in re.findall(r"`([\w./-]+\.py)(?:::(\w+))?`", text):
+    name = ""
+    for file, test in re.findall(r"`([\w./-]+\.py)?(?:::(\w+))?`", text):
+        name = file or name  # `::test_…` alone is of the file named before
         named = [source for path, source in python_files().items() if path.endswith(f"/{name}")]
-        assert any(f"def {test}" in source for source in named) if test else named, (name, test)
+        assert any(f"def {test}(" in source for source in named) if test else named or not file, (name, test)
     for test in re.findall(r"`(test_\w+?)_?…`", text):
         assert any(f"def {test}" in source for source in python_files().values()), test
 
