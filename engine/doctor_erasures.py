@@ -1,7 +1,7 @@
 """What `doctor` finds of erasures that are not finished, and how `--fix` finishes them, in a damaged log too.
 
 Overwriting a payload in place adds nothing to a log and cuts nothing from it, so damage elsewhere is no reason to keep
-what was erased readable. In a damaged log the erasures that stand whole behind the damage are looked up as well.
+what was erased readable. In a damaged log every whole frame of its files is looked at, so erasures behind the damage count.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from recollect.events.recovery import whole_frames
 from recollect.events.redacted_log import ERASED, RedactedLog
 from recollect.events.segment_log import SegmentLog
 
-_BACK = "or a backup that was restored brought them back"
+_STILL_THERE = (
+    "still in the log: overwriting them was interrupted, or a backup that was restored brought them back"
+)
+_KEYS_BACK = "readable: their keys are back"
 
 
 def unfinished_erasures(folder: Path, log: RedactedLog, *, damaged: bool = False) -> Iterator[Problem]:
@@ -34,11 +37,8 @@ def unfinished_erasures(folder: Path, log: RedactedLog, *, damaged: bool = False
         keyed = set(log.keys_left(log.read_all_erasures()) or ())
         for seq, fact in erasures_of(folder, log, damaged=damaged):
             left = _left(log, fact, keyed)
-            if left and keyed.isdisjoint(left):
-                held = f"still in the log: overwriting them was interrupted, {_BACK}"
-                yield _unfinished(folder, f"@{seq}", f"{len(left)} payloads that it erased are {held}")
-            elif left:
-                held = "readable: their keys are back"
+            if left:
+                held = _STILL_THERE if keyed.isdisjoint(left) else _KEYS_BACK
                 yield _unfinished(folder, f"@{seq}", f"{len(left)} payloads that it erased are {held}")
 
 

@@ -1,4 +1,4 @@
-"""What `doctor` finds in the small files beside the segments: those that are no caches of this log, whatever they hold."""
+"""What `doctor` finds in two small caches: stamps and an index that are not read, because they are no such files."""
 
 from __future__ import annotations
 

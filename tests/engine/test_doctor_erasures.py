@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from recollect.engine.doctor import Diagnosis, doctor
+from recollect.events.head import HEAD
 from recollect.events.scan import find_frames
 from recollect.events.scrub import scrub, sealed_segments
 from recollect.events.segment_format import HEADER_BYTES, TRAILER_BYTES, SegmentName, Trailer
@@ -113,21 +114,26 @@ def test_what_a_restored_backup_brings_back_is_named_with_its_erasure_and_fix_fi
     assert readable(folder) == []
 
 
-@pytest.mark.parametrize(
-    ("damaged", "at"), [("m24", 28), ("m15", 17)], ids=["behind the erasures", "before the erasures"]
-)
-def test_beside_damage_an_erasure_is_finished_as_well_and_nothing_else_is_changed(
-    folder: Path, damaged: str, at: int
-):
+DAMAGE: dict[str, Callable[[Path], None]] = {
+    "behind the erasures": lambda folder: damage(folder, "m24"),
+    "before the erasures": lambda folder: damage(folder, "m15"),
+    "the end is missing": lambda folder: segments(folder)[-1].unlink(),
+}
+
+
+@pytest.mark.parametrize("harmed", DAMAGE)
+def test_beside_damage_an_erasure_is_finished_as_well_and_nothing_else_is_changed(folder: Path, harmed: str):
     put_back(folder, *ERASED.values())
-    damage(folder, damaged)
-    before, harm = sizes(folder), ("damage", f"@{at}")
-    assert found_in(doctor(folder)) == [harm, *BACK]
+    DAMAGE[harmed](folder)
+    found = doctor(folder)
+    assert [kind for kind, _ in found_in(found)] == ["damage", "erasure", "erasure"]
+    before, head = sizes(folder), (folder / "log" / HEAD).read_bytes()
     fixed = doctor(folder, fix=True)
-    assert found_in(fixed) == [harm]
+    assert fixed.problems == found.problems[:1]
     assert [problem.where for problem in fixed.fixed] == ["@22", "@23"]
     assert readable(folder) == []
     assert sizes(folder) == before
+    assert (folder / "log" / HEAD).read_bytes() == head  # it bears witness to what is missing
 
 
 def test_erasures_are_found_behind_a_segment_that_is_missing(folder: Path, tmp_path: Path):
