@@ -76,6 +76,7 @@ def status(memory: Memory, _: Nothing, request: Request) -> ServerStatus:
         "path": store.store if "://" in store.store else str(Path(store.store).absolute()),
         "read_only": serving.read_only,
         "dream_every": serving.dream_every,
+        "run": serving.run,
         "degraded": store.degraded + serving.problems,
     }
     return ServerStatus(**{**msgspec.structs.asdict(store), **own})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Annotated, Literal
 
 import msgspec
@@ -16,12 +17,16 @@ Seq = Annotated[int, Meta(ge=1)]
 
 
 class Serving(msgspec.Struct, kw_only=True):
-    """How the server was started, and what failed in the background: the last scheduled dream."""
+    """How the server was started, and what failed in the background: the last scheduled dream.
+
+    `run` is another one after each start: what a page learnt of one run need not hold in the next.
+    """
 
     read_only: bool = False
     read_only_because: str = "this server is read-only; start it without --read-only to write"
     dream_every: str | None = None
     dream_problem: str | None = None
+    run: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -34,6 +39,7 @@ class ServerStatus(Status, frozen=True, kw_only=True):
     path: str
     read_only: bool
     dream_every: str | None
+    run: str
 
 
 class Nothing(msgspec.Struct, frozen=True):

@@ -39,7 +39,10 @@ def event(name: str, value: object) -> str:
 
 
 def growth(memory: AsyncMemory, request: Request) -> AsyncIterator[str]:
-    """Send `head` whenever the log grew, and a comment now and then so that proxies keep the connection open."""
+    """Send `head` whenever the log grew, and a comment now and then so that proxies keep the connection open.
+
+    `run` is another one after a restart, whatever the head is.
+    """
     parameters(request, Nothing)
     return _heads(memory, request)
 
@@ -50,7 +53,7 @@ async def _heads(memory: AsyncMemory, request: Request) -> AsyncIterator[str]:
         found = await memory.run(lambda inner: inner.store.catch_up(), lane="reads")
         if found != head:
             head, silent = found, 0.0
-            yield event("head", {"head": head})
+            yield event("head", {"head": head, "run": request.app.state.serving.run})
         elif silent >= _SILENCE_S:
             silent = 0.0
             yield ": still here\n\n"

@@ -85,7 +85,7 @@ function older(list, app, before) {
 // Each recall is ranked again behind the list, once, and its dot says what came of it.
 let checked = new Map();
 
-// After an erasure another verdict may be true.
+// Another verdict may be true by now.
 export function forgetVerdicts() {
   checked = new Map();
 }

@@ -7,7 +7,7 @@ import { renderCentre } from "./centre.js";
 import { renderDetail } from "./memory.js";
 import { forgetVerdicts, renderInbox } from "./inbox.js";
 import { kept } from "./kept.js";
-import { renderRiver } from "./river_view.js";
+import { forgetRiver, renderRiver } from "./river_view.js";
 import { verdictOf } from "./verdict.js";
 
 const place = (id) => document.getElementById(id);
@@ -98,7 +98,10 @@ async function draw(name, again) {
     if (control.signal.aborted) return;
     fresh.querySelector(":scope > .problem")?.remove();
     if (beside) {
-      if (place(name) !== target || target.querySelector(".waiting")) return target.removeAttribute("aria-busy"); // what was begun there goes on
+      if (place(name) !== target || target.querySelector(".waiting")) { // what was begun there goes on, and this comes after it
+        target.removeAttribute("aria-busy");
+        return redraw();
+      }
       running[name]?.abort();
       running[name] = control;
       done = kept(target);
@@ -107,6 +110,7 @@ async function draw(name, again) {
     }
   } catch (error) {
     if (control.signal.aborted) return;
+    if (!beside) target.querySelectorAll(".waiting").forEach((one) => one.remove()); // it waits no more
     if (other && before === target.firstElementChild && !(error instanceof Gone)) show(target); // it was of another address
     fresh = target;
     failed(target, error);
@@ -131,7 +135,7 @@ export function failed(target, error) {
   if (error.name === "AbortError") return;
   if (error instanceof Gone) return gone(true), retry();
   if (error instanceof Refused && error.status === 401) return login(true);
-  target.querySelectorAll(":scope > .problem, .waiting").forEach((one) => one.remove());
+  target.querySelector(":scope > .problem")?.remove();
   target.prepend(problem(error));
 }
 
@@ -183,7 +187,6 @@ place("verify").addEventListener("click", async () => {
 
 async function totals() {
   app.status = await get("status");
-  app.head = app.status.head;
   place("store").textContent = `${app.status.store}  ${app.status.memories.toLocaleString("en")} memories, ${plural(app.status.head, "event")}`;
   show(place("health"), app.status.degraded.map((line) => h("p", { class: "note" }, line)));
   tell();
@@ -196,6 +199,7 @@ function retry() {
   waiting = setTimeout(start, 2000);
 }
 
+// From the beginning: what answers may be another server, and its store another one, or the same one damaged.
 async function start() {
   try {
     await totals();
@@ -207,6 +211,10 @@ async function start() {
     }
     return;
   }
+  app.head = app.status.head;
+  told = 0;
+  forget();
+  forgetRiver();
   login(false);
   gone(false);
   follow(true);
@@ -217,19 +225,38 @@ async function start() {
 const QUIET = ["recall.answered", "memory.accessed", "log.attested", "shard.sealed", "shard.retired"];
 const EVENTS = 200, REDRAW_MS = 4000, SOON_MS = 100;
 
+let told = 0, growing = false; // the head that the stream told last
+
 async function grown() {
-  const { head } = app;
+  if (growing) return; // and goes on until it knows what was told
+  growing = true;
+  try {
+    while (told > app.head && (await grow(app.head)));
+  } finally {
+    growing = false;
+  }
+}
+
+// What the timeline answers is known up to the head that it names; what comes later is asked for from there.
+async function grow(head) {
+  const { run } = app.status;
   const page = await get("timeline", { since: `@${head}`, limit: EVENTS });
   await totals();
+  if (app.head !== head || app.status.run !== run || page.head <= head) return false; // begun anew meanwhile, or nothing came
+  app.head = page.head;
   const types = page.events.filter((event) => event.seq > head).map((event) => event.type);
   const erased = page.before || types.some((type) => type.endsWith(".erased"));
-  if (erased) {
-    forgetVerdicts();
-    show(place("verdict"));
-  }
+  if (erased) forget();
   draw("river", true);
   draw("inbox", true);
   if (erased || types.some(tells)) redraw();
+  return true;
+}
+
+// Every verdict that was asked for: another may be true by now.
+function forget() {
+  forgetVerdicts();
+  show(place("verdict"));
 }
 
 // Whether an event can change what is open. A formula that is tried is ranked again when it is moved.
@@ -262,7 +289,10 @@ async function listen() {
   try {
     await stream("stream", (name, value) => {
       gone(false);
-      if (name === "head" && value.head !== app.head) grown().catch((error) => failed(place("health"), error));
+      if (name !== "head") return;
+      if (value.run !== app.status.run) return void start();
+      told = value.head;
+      grown().catch((error) => failed(place("health"), error));
     }, control.signal);
     throw new Gone("the stream ended");
   } catch (error) {

@@ -5,7 +5,12 @@ import { h, show, svg } from "./dom.js";
 import { LANES, outside, river, seqAt, spanOf, zoomed } from "./river.js";
 
 const WIDTH = 1000, LANE = 18, HEIGHT = LANES.length * LANE, BUCKETS = 500, PLAY_MS = 350, SEQ = /^@(\d+)$/;
-let playing = null, dragging = false, counted = { key: "", data: null };
+const UNCOUNTED = { key: "", data: null };
+let playing = null, dragging = false, counted = UNCOUNTED;
+
+export function forgetRiver() {
+  counted = UNCOUNTED;
+}
 
 export async function renderRiver(place, app, signal) {
   if (dragging) return; // its end draws the river

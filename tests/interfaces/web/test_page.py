@@ -940,6 +940,137 @@ def test_new_events_arrive_by_themselves_and_a_server_that_is_gone_greys_the_pag
 
 
 @in_a_browser
+@pytest.mark.parametrize("seen", [True, False], ids=["a tab that is seen", "a tab that is seen again"])
+def test_a_server_that_comes_back_with_another_store_is_asked_for_every_verdict_again(
+    start, browser, tmp_path, seen
+):
+    start().stop()
+    shutil.copytree(tmp_path / "store", tmp_path / "other")
+    server = start()
+    asked = server.send("POST", "/api/recall", {"q": QUESTION, "k": 2, "track": False})["id"]
+    head = server.get("/api/status")["head"]
+    person, page = Person(browser, server.address["page"]), browser.current_window_handle
+    dot = f"#inbox [data-recall={asked}] .dot"
+    person.until(lambda: browser.find_elements("css selector", f"{dot}.exact"))
+    person.click("#verify")
+    person.until(lambda: person.texts("#verdict .verdict") == ["exact"])
+    if not seen:
+        browser.switch_to.new_window("tab")
+    server.stop()
+    shutil.rmtree(tmp_path / "store")
+    (tmp_path / "other").rename(tmp_path / "store")
+    with Memory.open(tmp_path / "store", embedder="hash") as memory:
+        (known,) = memory.recalls().recalls
+        fact = memory.store.event(int(known.id[1:])).fact
+        memory.store.append([msgspec.structs.replace(fact, scores=fact.scores[::-1])])
+    other = start("--port", server.address["url"].rpartition(":")[2])
+    assert other.get("/api/status")["head"] == head
+    assert other.get(f"/api/verify/{asked}")["verdict"] == "different"
+    if not seen:
+        browser.close()
+        browser.switch_to.window(page)
+    person.until(lambda: browser.find_elements("css selector", f"{dot}.different"))
+    assert person.texts("#verdict") == [""]
+
+
+@in_a_browser
+def test_an_event_between_two_answers_about_what_is_new_is_not_passed_over(start, browser):
+    server = start()
+    recall = server.get("/api/recalls")["recalls"][0]["id"]
+    person = Person(browser, server.address["page"], f"#/recall/{recall}/memory/auth")
+    person.until(lambda: person.texts("#detail .versions .said") and person.ids())
+    person.still()
+    browser.execute_script(
+        "const ask = window.fetch; let once = true;"
+        "window.fetch = async (where, options) => {"
+        "  if (once && String(where).includes('/api/status')) {"
+        "    once = false;"
+        "    const body = JSON.stringify({ content: 'Auth sessions live in DynamoDB' });"
+        "    await ask('api/memories/auth', { method: 'PATCH', body, headers: { 'Content-Type': 'application/json' } });"
+        "  }"
+        "  return ask(where, options);"
+        "}"
+    )
+    server.send("POST", "/api/recall", {"q": "redis rate limiting"})
+    person.until(lambda: any("DynamoDB" in text for text in person.texts("#detail .versions .said")))
+
+
+HELD = (
+    "const ask = window.fetch; let once = true;"
+    "window.fetch = (where, options) => {"
+    "  if (!once || !String(where).includes('dreams/preview')) return ask(where, options);"
+    "  once = false;"
+    "  return new Promise((done, fail) => { window.answered = done; window.lost = fail; });"
+    "}"
+)
+
+
+@in_a_browser
+def test_what_is_asked_for_anew_while_something_is_under_way_is_shown_after_it(start, browser):
+    server = start()
+    person = Person(browser, server.address["page"], "#/view/dreams")
+    person.until(lambda: person.texts("#centre .button"))
+    person.still()
+    browser.execute_script(HELD)
+    person.click("#centre .button")
+    person.until(lambda: person.texts("#centre .waiting"))
+    person.click("#centre .button")
+    person.still()
+    assert person.texts("#centre .waiting") == ["dreaming …"]
+    old = {"refused": "an old answer", "metrics": {}, "answers": [], "phases": []}
+    browser.execute_script("answered(new Response(JSON.stringify(arguments[0])))", old)
+    person.until(lambda: person.texts("#centre .report b") == ["Preview: nothing was changed."])
+
+
+@in_a_browser
+def test_what_was_under_way_when_the_server_went_is_asked_for_again_when_it_is_back(start, browser):
+    server = start()
+    person = Person(browser, server.address["page"], "#/view/dreams")
+    person.until(lambda: person.texts("#centre .button"))
+    person.still()
+    browser.execute_script(HELD)
+    person.click("#centre .button")
+    person.until(lambda: person.texts("#centre .waiting"))
+    server.stop()
+    browser.execute_script("lost(new TypeError('it is gone'))")
+    person.until(lambda: person.find("#gone").is_displayed())
+    start("--port", str(server.address["url"].rpartition(":")[2]))
+    person.until(lambda: person.texts("#centre .report b") == ["Preview: nothing was changed."])
+    assert not person.find("#gone").is_displayed()
+
+
+@in_a_browser
+def test_a_recall_that_cannot_be_read_is_marked_with_why_and_the_others_have_their_verdict(
+    start, browser, tmp_path
+):
+    server = start()
+    lost = server.get("/api/recalls")["recalls"][0]["id"]
+    other = server.send("POST", "/api/recall", {"q": "redis rate limiting"})["id"]
+    waits = (
+        "const ask = window.fetch;"
+        "window.fetch = async (where, options) => {"
+        "  if (String(where).includes('verdicts')) await new Promise((done) => { window.go_on = done; });"
+        "  return ask(where, options);"
+        "}"
+    )
+    script = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": waits})
+    try:
+        person = Person(browser, server.address["page"])
+        person.until(lambda: browser.execute_script("return Boolean(window.go_on)"))
+        (segment,) = (tmp_path / "store" / "log").glob("*.seg")
+        data = bytearray(segment.read_bytes())
+        data[data.rindex(QUESTION.encode())] ^= 1
+        segment.write_bytes(data)
+        browser.execute_script("go_on()")
+        found = {lost: "unreadable", other: "exact"}
+        for recall, verdict in found.items():
+            person.until(lambda dot=f"#inbox [data-recall={recall}] .dot.{verdict}": person.find(dot))
+        assert "is damaged at byte" in person.find("#inbox .dot.unreadable").get_attribute("title")
+    finally:
+        browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+
+@in_a_browser
 def test_long_texts_fold_and_open_and_what_is_named_is_a_link(start, browser):
     server = start()
     text = "auth sessions " + "and a long story " * 180 + "with an end"
