@@ -4,7 +4,8 @@ A terminal obeys escape sequences, a reader is misled by other directions and by
 line break lets a memory write what looks like the next hit. So every renderer for terminals is `@drawing` and every one
 for models is `@telling`: it gets its result through `spelled`, which spells such characters out (`\\x1b`, `\\u202e`) in
 every string of it. Most become one line (`inline`); contents keep their lines (`visible`), which the renderer indents
-(`block`); ids can be read back (`identifier`). JSON is exact and needs none of this.
+(`block`); ids can be read back (`identifier`). What is meant for programs is exact in a pipe; on a terminal JSON has its
+own escapes for the same characters (`escaped`), and rows are spelled (`cells`).
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ _UNSAFE = (
 )
 _ANY_UNSAFE = re.compile(f"[{_UNSAFE}]")
 _BUT_LINES = re.compile(f"(?!\n)[{_UNSAFE}]")
+_BUT_CELLS = re.compile(f"(?![\n\t])[{_UNSAFE}]")
 _WORD = rf'[^\s"\\\[\]<{_UNSAFE}]+'
 _PLAIN = re.compile(rf"{_WORD}(?: {_WORD})*")
 _IDS = frozenset(
@@ -52,6 +54,16 @@ def visible(text: str) -> str:
 def inline(text: str) -> str:
     """The text on one line."""
     return text if text.isascii() and text.isprintable() else _ANY_UNSAFE.sub(_spell, text)
+
+
+def cells(text: str) -> str:
+    """Rows of a table for programs: tabs and line breaks stay, as they part cells and rows."""
+    return _BUT_CELLS.sub(_spell, text)
+
+
+def escaped(document: str) -> str:
+    """A JSON document that means the same, with these characters escaped in its strings."""
+    return _BUT_LINES.sub(_spell_json, document)
 
 
 def block(text: str, indent: str = INDENT) -> str:

@@ -9,6 +9,7 @@ imports wait until a command needs them.
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from errno import EDQUOT, ENOSPC
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import click
 import msgspec
 
+from recollect.engine.safe_text import cells, escaped
 from recollect.events.errors import RecollectError
 from recollect.events.named_files import named_path
 from recollect.events.packs.urls import is_url, shown
@@ -251,7 +253,9 @@ def show(value: object, as_json: bool, render: str) -> None:
     if form is not None:
         from recollect.interfaces.cli.rows import as_rows  # noqa: PLC0415 (imports wait until needed)
 
-        click.echo(as_rows(value, form), nl=False)
+        rows = as_rows(value, form)
+        told = shown_json(rows) if form == "nl" else shown_rows(rows)
+        click.echo(told, nl=False, color=True)  # else click takes escape sequences out
         return
     if as_json:
         click.echo(to_json(value))
@@ -267,7 +271,17 @@ def to_json(value: object) -> str:
         if hasattr(value, "dicts")
         else msgspec.json.encode(value)
     )
-    return msgspec.json.format(encoded, indent=2).decode()
+    return shown_json(msgspec.json.format(encoded, indent=2).decode())
+
+
+def shown_json(document: str) -> str:
+    """JSON as it is for a program; for a terminal the same with escapes in place of what that would obey."""
+    return escaped(document) if sys.stdout.isatty() else document
+
+
+def shown_rows(rows: str) -> str:
+    """Rows as they are for a program; for a terminal with what that would obey spelled out."""
+    return cells(rows) if sys.stdout.isatty() else rows
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -17,6 +17,7 @@ from recollect.interfaces.cli.app import (
     row_options,
     rows_wanted,
     show,
+    shown_json,
     whole_texts,
     with_options,
 )
@@ -115,7 +116,7 @@ def _print_json(events: Iterable[Happening], *, lines: bool) -> None:
     """One array; while following, which has no end, one object per line."""
     first = True
     for event in events:
-        text = msgspec.json.encode(event).decode()
+        text = shown_json(msgspec.json.encode(event).decode())
         click.echo(text if lines else f"{'[' if first else ','}\n  {text}", nl=lines)
         first = False
     if not lines:

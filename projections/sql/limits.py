@@ -94,10 +94,12 @@ def _wait(done: threading.Event, seconds: float, connection: duckdb.DuckDBPyConn
     if in_time:
         return
     connection.interrupt()
-    slow = f"the query took longer than {seconds:g} s and was ended; ask for less, or allow more time"
+    slow, advice = f"the query took longer than {seconds:g} s", "ask for less, or allow more time (timeout)"
     if not done.wait(GRACE_S):
-        raise QueryAbandoned(slow)
-    raise QueryTooSlow(slow)
+        raise QueryAbandoned(
+            f"{slow} and could not be stopped: it may go on until this process ends; {advice}"
+        )
+    raise QueryTooSlow(f"{slow} and was ended; {advice}")
 
 
 def fetch(result: duckdb.DuckDBPyConnection) -> list[tuple[object, ...]]:

@@ -7,7 +7,7 @@ import msgspec
 from rich.text import Text
 
 from recollect.engine.safe_text import spelled
-from recollect.interfaces.cli.app import to_json
+from recollect.interfaces.cli.app import shown_json, to_json
 from recollect.interfaces.cli.render.common import console, print_pairs
 from recollect.interfaces.common.counting import counted
 from recollect.interfaces.folders.report import Happened, WatchReport
@@ -18,7 +18,7 @@ _COUNTS = ("ingested", "revised", "moved", "forgotten", "restored", "linked", "u
 
 def happened(thing: Happened, *, as_json: bool) -> None:
     if as_json:
-        click.echo(msgspec.json.encode(thing))
+        click.echo(shown_json(msgspec.json.encode(thing).decode()))
         return
     thing = spelled(thing)
     place = f"{thing.was} → {thing.path}" if thing.was else thing.path or thing.folder
@@ -32,7 +32,7 @@ def happened(thing: Happened, *, as_json: bool) -> None:
 def report(result: WatchReport, *, as_json: bool, lines: bool) -> None:
     """The report as a table or one JSON document; on one line where every document is one."""
     if as_json:
-        click.echo(msgspec.json.encode(result) if lines else to_json(result))
+        click.echo(shown_json(msgspec.json.encode(result).decode()) if lines else to_json(result))
         return
     result = spelled(result)
     memories = counted(result.chunks, "memory")

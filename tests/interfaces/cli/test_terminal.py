@@ -178,6 +178,29 @@ def on_a_terminal(code: str, *arguments: str, **environment: str) -> str:
 RUN = "from recollect.interfaces.cli.app import main; main(prog_name='recollect')"
 
 
+def test_json_and_rows_say_the_same_on_a_terminal_and_in_a_pipe_and_a_terminal_obeys_nothing_in_them(
+    tmp_path,
+):
+    content, id_ = "tea\n\x1b[31mred\u202e \x9b2J\rgone", "odd"
+    with Memory.open(tmp_path, embedder=None) as memory:
+        memory.remember(content, id=id_)
+        memory.recall("tea")
+    query = ("sql", "SELECT content FROM memories")
+    for command in (query, ("get", id_), ("memories",), ("recall", "tea"), ("log",)):
+        shown = on_a_terminal(RUN, *command, "--json", "--store", str(tmp_path))
+        assert not set("\x1b\u202e\x9b") & set(shown)
+        assert shown.count("\r") == shown.count("\n")  # a terminal's own line ends
+        assert json.loads(shown.replace("\r\n", "\n"))
+    told = json.loads(on_a_terminal(RUN, *query, "--json", "--store", str(tmp_path)).replace("\r\n", "\n"))
+    assert told == [{"content": content}]
+    for form, cell in (("--csv", content), ("--tsv", content.replace("\n", "\\n"))):
+        arguments = (*query, form, "--store", str(tmp_path))
+        shown = on_a_terminal(RUN, *arguments).replace("\r\n", "\n")
+        assert not set("\x1b\u202e\x9b\r") & set(shown)
+        assert "\\x1b[31mred\\u202e \\x9b2J\\x0dgone" in shown
+        assert cell in CliRunner().invoke(main, arguments).stdout_bytes.decode()
+
+
 def test_there_is_colour_on_a_terminal_none_with_no_color_and_nothing_of_it_in_a_pipe(tmp_path):
     arguments = ("remember", "auth sessions", "--store", str(tmp_path), "--embedder", "hash")
     assert "\x1b[32mremembered" in on_a_terminal(RUN, *arguments)
