@@ -110,6 +110,7 @@ def _made(store: Store, names: Iterable[str], work: Path, *, redact: bool) -> tu
     mark = FixtureMark(redacted=redact, recalls=len(made.recalls), expectations=len(expected))
     write_private(work / MARK, msgspec.json.format(msgspec.json.encode(mark), indent=2) + b"\n")
     write_private(work / ".gitignore", b"cache/\ncopies\n")
+    sync_directory(work)
     report = FixtureReport(
         path=str(work),
         redacted=redact,

@@ -200,11 +200,7 @@ class RealDisk:
             return []
 
     def make_directories(self, path: Path) -> None:
-        if path.is_dir():
-            return
-        self.make_directories(path.parent)
-        with synced_directory(self, path.parent):
-            make_private(path)
+        make_private(path)
 
     def boot(self) -> int:
         return _boot()

@@ -58,8 +58,8 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Write this content to a file in place of what it held; not synced."""
-    with naming(path), open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+    """Write this content to a file in place of what it held, and sync it; not its name in the directory."""
+    with _written_over(path) as file:
         file.write(data)
 
 
@@ -77,19 +77,28 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def copy_private(source: IO[bytes], path: Path) -> None:
-    """Copy the rest of an open file to a file in place of what it held, piece by piece; not synced."""
-    with naming(path), open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+    """Copy the rest of an open file to a file in place of what it held, piece by piece, and sync it as `write_private`."""
+    with _written_over(path) as file:
         shutil.copyfileobj(source, file)
 
 
+@contextmanager
+def _written_over(path: Path) -> Iterator[IO[bytes]]:
+    with naming(path), open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def make_private(path: Path) -> None:
-    """Make the directory and its missing parents."""
+    """Make the directory and its missing parents, durably."""
     if path.is_dir():
         return
     make_private(path.parent)
     path.mkdir(mode=_DIRECTORY, exist_ok=True)
     if path.stat().st_mode & _DIRECTORY != _DIRECTORY:
         path.chmod(_DIRECTORY)
+    sync_directory(path.parent)
 
 
 def sync_directory(path: Path) -> None:

@@ -22,7 +22,7 @@ from recollect.events.envelope import EventId, type_name
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import FormulaAdopted
 from recollect.events.log import Log
-from recollect.events.private_files import copy_private, make_private
+from recollect.events.private_files import copy_private, make_private, sync_directory
 from recollect.events.redacted_log import ERASED
 from recollect.events.segment_log import SegmentLog
 from recollect.projections.view import Projections
@@ -126,6 +126,7 @@ def _copy(shard_dir: Path | None, shards: Path) -> None:
         # an erasure may delete it meanwhile; it is built again when needed
         with suppress(FileNotFoundError), path.open("rb") as shard:
             copy_private(shard, shards / path.name)
+    sync_directory(shards)
 
 
 def _check(rules: Rules, head: int) -> None:

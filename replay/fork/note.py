@@ -10,7 +10,6 @@ not finished, so that a part of one is never taken for the whole.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import msgspec
@@ -115,11 +114,6 @@ def _write(folder: Path, note: ForkNote) -> None:
     new = folder / f"{_NAME}.new"
     try:
         write_private(new, msgspec.json.format(msgspec.json.encode(note), indent=2))
-        descriptor = os.open(new, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
         new.replace(folder / _NAME)
     except OSError:
         new.unlink(missing_ok=True)
