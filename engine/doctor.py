@@ -20,12 +20,10 @@ from typing import TypedDict, Unpack
 import msgspec
 
 from recollect.engine.branches import left_in_branches
-from recollect.engine.copies import forget, note_in, refuse_inside, unknown_copies
+from recollect.engine.copies import refuse_inside, unknown_copies
 from recollect.engine.doctor_caches import Caches, Problem, folded
 from recollect.engine.doctor_dreams import doubled_dreams
 from recollect.engine.doctor_erasures import (
-    erase_in_copy,
-    erasures_of,
     finish_erasures,
     unfinished_erasures,
     unnamed_erasures,
@@ -36,10 +34,9 @@ from recollect.engine.doctor_vectors import VectorCheck, check_vectors, mend_vec
 from recollect.engine.embedding.embedder import Embedder
 from recollect.engine.erase import erase_in_branches
 from recollect.engine.moments import clock_ahead_max, iso
-from recollect.engine.opening import writers_kept_out
 from recollect.engine.recall_options import refuse_unknown
+from recollect.engine.salvage import Salvage, salvage_into
 from recollect.engine.store import Progress, Store
-from recollect.engine.unfinished_files import unfinished_folder
 from recollect.engine.witnesses import missing_head, remembered
 from recollect.events import scrub as scrubbing
 from recollect.events.checkpoint_note import Contradiction
@@ -52,25 +49,15 @@ from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Clock, Finding, Log
 from recollect.events.named_files import named_path
 from recollect.events.packs.urls import directory, is_mirror, is_url, shown
-from recollect.events.private_files import exposed, sync_directory
+from recollect.events.private_files import exposed
 from recollect.events.recovery import QUARANTINE
 from recollect.events.redacted_log import RedactedLog
 from recollect.events.regular_files import remove
 from recollect.events.segment_log import SegmentLog, wall_clock
-from recollect.events.transfer import export_lines, import_lines
 from recollect.projections import checkpoints
 from recollect.replay.fork.note import GO_ON, read_note
 
 _UNFINISHED_S = 600
-
-
-class Salvage(msgspec.Struct, frozen=True, kw_only=True):
-    """A new store with the events up to `head`; `lost` events of the old one are not in it."""
-
-    path: str
-    head: int
-    lost: int
-    degraded: tuple[str, ...] = ()
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,7 +113,7 @@ def doctor(
     if options.get("scrub"):
         found = _with_scrub(found, folder, progress)
     if salvage is not None:
-        found = msgspec.structs.replace(found, salvaged=_salvage(folder, named_path(salvage), progress))
+        found = msgspec.structs.replace(found, salvaged=salvage_into(folder, named_path(salvage), progress))
     return found
 
 
@@ -158,6 +145,7 @@ def examine(
         problems += unfinished_erasures(folder, log, damaged=bool(damage))
         notes = list(_notes(folder, base, damaged=bool(damage)))
         problems += _clock_ahead(base)
+        problems += _missing_head(log, folder)
         if not damage:
             problems += unnamed_erasures(log)
             problems += map(_witnessed, remembered(log, folder, folder / "cache"))
@@ -260,6 +248,16 @@ def _witnessed(found: Contradiction) -> Problem:
     )
 
 
+def _missing_head(log: Log, folder: Path) -> Iterator[Problem]:
+    for found in missing_head(log, folder):
+        yield Problem(
+            severity="witness",
+            where=str(folder / "log" / HEAD),
+            what=f"{found.witness} bears witness to what was acknowledged, and {found.problem}",
+            remedy="if nothing was cut, `recollect doctor --salvage NEW_DIR` makes a store with a head file of its own",
+        )
+
+
 def _erased_in_branches(folder: Path, log: RedactedLog) -> Iterator[Problem]:
     for branch in left_in_branches(folder, log):
         yield Problem(
@@ -313,14 +311,13 @@ def _first_ahead(log: Log, ahead: ClockAhead) -> int:
 def _notes(folder: Path, log: SegmentLog, *, damaged: bool) -> Iterator[str]:
     if damaged:
         yield "the caches were not examined: they can only be compared with a log that is whole"
-    flaw = HeadFile(RealDisk(), folder / "log" / HEAD).flaw() if log.head else None
-    if flaw:
+    head = HeadFile(RealDisk(), folder / "log" / HEAD)
+    torn = head.torn()
+    if torn and head.knows_of():
         yield (
-            f"{folder / 'log' / HEAD}: {flaw}; it bears witness to what was acknowledged, so events missing at the end "
-            f"of the log might not be noticed now. The next writer writes it anew"
+            f"{folder / 'log' / HEAD}: {torn} of its slots cannot be read; it bears witness to what was acknowledged, so "
+            f"events missing at the end of the log might not be noticed now. The next writers write them anew"
         )
-    else:
-        yield from (f"{one.witness}: {one.problem}" for one in missing_head(log, folder))
     note = exposed(folder)
     if note:
         yield note
@@ -438,47 +435,3 @@ def correct_clock(log: Log) -> None:
             fact = ClockCorrected(first=_first_ahead(log, ahead), at=ahead.now, was=ahead.at)
             log.append([draft(fact, actor="recollect")], expect=ahead.seq)
     log.refresh()
-
-
-def _salvage(folder: Path, target: Path, progress: Progress | None) -> Salvage:
-    """The events before the first damaged one, up to the end of a whole batch, in a new store."""
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InvalidInput(f"{target} exists already; name a directory for the new store that does not")
-    with (
-        SegmentLog.open(folder / "log", read_only=True) as log,
-        unfinished_folder(target) as made,
-        SegmentLog.open(made / "log", ahead_max=2**62) as copy,
-    ):
-        redacted = RedactedLog(log)
-        with writers_kept_out(folder):
-            _note_salvage(folder, made, upto=log.head, head=log.head, finished=False)
-        while True:
-            redacted.learn()
-            damage, head = _damage(log), log.head
-            upto = _whole_batches(log, min(head, damage[0].seq - 1 if damage else head))
-            import_lines(copy, export_lines(log, upto=upto), progress=progress)
-            with writers_kept_out(folder):
-                log.refresh()
-                if not redacted.learn():  # nothing was erased meanwhile, and nothing can be now
-                    erase_in_copy(erasures_of(folder, redacted, damaged=bool(damage)), copy)
-                    copy.close()
-                    notes = _note_salvage(folder, target, upto=upto, head=log.head)
-                    made.rename(target)
-                    sync_directory(target.parent)
-                    forget(folder, made)
-                    break
-        lost = max([head, *(finding.seq for finding in damage)]) - upto
-        return Salvage(path=str(target), head=upto, lost=lost, degraded=notes)
-
-
-def _whole_batches(log: SegmentLog, upto: int) -> int:
-    while upto and (last := next(log.frames(upto - 1, upto)).header).position < last.batch - 1:
-        upto -= 1
-    return upto
-
-
-def _note_salvage(
-    folder: Path, target: Path, *, upto: int, head: int, finished: bool = True
-) -> tuple[str, ...]:
-    at = iso(wall_clock())
-    return note_in(folder, target, "salvage", at=at, upto=upto, checked=head, finished=finished)

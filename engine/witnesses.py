@@ -28,6 +28,8 @@ from recollect.events.errors import InvalidInput, LogDamaged
 from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Log
 from recollect.events.named_files import KEY_BYTES_MAX, read_named
+from recollect.events.recovery import whole_frames
+from recollect.events.segment_format import SegmentName
 from recollect.projections import checkpoints
 
 _CUT = "events were cut from its end, or an older copy of it was put in its place"
@@ -103,15 +105,29 @@ def remembered(log: Log, folder: Path, cache: Path) -> Iterator[Contradiction]:
 
 
 def missing_head(log: Log, folder: Path, accepted: int = 0) -> Iterator[Contradiction]:
-    """A log keeps a head file from its first event on: where it is gone, events may have been cut from the end."""
+    """A log has a head file before its first event: where nothing can be read in it, events may have been cut."""
     path = folder / "log" / HEAD
     end = HeadFile(RealDisk(), path).missing_at(log.head) if path.parent.is_dir() else 0
     if end > accepted:
         problem = (
-            f"it was missing when the log ended at @{end}: whether events were cut from its end cannot be seen; "
-            "compare with a checkpoint that was kept elsewhere (`verify --against`)"
+            f"it was missing or unreadable when the log ended at @{end}: whether events were cut from its end cannot "
+            "be seen; compare with a checkpoint that was kept elsewhere (`verify --against`)"
         )
         yield Contradiction(witness="the head file", seq=end, problem=problem)
+
+
+def known_events(log: Log, folder: Path, cache: Path) -> int:
+    """How many events the log had at least, by everything in the store that remembers more of them."""
+    checkpointed = filter(None, map(checkpoints.position_of, checkpoints.paths(cache / "checkpoints")))
+    names = filter(None, map(SegmentName.parse, RealDisk().names(folder / "log")))
+    return max(
+        log.head,
+        HeadFile(RealDisk(), folder / "log" / HEAD).knows_of(),
+        *(name.first_seq - 1 for name in names),
+        *(frame.header.seq for frame in whole_frames(RealDisk(), folder / "log")),
+        *(position.seq for position in checkpointed),
+        *(copy.upto for copy in known_copies(folder)),
+    )
 
 
 def _compared(log: Log, witness: str, size: int, root: str | None) -> Iterator[Contradiction]:

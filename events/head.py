@@ -5,7 +5,7 @@ torn write leaves the one before.
 
     offset  bytes  field
          0      4  magic 'RcHd'
-         4      4  remade at: how many events the log had when this file was made anew; 0 if it began with the log
+         4      4  remade at: how many events the log had when nothing could be read here; 0 if that never was
          8      8  counter: of two slots the higher one counts
         16      8  visible seq
         24      8  durable seq
@@ -19,7 +19,9 @@ A publication is not synced: it need not survive a power cut. One that was writt
 (`of_this_boot`): an event that it does not call durable was never acknowledged as durable.
 
 *Marks* (slots 0 and 1) are synced, at every clean close, at every new segment and now and then in between.
-Recovery relies on them: what they call durable was acknowledged.
+Recovery relies on them: what they call durable was acknowledged. The first one is written when the file is made, so a
+log with acknowledged events has a file in which something can be read; where it is missing, emptied or overwritten,
+events may have been cut from the log's end, and the file made anew remembers for good that this was so (`remade at`).
 
 After a power cut a publication may be old, or name unsafe events that are gone. So it never overrides the segments:
 `visible` is a limit for readers, and only `durable` (true when it was written, and therefore for ever) is evidence.
@@ -35,6 +37,7 @@ from zlib import crc32
 
 from recollect.events.disk import Disk, read_whole, synced_directory
 from recollect.events.process_forks import renewed_in_children
+from recollect.events.regular_files import Refused
 
 HEAD = "head"
 _SLOT = Struct("<4sIQQQII")
@@ -81,12 +84,17 @@ class HeadFile:
         self._guard = threading.Lock()
 
     def create(self) -> bool:
-        """Make the file durably if it is missing; returns whether it was."""
-        if self._descriptor is not None or self._opened(write=True):
-            return False
-        with synced_directory(self._disk, self._path.parent):
-            self._descriptor = self._disk.open(self._path, create=True)
-        return True
+        """Open the file, made durably if it is missing; returns whether nothing can be read in it."""
+        if self._descriptor is None and not self._opened(write=True):
+            with synced_directory(self._disk, self._path.parent):
+                self._descriptor = self._disk.open(self._path, create=True)
+        self.published()
+        return not any(self._counters)
+
+    def remake(self, position: Position, *, events: int) -> None:
+        """Write the first mark of a file in which nothing can be read, beside a log of so many events."""
+        self.remade_at = max(self.remade_at, events)
+        self.mark(position)
 
     def published(self) -> Position | None:
         """The latest publication; None if no slot can be read."""
@@ -118,18 +126,25 @@ class HeadFile:
         self._disk.sync(self._descriptor)
 
     def missing_at(self, head: int) -> int:
-        """How many of the log's `head` events existed when its head file was found missing; 0 if it never was."""
-        data = read_whole(self._disk, self._path, bytes_max=_FILE_BYTES)
-        return head if data is None else max((slot.remade_at for slot in _slots(data) if slot), default=0)
+        """How many of the log's `head` events existed when nothing could be read in this file; 0 if that never was."""
+        return max((slot.remade_at for slot in _slots(self._content()) if slot), default=head)
 
-    def flaw(self) -> str | None:
-        """What is wrong with the file of a log that has events; a slot that was never written is all zeros."""
-        data = read_whole(self._disk, self._path, bytes_max=_FILE_BYTES) or b""
-        slots = _slots(data)
-        torn = [number for number, slot in enumerate(slots) if slot is None and any(_fields(data, number))]
-        if not any(slots):
-            return "nothing in it can be read" if data else "it is missing or empty"
-        return f"{len(torn)} of its {len(slots)} slots cannot be read" if torn else None
+    def knows_of(self) -> int:
+        """How many events the log certainly had, by all that can be read here."""
+        slots = [slot for slot in _slots(self._content()) if slot]
+        return max((max(slot.durable, slot.remade_at) for slot in slots), default=0)
+
+    def torn(self) -> int:
+        """How many of the slots were written and cannot be read; one that was never written is all zeros."""
+        data = self._content()
+        return sum(slot is None and any(_fields(data, number)) for number, slot in enumerate(_slots(data)))
+
+    def _content(self) -> bytes:
+        """What is in the file now; nothing if it is missing, or is no file."""
+        try:
+            return read_whole(self._disk, self._path, bytes_max=_FILE_BYTES) or b""
+        except Refused:
+            return b""
 
     def close(self) -> None:
         if self._descriptor is not None:

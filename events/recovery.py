@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from recollect.events.disk import Disk, read_whole, synced_directory, write_new
@@ -26,7 +27,7 @@ from recollect.events.errors import LogDamaged
 from recollect.events.facts import Recovered
 from recollect.events.frame import Frame
 from recollect.events.head import HEAD
-from recollect.events.regular_files import kind_of
+from recollect.events.regular_files import Refused, kind_of
 from recollect.events.scan import find_frames
 from recollect.events.segment_format import HEADER_BYTES, SegmentHeader, SegmentName
 from recollect.events.segments import INDEX_CACHE, Segments, Stop
@@ -59,10 +60,15 @@ def _covered_later(disk: Disk, path: Path, stop: Stop) -> bool:
 
 
 def whole_frames(disk: Disk, path: Path) -> Iterator[Frame]:
-    """Every frame that stands whole in a segment of this log, behind damage too; a file of another store is passed over."""
+    """Every frame that stands whole in a segment of this log, behind damage too, in no order that can be relied on.
+
+    A file of another store is passed over.
+    """
     store_id: bytes | None = None
     for name in filter(None, map(SegmentName.parse, disk.names(path))):
-        data = read_whole(disk, path / str(name)) or b""
+        data = b""
+        with suppress(Refused):
+            data = read_whole(disk, path / str(name)) or b""
         header = SegmentHeader.parse(data[:HEADER_BYTES])
         if header is not None:
             store_id = store_id or header.store_id

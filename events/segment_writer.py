@@ -92,9 +92,7 @@ class SegmentWriter:
         self._marked = self.durable
 
     def _open_up(self, *, again: bool = False) -> None:
-        if self._head.create():
-            self._segments.follow()
-            self._head.remade_at = self._segments.tail
+        self._ensure_head()
         self._intent.finish()
         self._head.published()
         first = not again and not self._head.of_this_boot
@@ -103,6 +101,12 @@ class SegmentWriter:
         self._take_over()
         if first and self.damage is None:
             self._publish(Position(self.visible, self.durable))
+
+    def _ensure_head(self) -> None:
+        """Make the head file, or make it anew if nothing in it can be read; it is on disk before any event is."""
+        if self._head.create():
+            self._segments.follow()
+            self._head.remake(Position(self.visible, self.durable), events=self._segments.tail)
 
     def _sync_after_boot(self) -> None:
         """Sync on the first open since boot: complete frames were read from the disk, but may be only in its write cache."""
@@ -134,6 +138,8 @@ class SegmentWriter:
             self.recover()
             return
         published = self._head.published()
+        if published is None:
+            self._ensure_head()
         last, tail = self._segments.last, self._segments.tail
         if published is not None:
             self.visible = max(self.visible, min(published.visible, tail))

@@ -127,7 +127,8 @@ def test_a_log_without_head_file_and_caches_is_never_exact_until_a_checkpoint_ac
         )
         assert "the head file contradicts it" in report.sentence
         assert any("the head file" in line for line in memory.status().degraded)
-    assert any("the head file: it was missing when the log ended at" in note for note in doctor(store).notes)
+    (problem,) = doctor(store).problems
+    assert "it was missing or unreadable when the log ended at" in problem.what
     with Memory.open(store, embedder="hash") as memory:  # the head file is there again, and remembers
         memory.remember("written later")
         assert memory.verify().verdict == "differs"
@@ -137,11 +138,69 @@ def test_a_log_without_head_file_and_caches_is_never_exact_until_a_checkpoint_ac
 
 
 def test_a_new_log_and_one_after_a_crash_before_its_first_mark_have_lost_no_head(tmp_path: Path):
+    Memory.open(tmp_path / "new", embedder="hash").close()
+    (tmp_path / "new" / "log" / "head").write_bytes(b"")  # created durably, never written
     with Memory.open(tmp_path / "new", embedder="hash") as memory:
         memory.remember("first")
         assert memory.verify().verdict == "exact"
-    (tmp_path / "new" / "log" / "head").write_bytes(b"")  # created durably, never written
-    assert verdict(tmp_path / "new") == "exact"
+    assert doctor(tmp_path / "new").healthy
+
+
+def zeroed(head: Path) -> None:
+    head.write_bytes(bytes(head.stat().st_size))
+
+
+LOST: dict[str, Callable[[Path], object]] = {
+    "deleted": Path.unlink, "emptied": lambda head: head.write_bytes(b""), "zeroed": zeroed,
+    "garbage": lambda head: head.write_bytes(b"\x5a" * 2000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lose", LOST.values(), ids=LOST)
+def test_a_cut_log_whose_head_file_is_lost_is_never_exact_nor_healthy(
+    store: Path, lose: Callable[[Path], object]
+):
+    head, before = store / "log" / "head", (store / "log" / "head").read_bytes()
+    tampering.cut(store, 2)
+    shutil.rmtree(store / "cache", ignore_errors=True)
+    head.write_bytes(before)
+    lose(head)
+    for _ in ("found", "made anew"):
+        found = doctor(store, fix=True)
+        assert [(one.severity, one.where) for one in found.problems] == [("witness", str(head))]
+        assert "whether events were cut from its end cannot be seen" in found.problems[0].what
+        assert verdict(store) == "differs"
+
+
+def test_a_head_file_that_is_emptied_beside_an_open_store_is_noted_by_its_next_write(store: Path):
+    with Memory.open(store, embedder="hash") as memory:
+        (store / "log" / "head").write_bytes(b"")
+        memory.remember("written later")
+        assert memory.verify().verdict == "differs"
+
+
+def test_salvage_counts_what_is_lost_by_everything_that_remembers_more(store: Path, tmp_path: Path):
+    with Memory.open(store, embedder="hash") as memory:
+        had = memory.status().head
+        memory.export(tmp_path / "log.jsonl")
+
+    def salvaged(name: str) -> tuple[int, int, bool]:
+        saved = doctor(store, salvage=tmp_path / name).salvaged
+        assert saved is not None
+        return saved.head, saved.lost, saved.at_least
+
+    head = (store / "log" / "head").read_bytes()
+    assert salvaged("whole") == (had, 0, False)
+    tampering.cut(store, 3)
+    assert salvaged("known by the copy") == (had - 3, 3, True)
+    (store / "log" / "head").write_bytes(head)
+    assert salvaged("known by the head file") == (had - 3, 3, False)
+    (store / "log" / "head").write_bytes(b"")
+    (store / "copies").unlink()
+    shutil.rmtree(store / "cache", ignore_errors=True)
+    assert salvaged("known by nothing") == (had - 3, 0, True)
+    said = CliRunner().invoke(main, ["doctor", "--salvage", str(tmp_path / "asked"), "--store", str(store)])
+    assert "whether later ones are lost cannot be seen" in said.output
 
 
 @pytest.fixture

@@ -48,6 +48,7 @@ class History:
         assert found == self.appended[: len(found)], "not a prefix of what was appended"
         assert len(found) >= self.durable, "acknowledged events are missing"
         assert len(found) in self.batch_ends, "half a batch is there"
+        assert log._head.missing_at(log.head) == 0, "a power cut looks like a lost head file"
         self.appended = found
         self.batch_ends = {end for end in self.batch_ends if end <= len(found)}
         self.durable = len(found)

@@ -14,6 +14,7 @@ from recollect.engine.erase import ErasureReport
 from recollect.engine.receipt import ErasureReceipt
 from recollect.engine.retain import Retention
 from recollect.engine.safe_text import drawing, inline
+from recollect.engine.salvage import Salvage
 from recollect.interfaces.cli.render.common import console, escaped, first_of
 from recollect.interfaces.common.counting import counted
 
@@ -130,9 +131,7 @@ def diagnosis(result: Diagnosis) -> None:
         out.print(Text.assemble(("note  ", "dim"), note))
     if result.salvaged:
         saved = result.salvaged
-        out.print(
-            f"salvaged  events up to @{saved.head} are in {escaped(str(saved.path))}; {saved.lost} are lost"
-        )
+        out.print(f"salvaged  events up to @{saved.head} are in {escaped(str(saved.path))}; {_lost(saved)}")
         for note in saved.degraded:
             out.print(Text(note, "yellow"))
     if result.scrubbed:
@@ -146,6 +145,12 @@ def diagnosis(result: Diagnosis) -> None:
         out.print(
             f"[red]{counted(len(result.problems), 'problem')}[/]  {escaped(result.store)}, head @{result.head}"
         )
+
+
+def _lost(saved: Salvage) -> str:
+    if saved.at_least and not saved.lost:
+        return "whether later ones are lost cannot be seen"
+    return f"{'at least ' if saved.at_least else ''}{saved.lost} are lost"
 
 
 def _problem(problem: Problem) -> None:
