@@ -125,7 +125,7 @@ def stamps_of(log: Path) -> Stamps:
     """The segment files of a log as they are now, by name; names begin with the first seq of the file."""
     found = {}
     for path in sorted(log.glob("*.seg")):
-        if SegmentName.parse(path.name) is None:  # not the log's
+        if SegmentName.parse(path.name) is None or not path.is_file():  # not the log's
             continue
         stat = path.stat()
         found[path.name] = (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)

@@ -29,12 +29,17 @@ from zlib import crc32
 from recollect.events.errors import LogBusy
 from recollect.events.private_files import make_private, open_private
 from recollect.events.process_forks import renewed_in_children
+from recollect.events.regular_files import NOT_REGULAR, Refused, kind_of
+
+_NO_FILE = frozenset({errno.EISDIR, errno.ELOOP, errno.ENODEV, errno.ENOENT, errno.ENXIO})
 
 
 class Disk(Protocol):
     """Descriptors are ints; offsets are explicit, so a descriptor has no position to lose."""
 
-    def open(self, path: Path, *, write: bool = True, create: bool = False) -> int: ...
+    def open(self, path: Path, *, write: bool = True, create: bool = False) -> int:
+        """Open a regular file without waiting; `Refused` if something else stands there."""
+        ...
 
     def create(self, path: Path) -> int:
         """Create an empty file; FileExistsError if the path exists."""
@@ -148,12 +153,17 @@ class RealDisk:
         return self._open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
 
     def _open(self, path: Path, flags: int) -> int:
-        """A regular file; opening anything else fails at once."""
-        descriptor = open_private(path, flags)
+        """A regular file; opening anything else fails at once (`Refused`), a link that leads to none as well."""
+        try:
+            descriptor = open_private(path, flags)
+        except OSError as error:
+            if error.errno in _NO_FILE and (kind := kind_of(path)) is not None:
+                raise Refused(kind, path) from None
+            raise
         state = os.fstat(descriptor)
         if not stat.S_ISREG(state.st_mode):
             os.close(descriptor)
-            raise OSError(errno.EINVAL, "this is not a regular file", str(path))
+            raise Refused(kind_of(path) or NOT_REGULAR, path)
         self._opened[descriptor] = str(path), state.st_dev, state.st_ino
         return descriptor
 

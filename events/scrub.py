@@ -9,6 +9,7 @@ good copies may still exist. The growing segment is left to `verification`.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ import msgspec
 from recollect.events.disk import Disk, RealDisk, read_whole
 from recollect.events.erasure import Intent
 from recollect.events.log import Finding
+from recollect.events.regular_files import Refused
 from recollect.events.scan import FrameFile, Scan, scan
 from recollect.events.segment_format import (
     HEADER_BYTES,
@@ -55,7 +57,13 @@ def sealed_segments(log: Path, disk: Disk | None = None) -> list[Path]:
 def scrub(path: Path, disk: Disk | None = None) -> Scrubbed:
     """Read one sealed segment from its first byte to its last."""
     disk = disk or RealDisk()
-    descriptor = disk.open(path, write=False)
+    try:
+        descriptor = disk.open(path, write=False)
+    except Refused as odd:
+        name = SegmentName.parse(path.name)
+        assert name is not None
+        there = f"in the place of its segment is {odd.strerror}"
+        return Scrubbed(findings=(Finding(path=str(path), offset=0, seq=name.first_seq, problem=there),))
     try:
         if isinstance(disk, RealDisk) and hasattr(os, "posix_fadvise"):
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -104,7 +112,9 @@ def _read(disk: Disk, path: Path, descriptor: int, size: int) -> tuple[int, _Pro
 def _before_next(disk: Disk, path: Path) -> tuple[int, bytes]:
     """Where this segment's frames end and their chain value, as the next segment says."""
     following = [name for name in disk.names(path.parent) if SegmentName.parse(name) and name > path.name]
-    data = read_whole(disk, path.parent / following[0], bytes_max=HEADER_BYTES) if following else None
+    data = None
+    with suppress(Refused):
+        data = read_whole(disk, path.parent / following[0], bytes_max=HEADER_BYTES) if following else None
     header = SegmentHeader.parse(data or b"")
     return (0, b"") if header is None else (header.before_end, header.before_chain)
 

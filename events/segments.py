@@ -19,6 +19,7 @@ from recollect.events.disk import Disk, read_whole
 from recollect.events.envelope import Recorded
 from recollect.events.errors import InvalidInput, LogDamaged
 from recollect.events.frame import GENESIS, Frame, Place
+from recollect.events.regular_files import Refused
 from recollect.events.segment import Erasing, Segment
 from recollect.events.segment_format import HEADER_BYTES, SegmentHeader, SegmentName
 from recollect.events.upcasts import VERSIONS
@@ -127,7 +128,13 @@ class Segments:
 
     def _adopt(self, name: SegmentName, *, is_last: bool, stop: Stop | None) -> Stop | None:
         """Open the next segment, if it continues what there is."""
-        descriptor = self._disk.open(self._path / str(name), write=self._write)
+        try:
+            descriptor = self._disk.open(self._path / str(name), write=self._write)
+        except Refused as odd:
+            if stop is not None:
+                return stop._replace(proven=True)
+            seq = self.tail + 1
+            return Stop(name, 0, seq, 0, seq, f"in the place of its segment is {odd.strerror}", proven=True)
         try:
             header = SegmentHeader.parse(self._disk.read(descriptor, HEADER_BYTES, 0))
         except OSError:

@@ -11,7 +11,8 @@ import pytest
 
 from recollect.engine.doctor import doctor
 from recollect.engine.replicate import replicate
-from recollect.events.errors import InvalidInput, LogFailed
+from recollect.events.errors import InvalidInput, LogDamaged, LogFailed
+from recollect.events.segment_log import SegmentLog
 from recollect.interfaces.python.memory import Memory
 from recollect.replay.fork import note
 
@@ -56,21 +57,65 @@ def test_a_fork_that_met_a_full_disk_is_run_again(
     assert doctor(tmp_path / "fork").healthy
 
 
-@pytest.mark.parametrize("odd", ["directory", "FIFO", "symbolic link"])
+ODD: dict[str, Callable[[Path], object]] = {
+    "a directory": Path.mkdir, "a FIFO": os.mkfifo, "a link to itself": lambda path: path.symlink_to(path),
+    "a link to nowhere": lambda path: path.symlink_to(path.with_name("nowhere")),
+    "a link to a device": lambda path: path.symlink_to("/dev/null"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize(("name", "remedy"), [("active.index", "delete it"), ("head", "move it away")])
 def test_an_odd_file_of_the_log_is_named_with_what_to_do(
     store: Path, odd: str, name: str, remedy: str
 ) -> None:
     path = store / "log" / name
     path.unlink()
-    make: dict[str, Callable[[Path], object]] = {
-        "directory": Path.mkdir, "FIFO": os.mkfifo, "symbolic link": lambda path: path.symlink_to(path)
-    }  # fmt: skip
-    make[odd](path)
+    ODD[odd](path)
     for act in (lambda: Memory.open(store, embedder="hash"), lambda: doctor(store, fix=True)):
-        with pytest.raises(LogFailed, match=f"{name}.*it is a {odd}; {remedy}") as refused:
+        with pytest.raises(
+            LogFailed, match=f"{name}.*it is a (directory|FIFO|symbolic link); {remedy}"
+        ) as refused:
             act()
         assert "acknowledged" not in str(refused.value)
+    assert not (store / "log" / "nowhere").exists()
+
+
+@pytest.fixture
+def segments(store: Path) -> list[Path]:
+    """Three segments of one memory each, the last of which grows."""
+    for id_ in ("milk", "sugar"):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(SegmentLog.open.__func__.__kwdefaults__, "segment_bytes", 1)  # type: ignore[attr-defined]
+            with Memory.open(store, embedder="hash") as memory:
+                memory.remember(f"{id_} is white", id=id_)
+    found = sorted((store / "log").glob("*.seg"))
+    assert len(found) == 3
+    return found
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_what_stands_in_the_place_of_a_segment_is_named_and_what_comes_before_is_salvaged(
+    store: Path, segments: list[Path], tmp_path: Path, odd: str, place: int
+) -> None:
+    with Memory.open(store, embedder="hash") as memory:
+        had = memory.status().head
+    before, path = int(segments[place].name[:20]) - 1, segments[place]
+    path.unlink()
+    ODD[odd](path)
+    found = doctor(store, fix=True, scrub=True, salvage=tmp_path / "new")
+    assert [one.severity for one in found.problems] == ["damage"]
+    assert str(path) in found.problems[0].where
+    assert "in the place of its segment is a" in found.problems[0].what
+    assert found.salvaged is not None
+    assert (found.salvaged.head, found.salvaged.lost) == (before, had - before)
+    assert doctor(tmp_path / "new").healthy
+    with Memory.open(store, embedder="hash") as memory:
+        assert memory.status().head == before
+        assert memory.verify().verdict == "differs"
+        with pytest.raises(LogDamaged, match=f"{path.name} is damaged"):
+            memory.remember("more")
 
 
 @pytest.mark.parametrize("odd", ["garbage", "directory", "fifo", "loop"])
