@@ -157,13 +157,13 @@ class RealDisk:
         try:
             descriptor = open_private(path, flags)
         except OSError as error:
-            if error.errno in _NO_FILE and (kind := kind_of(path)) is not None:
-                raise Refused(kind, path) from None
+            if error.errno in _NO_FILE and kind_of(path) is not None:
+                raise Refused(NOT_REGULAR, path) from None
             raise
         state = os.fstat(descriptor)
         if not stat.S_ISREG(state.st_mode):
             os.close(descriptor)
-            raise Refused(kind_of(path) or NOT_REGULAR, path)
+            raise Refused(NOT_REGULAR, path)
         self._opened[descriptor] = str(path), state.st_dev, state.st_ino
         return descriptor
 

@@ -29,6 +29,7 @@ from recollect.events.segment_format import (
     encode_footer,
 )
 from recollect.events.segment_index import SegmentIndex
+from recollect.events.segments import standing_at
 
 
 class Scrubbed(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,11 +60,11 @@ def scrub(path: Path, disk: Disk | None = None) -> Scrubbed:
     disk = disk or RealDisk()
     try:
         descriptor = disk.open(path, write=False)
-    except Refused as odd:
+    except Refused:
         name = SegmentName.parse(path.name)
         assert name is not None
-        there = f"in the place of its segment is {odd.strerror}"
-        return Scrubbed(findings=(Finding(path=str(path), offset=0, seq=name.first_seq, problem=there),))
+        finding = Finding(path=str(path), offset=0, seq=name.first_seq, problem=standing_at(path))
+        return Scrubbed(findings=(finding,))
     try:
         if isinstance(disk, RealDisk) and hasattr(os, "posix_fadvise"):
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)

@@ -19,7 +19,7 @@ from recollect.events.disk import Disk, read_whole
 from recollect.events.envelope import Recorded
 from recollect.events.errors import InvalidInput, LogDamaged
 from recollect.events.frame import GENESIS, Frame, Place
-from recollect.events.regular_files import Refused
+from recollect.events.regular_files import Refused, kind_of
 from recollect.events.segment import Erasing, Segment
 from recollect.events.segment_format import HEADER_BYTES, SegmentHeader, SegmentName
 from recollect.events.upcasts import VERSIONS
@@ -43,6 +43,11 @@ class Stop(NamedTuple):
     reason: str
     partial: tuple[Place, ...] = ()
     proven: bool = False
+
+
+def standing_at(path: Path) -> str:
+    """What is wrong where something else stands in the place of a segment."""
+    return f"in the place of its segment is {kind_of(path) or 'no regular file'}"
 
 
 class Segments:
@@ -130,11 +135,11 @@ class Segments:
         """Open the next segment, if it continues what there is."""
         try:
             descriptor = self._disk.open(self._path / str(name), write=self._write)
-        except Refused as odd:
+        except Refused:
             if stop is not None:
                 return stop._replace(proven=True)
             seq = self.tail + 1
-            return Stop(name, 0, seq, 0, seq, f"in the place of its segment is {odd.strerror}", proven=True)
+            return Stop(name, 0, seq, 0, seq, standing_at(self._path / str(name)), proven=True)
         try:
             header = SegmentHeader.parse(self._disk.read(descriptor, HEADER_BYTES, 0))
         except OSError:

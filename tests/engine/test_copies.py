@@ -490,14 +490,14 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 tempfile.tempdir = sys.argv[2]
 from test_copies import COPIES
-from recollect.engine import doctor
+from recollect.engine import salvage
 from recollect.interfaces.python.memory import Memory
 
 def kill(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
 COPIES["compare"] = lambda m, path, p: m.compare(embedder="hash", progress=p)
-doctor.import_lines = kill
+salvage.import_lines = kill
 memory = Memory.open(sys.argv[1], embedder="hash")
 COPIES[sys.argv[4]](memory, Path(sys.argv[2]), None if sys.argv[4] == "salvage" else kill)
 """
