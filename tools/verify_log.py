@@ -67,6 +67,7 @@ class Report:
         self.chains: list[bytes] = [GENESIS]
         self.erased = 0
         self.unchecked = 0
+        self.unseen = 0  # how many events the log had when nothing could be read in its head file
 
     def wrong(self, where: str, what: str) -> None:
         self.problems.append(f"{where}: {what}")
@@ -150,8 +151,8 @@ def read_segments(folder: Path, report: Report) -> None:
     if not names:
         raise Unreadable(f"{folder} holds no segment of a log")
     follow(_segment_events(names, report), report)
-    durable = _durable(folder / "head")
     head = len(report.chains) - 1
+    durable, report.unseen = _head_file(folder / "head", head)
     if durable > head:
         report.wrong(
             str(folder / "head"), f"@{durable} was acknowledged, and the log ends at @{head}: it was cut"
@@ -161,7 +162,7 @@ def read_segments(folder: Path, report: Report) -> None:
 def _segment_events(paths: list[Path], report: Report) -> Iterator[Event]:
     end, chain = 0, GENESIS
     for number, path in enumerate(paths):
-        data = path.read_bytes()
+        data = path.read_bytes() if path.is_file() else b""
         match = SEGMENT_NAME.fullmatch(path.name)
         assert match is not None
         seed = int(match[2], 16)
@@ -236,16 +237,16 @@ def _frame(
     return Event(where, seq, data[start : start + 96], meta, body, digest, chain), end
 
 
-def _durable(path: Path) -> int:
-    """The highest seq that the head file calls durable; 0 if it cannot be read."""
+def _head_file(path: Path, head: int) -> tuple[int, int]:
+    """The highest seq that it calls durable, and how many events the log had when nothing could be read in it."""
     data = path.read_bytes() if path.is_file() else b""
-    found = 0
+    slots = []
     for slot in range(4):
         fields = data[slot * HEAD_STRIDE : slot * HEAD_STRIDE + HEAD_SLOT.size]
         if len(fields) == HEAD_SLOT.size and fields[:4] == b"RcHd":
-            crc = int.from_bytes(fields[-4:], "little")
-            found = max(found, HEAD_SLOT.unpack(fields)[4] if zlib.crc32(fields[:-4]) == crc else 0)
-    return found
+            _, remade, _, _, durable, _, crc = HEAD_SLOT.unpack(fields)
+            slots += [(durable, remade)] if zlib.crc32(fields[:-4]) == crc else []
+    return max((one[0] for one in slots), default=0), max((one[1] for one in slots), default=head)
 
 
 # --- exports ---------------------------------------------------------------------------------------
@@ -363,11 +364,10 @@ class Unpacked:
 # --- against something that was kept ----------------------------------------------------------------
 
 
-def compare(report: Report, path: Path) -> None:
-    """Whether this log is the one of a checkpoint, or agrees with another copy as far as both go."""
+def compare(report: Report, path: Path) -> int:
+    """Whether this log is the one of a checkpoint, or agrees with another copy as far as both go; how far that is."""
     if path.is_dir() or path.suffix in {".jsonl", ".ndjson"}:
-        _compare_logs(report, path)
-        return
+        return _compare_logs(report, path)
     lines = (
         path.read_text("utf-8").partition("\n\n")[0].split("\n")
     )  # a receipt of an erasure has more of them
@@ -377,7 +377,7 @@ def compare(report: Report, path: Path) -> None:
     head = len(report.chains) - 1
     if size > head:
         report.wrong(str(path), f"the log had {size} events, and ends at @{head}: it was cut")
-        return
+        return head
     if base64.b64encode(report.chains[size]).decode() != lines[2]:
         report.wrong(
             str(path), f"the log's value after @{size} is another one: it was rewritten, or is a fork"
@@ -385,9 +385,10 @@ def compare(report: Report, path: Path) -> None:
     origin = f"recollect.log/{report.chains[1].hex()[:16] if size else 'empty'}"
     if lines[0] != origin:
         report.wrong(str(path), f"it is of the log {lines[0]}, and this is {origin}")
+    return size
 
 
-def _compare_logs(report: Report, path: Path) -> None:
+def _compare_logs(report: Report, path: Path) -> int:
     other = verify(path)
     report.problems += other.problems
     both = min(len(report.chains), len(other.chains))
@@ -400,6 +401,7 @@ def _compare_logs(report: Report, path: Path) -> None:
         report.wrong(
             str(path), f"it goes on to @{len(other.chains) - 1}, and the log ends at @{both - 1}: it was cut"
         )
+    return both - 1
 
 
 # --- the program -----------------------------------------------------------------------------------
@@ -421,9 +423,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--against", type=Path, help="a checkpoint, or another store or export")
     given = parser.parse_args(arguments)
     try:
-        report = verify(given.log)
+        report, agreed = verify(given.log), 0
         if given.against:
-            compare(report, given.against)
+            agreed = compare(report, given.against)
+        if report.unseen > agreed:
+            report.wrong(
+                str(given.log),
+                f"its head file was missing or unreadable when it ended at @{report.unseen}: whether events were cut from "
+                f"its end cannot be seen; name a checkpoint that was kept elsewhere (--against)",
+            )
     except (Unreadable, OSError, UnicodeError) as error:
         print(f"verify_log: {error}", file=sys.stderr)  # noqa: T201 (a program)
         return 2

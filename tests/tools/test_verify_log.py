@@ -113,6 +113,18 @@ def test_it_finds_a_cut_by_the_head_file(store: Path):
     assert (status, "was acknowledged, and the log ends at" in said) == (1, True)
 
 
+def test_without_a_head_file_a_log_holds_only_against_what_was_kept(store: Path, checkpoint: Path):
+    (store / "log" / "head").write_bytes(b"")
+    status, said = run(store)
+    assert (status, "whether events were cut from its end cannot be seen" in said) == (1, True)
+    assert run(store, "--against", checkpoint)[0] == 0
+    with Memory.open(store, embedder="hash") as memory:
+        memory.remember("written after the checkpoint")
+    assert run(store, "--against", checkpoint)[0] == 0
+    (store / "log" / "head").unlink()
+    assert run(store, "--against", checkpoint)[0] == 1
+
+
 def test_it_finds_a_rewritten_payload_whose_checksums_were_made_right(store: Path, export: Path):
     tampering.rewrite_payload(store, b"note 07", b"nope 07")
     tampering.change_line(export, b"note 07", b"nope 07")
