@@ -135,9 +135,12 @@ class HeadFile:
         return max((max(slot.durable, slot.remade_at) for slot in slots), default=0)
 
     def torn(self) -> int:
-        """How many of the slots were written and cannot be read; one that was never written is all zeros."""
+        """How many of the slots were written and cannot be read; one is all zeros until its pair has counted further."""
         data = self._content()
-        return sum(slot is None and any(_fields(data, number)) for number, slot in enumerate(_slots(data)))
+        slots = _slots(data)
+        counted = [slot.counter if slot else 0 for slot in slots]
+        written = [any(_fields(data, number)) or counted[number ^ 1] > 1 for number in range(len(slots))]
+        return sum(slot is None and written[number] for number, slot in enumerate(slots))
 
     def _content(self) -> bytes:
         """What is in the file now; nothing if it is missing, or is no file."""

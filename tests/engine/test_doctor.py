@@ -233,10 +233,11 @@ def test_an_unfinished_tail_that_was_set_aside_is_a_note(folder: Path):
     assert ("it was missing or unreadable" in lost.what, "was set aside" in aside) == (True, True)
 
 
-def test_a_torn_slot_of_the_head_file_is_a_note_until_somebody_writes(folder: Path):
+@pytest.mark.parametrize("torn", [b"\x5a" * 40, bytes(40)], ids=["garbled", "zeroed"])
+def test_a_torn_slot_of_the_head_file_is_a_note_until_somebody_writes(folder: Path, torn: bytes):
     head = folder / "log/head"
     data = head.read_bytes()
-    head.write_bytes(data[:1024] + b"\x5a" * 40 + data[1064:])
+    head.write_bytes(data[:1024] + torn + data[1024 + len(torn) :])
     found = doctor(folder)
     assert found.healthy
     (note,) = found.notes
