@@ -41,9 +41,10 @@ def opened(path: str | Path, *, follow: bool = False) -> Iterator[BufferedReader
         if error.errno in (errno.ENXIO, errno.ENODEV):  # a socket, or a device without a driver
             raise Refused(NOT_REGULAR, path) from None
         raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise Refused(NOT_REGULAR, path)
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Refused(NOT_REGULAR, path)
         yield file
 
 

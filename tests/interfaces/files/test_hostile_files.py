@@ -241,3 +241,12 @@ def test_only_regular_files_are_opened(tmp_path: Path, make: Callable[[Path], No
     for follow in (True, False):
         with pytest.raises(OSError), regular_files.opened(path, follow=follow):  # noqa: PT011 (whichever it is)
             pass
+
+
+def test_a_folder_in_the_place_of_a_file_is_refused_by_its_name_and_leaves_nothing_open(tmp_path: Path):
+    open_files = Path("/proc/self/fd")
+    before = len(list(open_files.iterdir()))
+    with pytest.raises(regular_files.Refused) as refused, regular_files.opened(tmp_path):
+        pass
+    assert refused.value.filename == str(tmp_path)
+    assert len(list(open_files.iterdir())) == before
