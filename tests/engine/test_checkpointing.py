@@ -57,24 +57,53 @@ def test_a_checkpoint_that_fails_costs_no_write_and_stands_in_the_status(
     assert list((tmp_path / "store/cache/checkpoints").iterdir())
 
 
+def beside_async(memory: Memory, told: Callable[[], None], stop: threading.Event) -> None:
+    """A server's program."""
+    AsyncMemory(memory, owner=False)
+    told()
+    assert stop.wait(WAIT_S)
+
+
+def beside_watch(memory: Memory, told: Callable[[], None], stop: threading.Event) -> None:
+    """A watcher, in which nothing changes; it is looked in on before it has run for long."""
+    assert memory.store.folder is not None
+    notes = memory.store.folder.parent / "notes"
+    notes.mkdir()
+    threading.Thread(target=told).start()
+    memory.watch(notes, stop=stop, every=WAIT_S)
+
+
+@pytest.mark.parametrize("stays", [beside_async, beside_watch])
 def test_a_program_that_stays_checkpoints_what_came_in_little_by_little(
-    open_memory: Open, monkeypatch: pytest.MonkeyPatch
+    open_memory: Open,
+    monkeypatch: pytest.MonkeyPatch,
+    stays: Callable[[Memory, Callable[[], None], threading.Event], None],
 ):
     monkeypatch.setattr(checkpointing, "_PAUSE_S", 0.0)
     monkeypatch.setattr(checkpointing, "_LOOK_S", 0.001)
     monkeypatch.setattr(checkpointing, "_EVENTS_AT_ONCE", 10**9)
-    memory, saved, save = open_memory(), threading.Event(), checkpoints.save
+    memory, save = open_memory(), checkpoints.save
+    told, saved, stop = threading.Event(), threading.Event(), threading.Event()
+    due, by = memory.store.checkpointer.due, set[str]()
+    monkeypatch.setattr(memory.store.checkpointer, "due", lambda: told.is_set() and due())
 
     def noted(*given: object, **options: object) -> object:
         path = save(*given, **options)  # type: ignore[arg-type]
+        by.add(threading.current_thread().name)
         saved.set()
+        stop.set()
         return path
 
+    def tell() -> None:
+        for note in NOTES:
+            memory.forget(memory.remember(note["content"]))
+        told.set()  # what was told asks no more whether a checkpoint is due
+        if not saved.wait(WAIT_S):
+            stop.set()
+
     monkeypatch.setattr(checkpoints, "save", noted)
-    AsyncMemory(memory, owner=False)
-    for note in NOTES:
-        memory.forget(memory.remember(note["content"]))
-    assert saved.wait(WAIT_S)
+    stays(memory, tell, stop)
+    assert (saved.is_set(), by) == (True, {"recollect-checkpoints"})
     assert memory.store.checkpointer.last_error is None
 
 

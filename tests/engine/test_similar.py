@@ -7,9 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from recollect.engine import remember as remembering
 from recollect.engine.similar import SETTING
 from recollect.events.errors import HeadMoved, InvalidInput, UnknownMemory
 from recollect.events.facts import Ingested, Linked, Revised, Superseded
+from recollect.interfaces.python.memory import Memory
 
 QUERY = "where do auth sessions live?"
 
@@ -118,6 +120,26 @@ def test_many_may_replace_what_was_told_before_them_in_the_same_batch(memory):
     assert [one.id for one in memory.memories()] == ["b"]
     with pytest.raises(HeadMoved):
         memory.remember_many([{"content": "black tea", "supersedes": "b"}], expect=1)
+
+
+def test_what_was_forgotten_meanwhile_is_not_superseded(tmp_path, monkeypatch):
+    """Another process forgets it after it was looked at, before the append."""
+    looked = remembering._require_replaceable
+    with Memory.open(tmp_path / "store", embedder="hash") as memory:
+        memory.remember("auth sessions live in redis", id="old")
+        meanwhile = [True]
+
+        def then_forgotten(*given: object) -> None:
+            looked(*given)
+            if meanwhile:
+                meanwhile.pop()
+                with Memory.open(tmp_path / "store", embedder=None) as other:
+                    other.forget("old")
+
+        monkeypatch.setattr(remembering, "_require_replaceable", then_forgotten)
+        with pytest.raises((InvalidInput, UnknownMemory)):
+            memory.remember("auth sessions live in postgres", id="new", supersedes="old")
+        assert [one.fact for one in memory.store.log.read() if isinstance(one.fact, Superseded)] == []
 
 
 def test_a_link_that_supersedes_does_so_at_once(memory):

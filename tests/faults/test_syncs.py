@@ -38,6 +38,12 @@ def both_went_on(place: Place) -> None:
         memory.remember("told there", id="there")
 
 
+def of_a_project(place: Place) -> None:
+    """A memory whose page lies in a folder."""
+    with Memory.open(place.store, embedder="hash") as memory:
+        memory.remember("told of a project", id="in", project="p", session="s")
+
+
 def damaged(place: Place) -> None:
     """Damage in the middle of the log, from which something can be salvaged."""
     segment = max((place.store / "log").glob("*.seg"))
@@ -58,6 +64,7 @@ def at(*words: str | Callable[[Place], str]) -> Callable[[Place], list[str]]:
 
 MORE = (
     Scene("export parquet", at("export", "{out}/tables", "--format", "parquet", "--store", "{store}")),
+    Scene("export folders", at("export", "{out}/pages", "--format", "markdown", "--store", "{store}"), prepare=of_a_project),
     Scene("fixture", at("fixture", recall_of, "--out", "{out}/fixed", "--store", "{store}")),
     Scene("fork", at("fork", "--to", "{out}/fork", "--store", "{store}")),
     Scene("replicate", at("replicate", "{store}", "{out}/copy")),

@@ -16,7 +16,7 @@ from recollect.projections.columns import Int32Array
 from recollect.projections.vectors.embeddings import Float32Array
 from recollect.projections.vectors.shard_cache import ShardCache, ShardMismatch, ShardUnavailable
 from recollect.projections.vectors.shard_names import Builder
-from recollect.projections.vectors.shards import BuildStopped, Shard, build_shard
+from recollect.projections.vectors.shards import BuildStopped, Shard, build_shard, sampled
 
 ROWS = 2_500
 DIMENSIONS = 24
@@ -289,3 +289,16 @@ def test_on_a_full_disk_a_lost_shard_is_built_in_memory(tmp_path, block, shard, 
     monkeypatch.setattr(Shard, "save", full)
     assert answers(ShardCache(tmp_path).get(fact_of(digest), lambda: block), query) == answers(shard, query)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_examining_compares_every_vector_of_a_shard(tmp_path, block):
+    """One vector is another, between those that a first look compares."""
+    other = block.matrix.copy()
+    place = next(place for place in range(ROWS) if place not in sampled(ROWS).tolist())
+    other[place] = block.matrix[(place + 1) % ROWS]
+    cache = ShardCache(tmp_path)
+    digest = cache.add(build_shard(Block(block.rows, other), BUILDER))
+    found = ShardCache(tmp_path).examine(fact_of(digest), block)
+    assert found is not None
+    assert f"vector of row {block.rows[place]} is not the one of the log" in found.reason
+    assert ShardCache(tmp_path).examine(fact_of(digest), Block(block.rows, other)) is None

@@ -11,7 +11,9 @@ from click.testing import CliRunner
 from compared_stores import LATER, Hourly, contents, live, scattered
 
 from recollect.engine import reembed as reembedding
+from recollect.engine.embedding.choice import choose
 from recollect.engine.embedding.embedder import PROBE_TEXT, EmbedderFailed, EmbedderMismatch
+from recollect.events.disk import WRITER_LOCK, RealDisk, WriterLock
 from recollect.events.errors import InvalidInput
 from recollect.events.facts import Cluster, Clustered, EmbedderAdopted, Ingested, Recalled, Reembedded
 from recollect.events.grid import from_bytes, norm2, quantize, to_bytes
@@ -260,6 +262,44 @@ def test_clusters_are_not_centred_on_vectors_that_are_gone(lived: Path, monkeypa
         assert cluster.centroid == to_bytes(
             quantize(from_bytes(vector("the cat sat on the mat")).astype(int))
         )
+
+
+def third(texts: list[str]) -> np.ndarray:
+    return scattered([text[::-1] for text in texts])
+
+
+def test_vectors_of_an_embedder_that_is_in_force_no_more_are_not_written(lived: Path):
+    """Another process switches while the vectors are made, and ends before it has made any."""
+
+    def switch() -> None:
+        with Memory.open(lived, embedder=None) as other:
+            reembedding._adopt(other._writer, choose(third))
+
+    with (
+        Memory.open(lived, embedder="hash") as memory,
+        pytest.raises(InvalidInput, match="another process gave the store another embedder"),
+    ):
+        memory.reembed(Meanwhile(switch))
+    with Memory.open(lived, embedder=None) as memory:
+        assert not any(isinstance(event.fact, Reembedded) for event in memory.store.log.read())
+
+
+def test_clusters_are_read_and_centred_under_the_writers_lock(lived: Path, monkeypatch: pytest.MonkeyPatch):
+    """Else those of a dream in between would be replaced by older ones."""
+    recentred, free = reembedding.recentred, []
+
+    def looked(*given: object) -> Clustered:
+        lock = WriterLock(RealDisk(), lived / "log" / WRITER_LOCK, timeout_s=0.0)
+        free.append(lock.is_free())
+        lock.close()
+        return recentred(*given)
+
+    with Memory.open(lived, embedder="hash") as memory:
+        cluster = Cluster(name="c", centroid=to_bytes(quantize(np.ones(256))), members=("m1",))
+        memory._writer.append([Clustered(method="x", clusters=(cluster,))])
+        monkeypatch.setattr(reembedding, "recentred", looked)
+        memory.reembed(scattered)
+    assert free == [False]
 
 
 # --- trying out ------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from click.testing import CliRunner
 
 from recollect.engine.reembed import missing_vectors
 from recollect.events.errors import InvalidInput
+from recollect.events.segment_log import SegmentLog
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.common.http.guard import guarded
 from recollect.interfaces.mcp.http import mcp_application
@@ -290,6 +291,29 @@ def test_what_has_no_vector_gets_one_beside_the_requests_unless_the_server_only_
             assert (client.stores.heads["alice"] == head) == read_only
 
     run(work, read_only=read_only)
+
+
+def test_what_rots_in_a_store_is_found_while_it_is_served(
+    run: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.engine.scrubbing.PAUSE_S", 0.01)
+    monkeypatch.setitem(SegmentLog.open.__func__.__kwdefaults__, "segment_bytes", 600)
+    with Memory.open(tmp_path / "stores" / "alice", embedder="hash") as memory:
+        for number in range(20):
+            memory.remember(f"tea number {number}")
+    first = min((tmp_path / "stores" / "alice" / "log").glob("*.seg"))
+
+    async def work(client: Client) -> None:
+        async with client.stores.using("alice", make=False) as store, asyncio.timeout(GENEROUS_S):
+            assert store is not None
+            content = bytearray(first.read_bytes())
+            content[len(content) // 2] ^= 0xFF
+            first.write_bytes(content)
+            while not store.memory.store.scrub_problems:
+                await asyncio.sleep(0.01)
+            assert first.name in store.memory.store.scrub_problems[0]
+
+    run(work)
 
 
 def test_no_more_stores_are_open_than_allowed_and_one_at_work_is_not_closed(run: Callable[..., None]) -> None:
