@@ -8,14 +8,16 @@ ranked again in it; elsewhere it is `not_here`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from recollect.engine.doctor_caches import folded
 from recollect.events.errors import RecollectError
-from recollect.events.facts import Branch, Erased, MemoryId, Recalled
+from recollect.events.facts import Branch, Erased, Recalled, Redacted
 from recollect.events.log import facts_of
 from recollect.events.redacted_log import RedactedLog
 from recollect.events.segment_log import SegmentLog
@@ -26,10 +28,10 @@ BRANCHES = "branches"
 
 
 class Unerased(NamedTuple):
-    """A branch that may hold what was erased: the reasons of the erasures by memory, and `what` is known, for people."""
+    """A branch that may hold what was erased: the erasures, with the branch's seqs, and `what` is known, for people."""
 
     folder: Path
-    reasons: dict[MemoryId, str]
+    erased: tuple[Erased, ...]
     what: str
 
 
@@ -49,19 +51,25 @@ def left_in_branches(folder: Path, common: RedactedLog) -> Iterator[Unerased]:
             with closing(SegmentLog.open(path, read_only=True)) as log:
                 if erased and log.damage is not None:
                     raise log.damage
-                left = RedactedLog(log)
-                reasons = {
-                    fact.id: fact.reason
-                    for fact, events in erased
-                    if not all(left.overwritten(seq) for seq in log.find(events).values())
-                }
+                named = [with_seqs(fact, log.find(events).values()) for fact, events in erased]
+                left = tuple(one for one in named if any(_stands(log, seq) for seq in one.seqs))
         except (RecollectError, OSError) as error:
             if erased:
-                yield Unerased(path.parent, {}, f"whether it holds what was erased cannot be seen: {error}")
+                yield Unerased(path.parent, (), f"whether it holds what was erased cannot be seen: {error}")
             continue
-        if reasons:
-            what = f"it still holds what the store erased: {', '.join(reasons)}"
-            yield Unerased(path.parent, reasons, what)
+        if left:
+            ids = dict.fromkeys(one.id for one in left)
+            yield Unerased(path.parent, left, f"it still holds what the store erased: {', '.join(ids)}")
+
+
+def with_seqs(erased: Erased, seqs: Iterable[int]) -> Erased:
+    """An erasure of another log, to be carried out in one where the events that it named have these seqs."""
+    return msgspec.structs.replace(erased, seqs=tuple(sorted(seqs)), remains=())
+
+
+def _stands(log: SegmentLog, seq: int) -> bool:
+    """Whether an event that was erased elsewhere has its payload here; an older erasure bears only its reason."""
+    return not isinstance(log.get(seq).fact, Redacted | Erased)
 
 
 class Branches:

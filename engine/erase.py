@@ -33,7 +33,7 @@ from recollect.engine.torn_state import locked
 from recollect.engine.verify import Pending
 from recollect.engine.writer import Writer
 from recollect.events.errors import InvalidInput, RecollectError, UnknownMemory
-from recollect.events.facts import AnyFact, Attested, Filters, Linked, MemoryId
+from recollect.events.facts import AnyFact, Attested, Erased, Filters, Ingested, Linked, MemoryId, Revised
 from recollect.events.redacted_log import RedactedLog
 from recollect.projections.view import View
 from recollect.query.stages.ordering import DERIVED_FROM
@@ -104,24 +104,28 @@ def erase(
     return attempt() if dry_run else store.decide(attempt)
 
 
-def erase_where_known(store: Store, reasons: Mapping[MemoryId, str], actor: str) -> None:
-    """Carry out what was erased in another log, where the memory is here with its text."""
-    for id_, reason in reasons.items():
-        if _has_text(store, store.view(), id_):
-            writer = Writer(store, Embedding(None, None), actor)
-            erase(writer, id_, reason=reason)
+def erase_where_known(store: Store, erased: Iterable[Erased], actor: str) -> None:
+    """Carry out what was erased in another log, with the seqs that the same events have here.
+
+    It is the memory those events belong to that goes, with all that others added to it: another one that was remembered
+    under its name since has other events, and stays.
+    """
+    for one in erased:
+        store.catch_up()
+        if any(isinstance(store.event(seq).fact, Ingested | Revised) for seq in one.seqs):
+            erase(Writer(store, Embedding(None, None), actor), one.id, reason=one.reason)
 
 
 def erase_in_branches(folder: Path | None, log: RedactedLog, actor: str) -> dict[str, str]:
     """Carry out the erasures of a store's log in its branches; of those where that failed the path and the reason."""
     failed: dict[str, str] = {}
     for branch in () if folder is None else left_in_branches(folder, log):
-        if not branch.reasons:
+        if not branch.erased:
             failed[str(branch.folder)] = branch.what
             continue
         try:
             with closing(Store.open(branch.folder)) as store:
-                erase_where_known(store, branch.reasons, actor)
+                erase_where_known(store, branch.erased, actor)
         except (RecollectError, OSError) as error:
             failed[str(branch.folder)] = str(error)
     return failed
@@ -238,7 +242,7 @@ def with_derived(store: Store, view: View, named: Sequence[MemoryId]) -> list[Me
             if isinstance(fact, Linked) and (fact.b, fact.kind) == (id_, DERIVED_FROM)
         )
         fresh = [
-            other for other in dict.fromkeys(derived) if other not in found and _has_text(store, view, other)
+            other for other in dict.fromkeys(derived) if other not in found and has_text(store, view, other)
         ]
         found.update(dict.fromkeys(fresh))
         waiting += fresh
@@ -251,7 +255,7 @@ def _newest_row(view: View, id_: MemoryId) -> int:
     return -1 if memory < 0 else view.documents.newest_row(memory, view.seq)
 
 
-def _has_text(store: Store, view: View, id_: MemoryId) -> bool:
+def has_text(store: Store, view: View, id_: MemoryId) -> bool:
     """Whether there is a memory with this id whose text was not erased."""
     row = _newest_row(view, id_)
     return row >= 0 and erasure_of(store, view, row) is None

@@ -10,8 +10,9 @@ stay. The bytes are overwritten in place as every erasure does it (`erase`), so 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import TypedDict
 
 import msgspec
@@ -76,17 +77,35 @@ class RetainOptions(TypedDict, total=False):
 def retain(store: Store, actor: str, options: RetainOptions) -> Retention:
     """Attest and erase the recorded recalls that are older than this."""
     refuse_unknown(options, RetainOptions.__annotations__)
-    limit, dry_run = limit_of(options.get("recalls")), options.get("dry_run", False)
-    pending, erasures = Pending(), -1
+    limit = limit_of(options.get("recalls"))
+
+    def choose() -> tuple[int, list[Recorded]]:
+        before = store.clock() - limit
+        return before, _recalls_until(store, store.log.seq_at(before))
+
+    return _erase(store, actor, choose, Pending, options)
+
+
+def retain_where_known(store: Store, seqs: Sequence[int], actor: str, branches: Path) -> None:
+    """Carry out what retention erased in another log, with the seqs of these recalls here; those that were asked in
+    branches of the store in this folder are ranked again there."""
+    _erase(store, actor, lambda: (store.clock(), _whole(store, seqs)), lambda: Pending(branches), {})
+
+
+def _erase(
+    store: Store, actor: str, choose: Callable[[], tuple[int, list[Recorded]]], anew: Callable[[], Pending],
+    options: RetainOptions,
+) -> Retention:  # fmt: skip
+    dry_run = options.get("dry_run", False)
+    pending, erasures = anew(), -1
 
     @locked
     def attempt(store: Store) -> Retention:
         nonlocal pending, erasures
         view = store.view()
         if erasures != len(store.log.erasures):  # what was ranked again before may be another corpus now
-            pending, erasures = Pending(), len(store.log.erasures)
-        before = store.clock() - limit
-        old = _recalls_until(store, store.log.seq_at(before))
+            pending, erasures = anew(), len(store.log.erasures)
+        before, old = choose()
         report = Retention(
             before=iso(before), recalls=len(old), bytes=sum(len(one.payload) for one in old), dry_run=dry_run,
             unknown_copies=unknown_copies(store.folder),
@@ -125,10 +144,13 @@ def _finish(store: Store) -> None:
 
 
 def _recalls_until(store: Store, seq: int) -> list[Recorded]:
-    """The recalls up to here whose questions are still there. Read once: another process may erase them at any time."""
     recalls = store.projections.adoptions.recalls
-    old = map(store.event, recalls[: int(recalls.searchsorted(seq, side="right"))].tolist())
-    return [one for one in old if isinstance(one.fact, Recalled)]
+    return _whole(store, recalls[: int(recalls.searchsorted(seq, side="right"))].tolist())
+
+
+def _whole(store: Store, seqs: Iterable[int]) -> list[Recorded]:
+    """The recalls at these seqs whose questions are still there. Read once: another process may erase them at any time."""
+    return [one for one in map(store.event, seqs) if isinstance(one.fact, Recalled)]
 
 
 def _erased(store: Store, recalls: Sequence[Recorded]) -> list[Erased]:

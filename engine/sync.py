@@ -11,7 +11,8 @@ and its own log is kept beside it, whole, as a branch:
 A batch is taken wholly or not at all, and only if what it was decided on still holds: a memory that others remembered,
 revised, hid or erased meanwhile is not overwritten, a dream and a re-embedding are of a log that has moved on. What was
 not taken is listed, and is in the branch. Recalls are taken with the branch that they saw (`Recalled.branch`). Erasures
-are carried out anew, so that they reach everything there, and those of others in the branches here.
+are carried out anew, in their place among the batches and on the events that they named, so that they reach all of that
+memory there and no other of its name; what retention erased goes there as well. Those of others reach the branches here.
 Seals, attestations and corrections of the clock are about one log and stay behind.
 """
 
@@ -25,9 +26,9 @@ from pathlib import Path
 
 import msgspec
 
-from recollect.engine.branches import BRANCHES
+from recollect.engine.branches import BRANCHES, with_seqs
 from recollect.engine.copies import Copy, known_copies, note_in, record
-from recollect.engine.erase import erase_in_branches, erase_where_known
+from recollect.engine.erase import erase_in_branches, erase_where_known, has_text
 from recollect.engine.moments import clock_ahead_max, iso
 from recollect.engine.opening import finish_swap, swap_log, writers_kept_out
 from recollect.engine.replicate import (
@@ -38,6 +39,7 @@ from recollect.engine.replicate import (
     purge_erased,
     replicate,
 )
+from recollect.engine.retain import retain_where_known
 from recollect.engine.store import Progress, Store, system_clock
 from recollect.events import facts
 from recollect.events.envelope import Draft, Recorded, type_name
@@ -194,7 +196,6 @@ class _Merge:
         self._seen = forked
         self._missing: set[facts.MemoryId] = set()
         self._not_taken: list[NotTaken] = []
-        self._erased: dict[facts.MemoryId, str] = {}
         self._recalls: list[int] = []
         self._pushed = 0
 
@@ -204,10 +205,10 @@ class _Merge:
         self._require_same_embedder()
         before = self._there.log.head
         for batch in self._batches():
+            self._erase(batch)
             self._take(batch)
             if progress:
                 progress(batch[-1].seq - self._forked, head - self._forked)
-        erase_where_known(self._there, self._erased, self._actor)
         changed = self._changed()
         end = self._there.log.head
         chain = self._there.log.chain_at(end).hex()
@@ -225,7 +226,12 @@ class _Merge:
         head = self._there.catch_up()
         for event in self._there.log.read(self._seen, head):
             self._known_ids[event.id] = event.seq
-            if event.id not in self._ours and isinstance(event.fact, _CHANGING):
+            if event.id in self._ours:
+                if isinstance(
+                    event.fact, facts.Ingested
+                ):  # what others did was to an earlier one of this name
+                    self._changed_by.pop(event.fact.id, None)
+            elif isinstance(event.fact, _CHANGING):
                 for id_ in memories_of(event.fact):
                     self._changed_by.setdefault(id_, event.seq)
         self._seen = head
@@ -252,6 +258,23 @@ class _Merge:
             if frame.header.position == frame.header.batch - 1:
                 yield batch
                 batch = []
+
+    def _erase(self, batch: list[Recorded]) -> None:
+        """Carry out the erasures of a batch on the events that they named, wherever those stand in the common log."""
+        for erased in (event.fact for event in batch if isinstance(event.fact, facts.Erased)):
+            there = with_seqs(erased, filter(None, map(self._known_at, erased.seqs)))
+            if not erased.id:
+                retain_where_known(self._there, there.seqs, self._actor, self._folder)
+                continue
+            erase_where_known(self._there, [there], self._actor)
+            self._look()
+            if not has_text(self._there, self._there.view(), erased.id):  # the name is free in both logs
+                self._changed_by.pop(erased.id, None)
+                self._missing.discard(erased.id)
+
+    def _known_at(self, seq: int) -> int | None:
+        """Where an event stands in the common log; None if it is not there."""
+        return seq if seq <= self._forked else self._known_ids.get(self._local.get(seq).id)
 
     def _take(self, batch: list[Recorded]) -> None:
         """Append a batch to the remote log, decided again when others wrote meanwhile."""
@@ -296,9 +319,6 @@ class _Merge:
 
     def _drafts(self, batch: list[Recorded]) -> tuple[dict[int, Draft], str | None]:
         """What of a batch goes to the remote log, by its seq here; or why nothing of it does."""
-        for event in batch:
-            if isinstance(event.fact, facts.Erased) and event.fact.id:
-                self._erased[event.fact.id] = event.fact.reason
         if all(event.id in self._known_ids for event in batch if self._goes(event.fact)):
             known = {event.seq: self._known_ids[event.id] for event in batch if self._goes(event.fact)}
             self._places.update(known)  # an earlier run took it

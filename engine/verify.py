@@ -35,7 +35,7 @@ from recollect.replay.verify import (
     verified,
 )
 
-_TOLD = ("exact", "different")
+_TOLD = ("exact", "different", "attested")  # without an attestation here: by the branch where it was asked
 
 
 class VerifyOptions(TypedDict, total=False):
@@ -141,10 +141,12 @@ class Pending:
     A recall is ranked again once, however often the erasure has to be decided anew. So are those that are attested as
     exact already, as long as they can still come out: an attestation is an event that anyone who may write can write.
 
-    `seqs` are those without an attestation, `again` those with one.
+    `seqs` are those without an attestation, `again` those with one. A recall that was asked offline is ranked again in
+    the branch where it was, among those of the store in the folder `branches`, by default of this one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, branches: Path | None = None) -> None:
+        self._branches = branches
         self.seqs: list[int] = []
         self.again: list[int] = []
         self._found: dict[int, Found] = {}
@@ -162,7 +164,8 @@ class Pending:
     def attestation(self, store: Store, head: int, progress: Progress | None) -> Attested | None:
         """Rank them again; what can be attested of them."""
         unknown = [seq for seq in (*self.seqs, *self.again) if seq not in self._found]
-        found = replayed(store.log, store.projections, unknown, progress) if unknown else []
+        with Branches(self._branches or store.folder) as branches:
+            found = replayed(store.log, store.projections, unknown, progress, elsewhere=branches.outcome)
         self._found.update({seq: one.found for seq, one in zip(unknown, found, strict=True)})
         refuted = [seq for seq in self.again if self._found[seq] == "different"]
         return _attestation(store, {seq: self._found[seq] for seq in (*self.seqs, *refuted)}, head)

@@ -120,6 +120,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     unreadable: Finding | None = None
 
 
+Elsewhere = Callable[[Recalled], Outcome | None]
 _EXACT = Outcome(found="exact")
 _ATTESTED = Outcome(found="attested")
 _OUTCOME: msgspec.msgpack.Decoder[Outcome] = msgspec.msgpack.Decoder(Outcome)
@@ -133,7 +134,7 @@ def verify(
 
 def verified(
     log: Log, projections: Projections, *, independent: bool = False, progress: Progress | None = None,
-    elsewhere: Callable[[Recalled], Outcome | None] = lambda _: None,
+    elsewhere: Elsewhere = lambda _: None,
 ) -> tuple[VerifyReport, list[Outcome]]:  # fmt: skip
     """The report, and what became of every recall, in their order; `elsewhere` knows of recalls of other branches."""
     seqs = projections.adoptions.recalls.tolist()
@@ -157,9 +158,7 @@ def verified(
     return judged(msgspec.structs.replace(report, independent=independent, notes=notes)), found
 
 
-def _asked_elsewhere(
-    log: Log, seq: int, found: Outcome, elsewhere: Callable[[Recalled], Outcome | None]
-) -> Outcome:
+def _asked_elsewhere(log: Log, seq: int, found: Outcome, elsewhere: Elsewhere) -> Outcome:
     """What became of a recall in the branch where it was asked, if that is here."""
     if found.found != "not_here" or not isinstance(fact := log.get(seq).fact, Recalled):
         return found
@@ -238,13 +237,17 @@ def check_one(log: Log, projections: Projections, seq: int) -> Outcome:
 
 
 def replayed(
-    log: Log, projections: Projections, seqs: Sequence[int], progress: Progress | None = None
-) -> list[Outcome]:
+    log: Log, projections: Projections, seqs: Sequence[int], progress: Progress | None = None,
+    elsewhere: Elsewhere = lambda _: None,
+) -> list[Outcome]:  # fmt: skip
     """Replay the recalls at these seqs."""
+    if not seqs:
+        return []
     _prepare_all(log, projections)
     attestations = Attestations(log, projections.adoptions)
     _build_missing(log, projections, seqs)
-    return each(seqs, partial(_check, log, projections, attestations), _OUTCOME, progress=progress)
+    found = each(seqs, partial(_check, log, projections, attestations), _OUTCOME, progress=progress)
+    return [_asked_elsewhere(log, seq, one, elsewhere) for seq, one in zip(seqs, found, strict=True)]
 
 
 def _build_missing(log: Log, projections: Projections, seqs: Sequence[int]) -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sync_place import Place, holding
 
 from recollect.engine import sync as syncing
 from recollect.engine.doctor import doctor
 from recollect.engine.replicate import Replication, replicate
-from recollect.engine.sync import SyncReport, sync
+from recollect.engine.sync import sync
 from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.python.memory import Memory
@@ -20,42 +21,6 @@ from recollect.interfaces.python.memory import Memory
 
 def other_embedder(texts: list[str]) -> np.ndarray:
     return np.array([[len(text), 1.0, 2.0] for text in texts], dtype=np.float32)
-
-
-class Place:
-    """A laptop, a remote store, and a colleague who writes to it."""
-
-    def __init__(self, tmp_path: Path) -> None:
-        self.laptop = tmp_path / "laptop"
-        self.remote = f"file://{tmp_path}/shared?mirror={tmp_path}/mirror"
-        self.colleague_url = f"file://{tmp_path}/shared?mirror={tmp_path}/colleague"
-
-    def here(self) -> Memory:
-        return Memory.open(self.laptop, embedder="hash")
-
-    def colleague(self) -> Memory:
-        return Memory.open(self.colleague_url, embedder="hash")
-
-    def sync(self) -> SyncReport:
-        report = sync(self.laptop, self.remote)
-        with self.here() as here, self.colleague() as there:
-            log, other = here.store.log, there.store.log
-            assert (log.head, other.head) == (report.head, report.head)
-            assert log.chain_at(report.head).hex() == other.chain_at(report.head).hex() == report.chain
-            assert here.verify().damage == ()
-            assert here.verify().contradictions == ()
-        return report
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    place = Place(tmp_path)
-    with place.here() as memory:
-        memory.remember("auth sessions live in Postgres", id="auth")
-        memory.remember("deploys happen on Tuesdays", id="deploy")
-    report = place.sync()
-    assert (report.pushed, report.pulled, report.branch) == (3, 0, None)
-    return place
 
 
 def test_what_is_new_on_one_side_alone_is_copied_as_it_is(place: Place) -> None:
@@ -193,10 +158,6 @@ def test_an_erasure_offline_reaches_the_remote_store_which_a_later_one_names(
     with place.here() as here:
         copies = here.erase("deploy").copies
     assert [(copy.kind, copy.path) for copy in copies] == [("replica", place.remote.partition("?")[0])]
-
-
-def holding(folder: Path, text: bytes) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file() and text in path.read_bytes()]
 
 
 def test_what_others_erase_is_erased_in_the_branch_as_well(place: Place, tmp_path: Path) -> None:

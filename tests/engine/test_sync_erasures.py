@@ -1,0 +1,154 @@
+"""What one side erased is carried out on the other by its events: all of that memory goes, and no other of its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sync_place import Place, holding
+
+from recollect.engine import sync as syncing
+from recollect.engine.doctor import doctor
+from recollect.engine.sync import sync
+from recollect.interfaces.python.memory import Memory
+
+
+def test_a_new_memory_under_the_name_of_one_that_was_erased_here_goes_to_the_common_log(place: Place) -> None:
+    with place.colleague() as there:
+        there.remember("tea is at four", id="tea")
+    with place.here() as here:
+        here.erase("auth")
+        here.remember("auth is by passkey now", id="auth")
+        here.revise("auth", "auth is by passkey, revised")
+    report = place.sync()
+    assert (report.pushed, report.not_taken) == (2, ())
+    for memory in (place.here(), place.colleague(), Memory.open(str(report.branch), embedder="hash")):
+        with memory:
+            assert memory.get("auth").content == "auth is by passkey, revised"
+    assert holding(place.laptop.parent, b"Postgres") == []
+
+
+def test_a_new_memory_that_others_remembered_under_the_name_of_one_that_both_erased_stays(
+    place: Place,
+) -> None:
+    with place.colleague() as there:
+        there.erase("auth")
+        there.remember("auth is by passkey now", id="auth")
+    with place.here() as here:
+        here.erase("auth")
+        here.remember("auth is by fingerprint", id="auth")
+    report = place.sync()
+    assert [one.memories for one in report.not_taken] == [("auth",)]
+    for memory in (place.here(), place.colleague()):
+        with memory:
+            assert memory.get("auth").content == "auth is by passkey now"
+    with Memory.open(str(report.branch), embedder="hash") as branch:
+        assert branch.get("auth").content == "auth is by fingerprint"
+    assert doctor(place.laptop).healthy
+
+
+def test_an_erasure_here_takes_what_others_added_to_the_memory(place: Place, tmp_path: Path) -> None:
+    with place.colleague() as there:
+        there.revise("auth", "auth sessions live in a vault 31-07-94")
+    with place.here() as here:
+        here.erase("auth")
+    assert place.sync().not_taken == ()
+    with place.colleague() as there:
+        assert there.get("auth").content == "[erased]"
+    assert holding(tmp_path, b"31-07-94") == []
+
+
+def test_a_branch_keeps_its_own_memory_under_the_name_of_one_that_was_erased_twice(place: Place) -> None:
+    """The second erasure names the first as well, which the branch has."""
+    with place.here() as here:
+        here.erase("auth", reason="asked to")
+    place.sync()
+    with place.here() as here:
+        here.remember("auth is by fingerprint", id="auth")
+    with place.colleague() as there:
+        there.remember("auth is by passkey now", id="auth")
+    report = place.sync()
+    with place.colleague() as there:
+        there.erase("auth")
+    assert place.sync().degraded == ()
+    with Memory.open(str(report.branch), embedder="hash") as branch:
+        assert branch.get("auth").content == "auth is by fingerprint"
+    assert doctor(place.laptop).healthy
+
+
+def test_a_sync_that_was_interrupted_after_an_erasure_takes_what_came_after_it(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with place.colleague() as there:
+        there.remember("tea is at four", id="tea")
+    with place.here() as here:
+        here.erase("auth")
+        here.remember("auth is by passkey now", id="auth")
+    with monkeypatch.context() as patch:
+        patch.setattr(syncing, "swap_log", lambda *_: (_ for _ in ()).throw(OSError("the plug was pulled")))
+        with pytest.raises(OSError, match="the plug"):
+            sync(place.laptop, place.remote)
+    with place.here() as here:
+        here.revise("auth", "auth is by passkey, revised")
+    report = place.sync()
+    assert (report.pushed, report.not_taken) == (1, ())
+    with place.colleague() as there:
+        assert there.get("auth").content == "auth is by passkey, revised"
+
+
+def test_what_retention_erased_here_is_erased_in_the_common_log_and_stays_attested(place: Place) -> None:
+    with place.here() as here:
+        here.recall("who has the xylophone")
+    place.sync()
+    with place.colleague() as there:
+        there.remember("tea is at four", id="tea")
+    with place.here() as here:
+        here.recall("the xylophone, asked offline")
+        assert here.retain(recalls="0.000001s").recalls == 2
+    report = place.sync()
+    assert report.branch is not None
+    for memory in (place.here(), place.colleague()):
+        with memory:
+            verified = memory.verify()
+            assert (verified.verdict, verified.attested, verified.redacted) == ("attested", 1, 0)
+    assert holding(place.laptop.parent, b"xylophone") == []
+
+
+def test_retention_after_an_offline_recall_was_taken_leaves_nothing_unattested(place: Place) -> None:
+    """It was asked in a branch: there it is ranked again before it goes, or it was attested there before an erasure."""
+    with place.here() as here:
+        here.recall("which xylophone")
+        here.recall("auth sessions in Postgres")
+    with place.colleague() as there:
+        there.remember("tea is at four", id="tea")
+    place.sync()
+    with place.here() as here:
+        here.erase("auth")
+        assert here.retain(recalls="0.000001s").unattested == 0
+        verified = here.verify()
+        assert (verified.verdict, verified.attested) == ("attested", 2)
+    with place.colleague() as there:
+        there.remember("coffee is at ten", id="coffee")
+    with place.here() as here:
+        here.remember("cake is at three", id="cake")
+    place.sync()
+    with place.here() as here:
+        assert here.verify().verdict == "attested"
+
+
+def test_retention_here_of_an_offline_recall_is_carried_out_in_the_common_log_with_its_attestation(
+    place: Place,
+) -> None:
+    with place.here() as here:
+        here.recall("which xylophone")
+    with place.colleague() as there:
+        there.remember("tea is at four", id="tea")
+    place.sync()
+    with place.colleague() as there:
+        there.remember("coffee is at ten", id="coffee")
+    with place.here() as here:
+        here.retain(recalls="0.000001s")
+    place.sync()
+    with place.colleague() as there:
+        verified = there.verify()
+        assert (verified.verdict, verified.attested) == ("attested", 1)
