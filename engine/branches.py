@@ -16,6 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from recollect.engine.doctor_caches import folded
+from recollect.engine.opening import BRANCHES
 from recollect.events.errors import RecollectError
 from recollect.events.facts import Branch, Erased, Recalled, Redacted
 from recollect.events.log import facts_of
@@ -23,8 +24,6 @@ from recollect.events.redacted_log import RedactedLog
 from recollect.events.segment_log import SegmentLog
 from recollect.projections.view import Projections
 from recollect.replay.verify import Outcome, replayed
-
-BRANCHES = "branches"
 
 
 class Unerased(NamedTuple):

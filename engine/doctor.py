@@ -34,6 +34,7 @@ from recollect.engine.doctor_vectors import VectorCheck, check_vectors, mend_vec
 from recollect.engine.embedding.embedder import Embedder
 from recollect.engine.erase import erase_in_branches
 from recollect.engine.moments import clock_ahead_max, iso
+from recollect.engine.opening import finish_swap, unfinished_swap
 from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.salvage import Salvage, salvage_into
 from recollect.engine.store import Progress, Store
@@ -346,6 +347,13 @@ def _unfinished_fork(folder: Path) -> Iterator[Problem]:
 
 def _leftovers(folder: Path) -> Iterator[Problem]:
     """What interrupted work left behind; a file that is not old may still be in the making."""
+    for path in unfinished_swap(folder):
+        yield Problem(
+            severity="leftover",
+            where=str(path),
+            what="a sync was interrupted and left this copy of the log, in which nothing is erased",
+            remedy="`recollect doctor --fix`, the next `sync`, or whatever opens the store next, deletes it",
+        )
     patterns = ("cache/checkpoints/*.tmp", "cache/shards/*.building", "cache/shards/*.lock", "log/*.new")
     for path in sorted(path for pattern in patterns for path in folder.glob(pattern)):
         if time.time() - path.lstat().st_mtime > _UNFINISHED_S:
@@ -385,6 +393,7 @@ def _fix(folder: Path, problems: Sequence[Problem], clock: Clock, embedder: Embe
     """Only what is safe. Files of caches and leftovers are deleted; all else is mended by opening the store and
     appending events, and nothing is appended to a log that is damaged; what was erased is overwritten there too."""
     kinds = {problem.severity for problem in problems}
+    finish_swap(folder)
     for problem in problems:
         if problem.severity in ("cache", "leftover"):
             with suppress(OSError):  # what cannot be deleted is found again, and stays a problem

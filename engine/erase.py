@@ -19,12 +19,13 @@ import msgspec
 import numpy as np
 
 from recollect.engine import validate
-from recollect.engine.branches import BRANCHES, left_in_branches
+from recollect.engine.branches import left_in_branches
 from recollect.engine.copies import Copy, copies_holding, unknown_copies
 from recollect.engine.embedding.store_embedder import Embedding
 from recollect.engine.erasure_plan import Plan
 from recollect.engine.memories import erasure_of
 from recollect.engine.names import did_you_mean
+from recollect.engine.opening import BRANCHES, finish_swap
 from recollect.engine.recall_options import parsed
 from recollect.engine.receipt import ErasureReceipt, receipt_of
 from recollect.engine.signing import signing_key
@@ -117,8 +118,11 @@ def erase_where_known(store: Store, erased: Iterable[Erased], actor: str) -> Non
 
 
 def erase_in_branches(folder: Path | None, log: RedactedLog, actor: str) -> dict[str, str]:
-    """Carry out the erasures of a store's log in its branches; of those where that failed the path and the reason."""
+    """Carry out the erasures of a store's log in its branches, and remove what an interrupted sync left beside them; of
+    the branches where that failed the path and the reason."""
     failed: dict[str, str] = {}
+    if folder is not None:
+        finish_swap(folder)
     for branch in () if folder is None else left_in_branches(folder, log):
         if not branch.erased:
             failed[str(branch.folder)] = branch.what

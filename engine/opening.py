@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import logging
+import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +21,8 @@ from recollect.events.private_files import make_private, sync_directory
 from recollect.events.segment_log import SegmentLog
 from recollect.events.transfer import TransferableLog
 
-_SYNCED = "log.synced"
+BRANCHES = "branches"
+_SYNCING, _SYNCED = "log.syncing", "log.synced"
 
 
 class Opened(NamedTuple):
@@ -75,6 +77,17 @@ def reopened(folder: Path, clock: Clock, *, patient: bool) -> SegmentLog:
         raise LogReadOnly(f"the store is read-only: {folder} ({error.__cause__ or error})") from None
 
 
+def new_log(folder: Path) -> Path:
+    """Where to write the log that is to take the place of this one, with nothing there; the caller keeps writers out."""
+    for name in (_SYNCING, _SYNCED):
+        if (folder / name).is_dir():
+            shutil.rmtree(folder / name)
+    for branch in (folder / BRANCHES).glob("*"):
+        with suppress(OSError):  # a log came there: it is not empty
+            branch.rmdir()
+    return folder / _SYNCING
+
+
 def swap_log(folder: Path, new: Path, branch: Path) -> None:
     """Put a new log in the place of the old one, which goes to the branch; `finish_swap` ends what is interrupted."""
     make_private(branch)
@@ -87,10 +100,23 @@ def swap_log(folder: Path, new: Path, branch: Path) -> None:
 
 
 def finish_swap(folder: Path) -> None:
-    """Complete a swap that the end of a process interrupted: give the new log its name."""
+    """Complete a swap that the end of a process interrupted: give the new log its name, or remove it where the old one
+    has not gone yet; the next sync begins again. What another process is swapping is left to it."""
     if (folder / _SYNCED).is_dir() and not (folder / "log").exists():
-        (folder / _SYNCED).replace(folder / "log")
+        with suppress(FileNotFoundError):  # another process was first
+            (folder / _SYNCED).replace(folder / "log")
         sync_directory(folder)
+    if unfinished_swap(folder):
+        lock = WriterLock(RealDisk(), folder / "log" / WRITER_LOCK, timeout_s=0)
+        with closing(lock), suppress(RecollectError, OSError), lock.held():
+            new_log(folder)
+
+
+def unfinished_swap(folder: Path) -> list[Path]:
+    """The copies of a log that an interrupted swap left, which no erasure reaches; none if it is under way."""
+    found = [folder / name for name in (_SYNCING, _SYNCED) if (folder / name).is_dir()]
+    free = found and WriterLock(RealDisk(), folder / "log" / WRITER_LOCK, timeout_s=0).is_free()
+    return found if free else []
 
 
 @contextmanager

@@ -26,11 +26,11 @@ from pathlib import Path
 
 import msgspec
 
-from recollect.engine.branches import BRANCHES, with_seqs
+from recollect.engine.branches import with_seqs
 from recollect.engine.copies import Copy, known_copies, note_in, record
 from recollect.engine.erase import erase_in_branches, erase_where_known, has_text
 from recollect.engine.moments import clock_ahead_max, iso
-from recollect.engine.opening import finish_swap, swap_log, writers_kept_out
+from recollect.engine.opening import BRANCHES, finish_swap, new_log, swap_log, writers_kept_out
 from recollect.engine.replicate import (
     NotABeginning,
     Replication,
@@ -62,7 +62,6 @@ _CHANGING = (
     facts.Erased,
     facts.Pruned,
 )
-_SYNCING = "log.syncing"
 _ATTEMPTS = 5
 
 
@@ -401,8 +400,7 @@ class _Merge:
 
     def _replace_log(self, end: int) -> Path:
         """Write the common log anew beside this one, and let them change places; this one becomes a branch."""
-        new = self._folder / _SYNCING
-        shutil.rmtree(new, ignore_errors=True)
+        new = new_log(self._folder)
         with closing(SegmentLog.open(new, ahead_max=clock_ahead_max())) as copy:
             for group in whole_batches(self._there.log.frames(0, end)):
                 copy.append_frames(group)

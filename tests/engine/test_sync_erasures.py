@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,9 @@ from sync_place import Place, holding
 
 from recollect.engine import sync as syncing
 from recollect.engine.doctor import doctor
+from recollect.engine.opening import finish_swap
 from recollect.engine.sync import sync
+from recollect.events.segment_log import SegmentLog
 from recollect.interfaces.python.memory import Memory
 
 
@@ -152,3 +157,71 @@ def test_retention_here_of_an_offline_recall_is_carried_out_in_the_common_log_wi
     with place.colleague() as there:
         verified = there.verify()
         assert (verified.verdict, verified.attested) == ("attested", 1)
+
+
+# --- a sync that is killed while it replaces the log --------------------------------------------------
+
+
+def killed(place: Place, point: str) -> None:
+    """A secret, both went on, and a sync that ends at this point of the replacement."""
+    with place.here() as here:
+        here.remember("the safe opens with 31-07-94", id="safe")
+    place.sync()
+    with place.colleague() as there:
+        there.remember("tea is at four", id="tea")
+    with place.here() as here:
+        here.remember("coffee is at ten", id="coffee")
+    program = (
+        "import os, sys\n"
+        "import recollect.engine.opening as opening, recollect.engine.sync as syncing\n"
+        f"{point} = lambda *_: os._exit(9)\n"
+        "syncing.sync(sys.argv[1], sys.argv[2])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, place.laptop, place.remote], check=False)
+    assert done.returncode == 9
+
+
+POINTS = {"log.syncing": "syncing.swap_log", "log.synced": "opening.sync_directory"}
+
+
+@pytest.mark.parametrize("left", POINTS)
+def test_what_a_sync_that_was_killed_left_is_named_by_doctor_and_gone_with_the_next_erasure(
+    place: Place, left: str
+) -> None:
+    killed(place, POINTS[left])
+    (problem,) = doctor(place.laptop).problems
+    assert (problem.severity, problem.where) == ("leftover", str(place.laptop / left))
+    with place.here() as here:
+        assert not (place.laptop / left).exists()
+        here.erase("safe")
+    assert holding(place.laptop, b"31-07-94") == []
+    assert doctor(place.laptop).healthy
+    place.sync()
+    assert len(list((place.laptop / "branches").iterdir())) == 1
+    assert holding(place.laptop, b"31-07-94") == []
+
+
+@pytest.mark.parametrize("left", POINTS)
+def test_doctor_removes_what_a_sync_that_was_killed_left(place: Place, left: str) -> None:
+    killed(place, POINTS[left])
+    mended = doctor(place.laptop, fix=True)
+    assert (mended.healthy, [one.where for one in mended.fixed]) == (True, [str(place.laptop / left)])
+
+
+@pytest.mark.parametrize("left", POINTS)
+def test_an_erasure_by_a_process_that_is_open_reaches_what_a_sync_that_was_killed_left(
+    place: Place, left: str
+) -> None:
+    with place.here() as here:
+        here.recall("deploys")
+        killed(place, POINTS[left])
+        here.erase("safe")
+        assert holding(place.laptop, b"31-07-94") == []
+
+
+def test_what_a_sync_is_about_to_put_in_place_is_left_to_it(place: Place) -> None:
+    killed(place, POINTS["log.syncing"])
+    with closing(SegmentLog.open(place.laptop / "log")) as log, log.exclusive():
+        finish_swap(place.laptop)
+        assert (place.laptop / "log.syncing").is_dir()
+        assert doctor(place.laptop).healthy
