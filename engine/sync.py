@@ -99,24 +99,45 @@ class SyncReport(msgspec.Struct, frozen=True, kw_only=True):
 def sync(store: str | Path, remote: str, *, actor: str = "", progress: Progress | None = None) -> SyncReport:
     """Bring the store in a directory and the one at a URL level, and its branches as far as others erased.
 
-    When others write meanwhile, so that what was found no longer holds, it is begun again.
+    When others write meanwhile, so that what was found no longer holds, it is begun again. After a merge both places are
+    looked at again, as `replicate` does: what others erased while the log was being copied is erased here too.
     """
+    report: SyncReport | None = None
     for _ in range(_ATTEMPTS):
         try:
-            report = _level(store, remote, actor, progress)
+            latest = _level(store, remote, actor, progress)
         except (HeadMoved, NotABeginning):
             continue
-        return msgspec.structs.replace(report, degraded=_followed_up(directory(store), report, actor))
-    raise RecollectError(
+        except (RecollectError, OSError) as error:
+            if report is None:
+                raise
+            return _followed_up(
+                report, actor, f"what others wrote meanwhile did not come: {error}; sync again"
+            )
+        report = latest if report is None else _both(report, latest)
+        if latest.branch is None:
+            return _followed_up(report, actor)
+    busy = (
         f"others wrote to {store} or {shown(remote)} during each of {_ATTEMPTS} attempts to bring them level; what was "
         f"taken stays: sync again"
     )
+    if report is None:
+        raise RecollectError(busy)
+    return _followed_up(report, actor, busy)
 
 
-def _followed_up(folder: Path, report: SyncReport, actor: str) -> tuple[str, ...]:
-    """What is due when both are level: caches, branches, and the note that the remote store is a copy; what failed."""
-    if not (folder / "log").is_dir():  # a swap that was interrupted is finished by the next sync
-        return report.degraded
+def _both(one: SyncReport, after: SyncReport) -> SyncReport:
+    """What two attempts did, the first of which was a merge."""
+    return msgspec.structs.replace(
+        one, head=after.head, chain=after.chain, pulled=one.pulled + after.pulled, pushed=one.pushed + after.pushed,
+        branch=after.branch or one.branch, not_taken=(*one.not_taken, *after.not_taken), recalls=one.recalls + after.recalls,
+        changed=(*one.changed, *after.changed), degraded=(*one.degraded, *after.degraded),
+    )  # fmt: skip
+
+
+def _followed_up(report: SyncReport, actor: str, *failed_before: str) -> SyncReport:
+    """Do what is due when both are level: caches, branches, and the note that the remote store is a copy."""
+    folder = directory(report.store)
     with closing(SegmentLog.open(folder / "log", read_only=True)) as common:
         failed = erase_in_branches(folder, RedactedLog(common), actor)
         stale = report.branch is not None and bool(common.positions(ERASED)) and has_caches(folder)
@@ -127,7 +148,7 @@ def _followed_up(folder: Path, report: SyncReport, actor: str) -> tuple[str, ...
             folder, report.remote, "replica", at=iso(system_clock()), upto=report.head, checked=report.head, finished=True
         )  # fmt: skip
     left = (f"what was erased is still in the branch {path}: {reason}" for path, reason in failed.items())
-    return (*report.degraded, *left, *notes)
+    return msgspec.structs.replace(report, degraded=(*report.degraded, *failed_before, *left, *notes))
 
 
 def _level(store: str | Path, remote: str, actor: str, progress: Progress | None) -> SyncReport:
@@ -400,6 +421,7 @@ class _Merge:
 
     def _replace_log(self, end: int) -> Path:
         """Write the common log anew beside this one, and let them change places; this one becomes a branch."""
+        self._local.sync()  # what others of this machine recorded without waiting for a sync goes to the branch with it
         new = new_log(self._folder)
         with closing(SegmentLog.open(new, ahead_max=clock_ahead_max())) as copy:
             for group in whole_batches(self._there.log.frames(0, end)):

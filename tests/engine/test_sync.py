@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from sync_place import Place, holding
 
+from recollect.engine import opening
 from recollect.engine import sync as syncing
 from recollect.engine.doctor import doctor
 from recollect.engine.replicate import Replication, replicate
@@ -339,8 +340,9 @@ def test_a_process_that_ends_between_the_two_renames_leaves_a_whole_store(
     with place.colleague() as there:
         there.remember("tea", id="tea")
     with monkeypatch.context() as patch:
-        patch.setattr("recollect.engine.opening.finish_swap", lambda _: None)
-        sync(place.laptop, place.remote)
+        patch.setattr(opening, "finish_swap", lambda _: (_ for _ in ()).throw(OSError("the plug was pulled")))
+        with pytest.raises(OSError, match="the plug"):
+            sync(place.laptop, place.remote)
     assert not (place.laptop / "log").exists()
     done = CliRunner().invoke(main, ["status", "--store", str(place.laptop)])
     assert done.exit_code == 0, done.output

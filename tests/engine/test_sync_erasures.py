@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,7 +15,10 @@ from recollect.engine import sync as syncing
 from recollect.engine.doctor import doctor
 from recollect.engine.opening import finish_swap
 from recollect.engine.sync import sync
+from recollect.events.errors import RecollectError
+from recollect.events.frame import Frame
 from recollect.events.segment_log import SegmentLog
+from recollect.events.transfer import whole_batches
 from recollect.interfaces.python.memory import Memory
 
 
@@ -225,3 +229,64 @@ def test_what_a_sync_is_about_to_put_in_place_is_left_to_it(place: Place) -> Non
         finish_swap(place.laptop)
         assert (place.laptop / "log.syncing").is_dir()
         assert doctor(place.laptop).healthy
+
+
+# --- a sync beside others ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("beside", ["colleague_url", "remote"], ids=["elsewhere", "in the same mirror"])
+def test_what_others_erase_while_the_common_log_is_copied_is_erased_here_as_well(
+    place: Place, monkeypatch: pytest.MonkeyPatch, beside: str
+) -> None:
+    with place.colleague() as there:
+        there.remember("tea is at four", id="tea")
+    with place.here() as here:
+        here.remember("coffee is at ten", id="coffee")
+    erased: list[str] = []
+
+    def overtaken(frames: Iterator[Frame]) -> Iterator[list[Frame]]:
+        if not erased:
+            erased.append("auth")
+            with Memory.open(getattr(place, beside), embedder="hash") as there:
+                there.erase("auth")
+        return whole_batches(frames)
+
+    monkeypatch.setattr(syncing, "whole_batches", overtaken)
+    report = place.sync()
+    assert (report.pulled, report.pushed) == (2, 1)
+    assert doctor(place.laptop).healthy
+    assert holding(place.laptop, b"Postgres") == []
+
+
+def test_what_was_not_taken_is_told_when_the_remote_store_is_gone_after_the_merge(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with place.colleague() as there:
+        there.revise("auth", "auth sessions live in Redis")
+    with place.here() as here:
+        here.revise("auth", "auth sessions live in SQLite")
+
+    def gone(*_: object, **__: object) -> None:
+        raise RecollectError("no route to the store")
+
+    monkeypatch.setattr(syncing, "replicate", gone)
+    report = sync(place.laptop, place.remote)
+    assert [one.memories for one in report.not_taken] == [("auth",)]
+    assert any("no route to the store; sync again" in one for one in report.degraded)
+
+
+def test_a_recall_that_another_process_has_just_answered_does_not_end_a_merge(place: Place) -> None:
+    with place.colleague() as there:
+        there.revise("auth", "auth sessions live in Redis")
+        there.erase("deploy")
+    with place.here() as here:
+        here.revise("auth", "auth sessions live in SQLite")
+    with place.here() as here:
+        here.recall("auth sessions")
+        command = [sys.executable, "-m", "recollect", "sync", place.remote, "--store", str(place.laptop)]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (1, "")
+        assert "not taken: @4 memory.revised: 'auth' was changed" in " ".join(done.stdout.split())
+    with place.here() as here:
+        assert here.verify().verdict == "attested"
+    assert holding(place.laptop, b"Tuesdays") == []
