@@ -178,7 +178,7 @@ def _own_embedding(store: Store, embedding: Embedding, seq: int) -> Embedding:
 
 def _posed(named: NamedQuestion, embedding: Embedding, now: int, formulas: Sequence[Formula]) -> Question:
     try:
-        question, _ = embedded(question_of(named.query, named.options, now=now), embedding, formulas[0])
+        question, _ = embedded(question_of(named.query, named.options, now=now), embedding)
         for formula in formulas:
             check_context(question.context, formula)
     except InvalidInput as error:

@@ -21,7 +21,7 @@ from recollect.engine import validate
 from recollect.engine.copies import copied
 from recollect.engine.embedding.past import vector_of
 from recollect.engine.event_summaries import expected_words, summarize
-from recollect.engine.formula_lookup import DEFAULT_FORMULA, formula_in_force, formula_named
+from recollect.engine.formula_lookup import formula_named
 from recollect.engine.memories import born
 from recollect.engine.moments import When, iso
 from recollect.engine.names import memory_named
@@ -39,7 +39,7 @@ from recollect.events.facts import ExpectationWithdrawn, Expected, GridVector, Q
 from recollect.events.log import facts_of
 from recollect.events.named_files import named_path
 from recollect.projections.view import Projections
-from recollect.query.formula import Formula, built_in
+from recollect.query.formula import Formula, formula_in_force
 from recollect.query.ranking import Ranking, rank_around
 from recollect.replay.changes.bisect_probes import last_break
 from recollect.replay.changes.inquiry import Inquiry, Moment, position_of
@@ -352,7 +352,7 @@ class _Again(Inquiry):
                 mine = world.here.formula
                 fixed = None if formula_in_force(adoptions, self.moment.seq).digest == mine.digest else mine
         super().__init__(
-            store.log, store.projections, self._question(recalled), formula=fixed, fallback=built_in(DEFAULT_FORMULA),
+            store.log, store.projections, self._question(recalled), formula=fixed,
             embed=lambda label: self._embedded(world, recalled.question, label),
         )  # fmt: skip
 

@@ -9,35 +9,44 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from recollect.engine.configuration import Setting, formula_file
 from recollect.engine.store import Store
 from recollect.events.errors import InvalidInput
 from recollect.projections.adoptions import Adoptions
 from recollect.query import formula as formulas
-from recollect.query.formula import Formula, InvalidFormula
+from recollect.query.formula import Formula, InvalidFormula, formula_in_force
 from recollect.query.formula_extension import NotExtended
 from recollect.query.nearest import there_are
 
-DEFAULT_FORMULA = "recollect"
 _DIGEST_MIN = 6
 
 
-def formula_in_force(adoptions: Adoptions, seq: int) -> Formula:
-    """The formula that the log adopted last by then; the default without any."""
-    digest = adoptions.formula_in_force(seq)
-    return (
-        formulas.built_in(DEFAULT_FORMULA)
-        if digest is None
-        else formulas.from_canonical(adoptions.formulas[digest])
-    )
+class OwnFormula(NamedTuple):
+    """The formula that a store was opened with: all of this opening's recalls are ranked with it.
+
+    It comes into force with the first that is recorded, in place of the adoption at the seq `since`, which was the last
+    when the store was opened; never in place of a later one, so nobody's adoption is undone.
+    """
+
+    formula: Formula
+    since: int
 
 
-def formula_configured(store: Store, setting: Setting) -> Formula:
-    """The configured formula, or the one in force; errors name where it is configured."""
+def own_formula(store: Store, given: str | Path | Formula | None, setting: Setting) -> OwnFormula | None:
+    """The formula that is given or configured; None follows the one in force in the store."""
+    formula = _configured(store, setting) if given is None else formula_named(store, given, files=True)
+    adoptions, head = store.projections.adoptions, store.log.head
+    store.require_analyzers((formula or formula_in_force(adoptions, head)).analyzers)
+    return None if formula is None else OwnFormula(formula, adoptions.formula_since(head))
+
+
+def _configured(store: Store, setting: Setting) -> Formula | None:
+    """The configured formula; errors name where it is configured."""
     said = setting.chosen
     if said is None:
-        return formula_in_force(store.projections.adoptions, store.log.head)
+        return None
     try:
         return formula_named(store, formula_file(said), files=said.source != "store")
     except InvalidInput as error:

@@ -9,7 +9,6 @@ from recollect.engine import memories as reading
 from recollect.engine.answers import Answer, Memo
 from recollect.engine.embedding.past import embedding_at
 from recollect.engine.embedding.store_embedder import Embedding
-from recollect.engine.formula_lookup import formula_in_force
 from recollect.engine.lazy import LazyModule
 from recollect.engine.moments import When
 from recollect.engine.recall import Standpoint, answer, rank_from
@@ -43,12 +42,12 @@ class PastView:
     @property
     def formula(self) -> Formula:
         """The formula in force then; the default if none had been adopted yet."""
-        return formula_in_force(self._store.view(self._seq).adoptions, self._seq)
+        return self.here.formula
 
     @property
     def here(self) -> Standpoint:
         """Where a question is asked from; take the view again each time: an erasure invalidates earlier views."""
-        return Standpoint(self._store, self._embedding, self.formula, self._now, self._models, self._seq)
+        return Standpoint(self._store, self._embedding, None, self._now, self._models, self._seq)
 
     def recall(self, query: str, **options: Unpack[RecallOptions]) -> Answer:
         """The answer that this question would have had then; takes the arguments of a live recall."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,16 +24,17 @@ import msgspec
 from recollect.engine import validate
 from recollect.engine.answers import Answer, Degraded, DegradedKind, Hit
 from recollect.engine.embedding.store_embedder import Embedding, meaning
-from recollect.engine.formula_lookup import formula_named
+from recollect.engine.formula_lookup import OwnFormula, formula_named
 from recollect.engine.lazy import LazyModule
-from recollect.engine.moments import iso, parse_seq
+from recollect.engine.moments import iso
+from recollect.engine.read_your_writes import require_basis
 from recollect.engine.recall_models import Expander, Models
 from recollect.engine.recall_options import RecallOptions, question_of
 from recollect.engine.recorded_question import Posed, posed
 from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
 from recollect.engine.writer import Writer
-from recollect.events.errors import HeadMoved, InvalidInput, LogDamaged, RecollectError, StillBehind
+from recollect.events.errors import HeadMoved, InvalidInput, LogDamaged, RecollectError
 from recollect.events.facts import (
     Accessed,
     AnyFact,
@@ -47,12 +47,10 @@ from recollect.events.facts import (
     Recalled,
     Reranked,
 )
-from recollect.events.memory_log import MemoryLog
 from recollect.events.redacted_log import ERASED
-from recollect.events.segment_log import SegmentLog
 from recollect.projections.lexical.frozen_unicode import lower_14
 from recollect.projections.view import View
-from recollect.query.formula import Formula
+from recollect.query.formula import Formula, formula_in_force
 from recollect.query.nearest import there_are
 from recollect.query.ranking import Ranking, rank_around
 from recollect.query.stages.ordering import Rerank
@@ -65,30 +63,38 @@ if TYPE_CHECKING:
 else:  # few questions use `without`
     impacting = LazyModule("recollect.engine.impact")
 
-BASIS_S = 10.0
-_LOOK_AGAIN_S = 0.02
-
 
 class Standpoint(NamedTuple):
     """Where a question is asked from: the head or a seq, what embeds it, and formula and clock unless it has others."""
 
     store: Store
     embedding: Embedding
-    formula: Formula
+    own: OwnFormula | None
     now: int
     models: Models = Models()
     seq: int | None = None
 
+    @property
+    def formula(self) -> Formula:
+        return self.formula_at(self.store.view(self.seq))
+
+    def formula_at(self, view: View) -> Formula:
+        """The own formula, or the one in force at the view, whoever adopted it."""
+        return formula_in_force(view.adoptions, view.seq) if self.own is None else self.own.formula
+
 
 class Ranked(NamedTuple):
-    """A question with all that models said to it, ranked at a view; `adopts` by the caller's own formula."""
+    """A question with all that models said to it, ranked at a view.
+
+    The formula comes into force in place of the one adopted at the seq `replaces` (0: none was); never if that is None.
+    """
 
     question: Question
     ranking: Ranking
     view: View
     formula: Formula
     degraded: tuple[Degraded, ...]
-    adopts: bool = False
+    replaces: int | None = None
 
 
 # --- ranking ---------------------------------------------------------------------------------------
@@ -99,22 +105,26 @@ def rank_from(here: Standpoint, query: str, options: RecallOptions, *, words_ins
     store = here.store
     asked = posed(store, query, options) if validate.is_recall_id(query) else Posed(query, options)
     given = asked.options.get("formula")
-    formula = here.formula if given is None else formula_named(store, given, files=True)
-    question, degraded = _with_vector(here, asked, formula, words_instead=words_instead)
-    _require_basis(here, options.get("basis"))
+    named = None if given is None else formula_named(store, given, files=True)
+    question, without = _with_vector(here, asked, words_instead=words_instead)
+    if (basis := options.get("basis")) is not None:
+        require_basis(store, basis, here.seq)
     view = store.view(here.seq)
+    formula = here.formula_at(view) if named is None else named
     if here.seq is None:
         here.embedding.require_same(view.adoptions.embedder(view.seq))
     if question.session is not None:
         question = _with_previous(store, question, view, formula)
     if options.get("without"):
         question, view = impacting.as_if_untold(store, question, view, formula, options["without"])
-    ranked = Ranked(*rank_at(store, question, view, formula), view, formula, degraded, adopts=given is None)
+    degraded = tuple(one._replace(text=meaning(one.text, formula)) for one in without)
+    replaces = None if named is not None else here.own.since if here.own else 0
+    ranked = Ranked(*rank_at(store, question, view, formula), view, formula, degraded, replaces)
     return ask_models(here, ranked) if wants_more(ranked) else ranked
 
 
 def _with_vector(
-    here: Standpoint, asked: Posed, formula: Formula, *, words_instead: bool
+    here: Standpoint, asked: Posed, *, words_instead: bool
 ) -> tuple[Question, tuple[Degraded, ...]]:
     """Add the vector: the recorded one, if the embedder in force made it."""
     question = question_of(asked.text, asked.options, now=here.now)
@@ -126,49 +136,18 @@ def _with_vector(
         if vector is not None and adopted is not None:
             return msgspec.structs.replace(question, vector=vector, embedder=adopted.label), ()
     return embedded(
-        question, here.embedding, formula, wait=asked.options.get("wait", True), words_instead=words_instead
+        question, here.embedding, wait=asked.options.get("wait", True), words_instead=words_instead
     )
 
 
-def _require_basis(here: Standpoint, basis: int | str | None) -> None:
-    """Read your writes: the view must reach the event at this seq."""
-    if basis is None:
-        return
-    seq = parse_seq(basis)
-    if seq is None:
-        raise InvalidInput(f"basis is a seq, as in @120, not {validate.shown(basis)}")
-    if here.seq is not None and here.seq < seq:
-        raise InvalidInput(f"the view as of @{here.seq} does not know of @{seq}; ask as of a later moment")
-    store = here.store
-    local = isinstance(store.log.base, SegmentLog | MemoryLog)  # nothing is on its way from another machine
-    if local and seq > (head := store.catch_up()):
-        raise InvalidInput(f"the log ends at @{head}, so no answer can know of @{seq}")
-    await_seq(store, seq)
-
-
-def await_seq(store: Store, seq: int, timeout_s: float = BASIS_S) -> None:
-    """Return when the event at this seq is folded; `StillBehind` if that takes too long."""
-    deadline = time.monotonic() + timeout_s
-    while (head := store.catch_up()) < seq:
-        left_s = deadline - time.monotonic()
-        if left_s <= 0:
-            raise StillBehind(wanted=seq, head=head, waited_s=timeout_s)
-        time.sleep(min(left_s, _LOOK_AGAIN_S))
-
-
 def embedded(
-    question: Question,
-    embedding: Embedding,
-    formula: Formula,
-    *,
-    wait: bool = True,
-    words_instead: bool = False,
+    question: Question, embedding: Embedding, *, wait: bool = True, words_instead: bool = False
 ) -> tuple[Question, tuple[Degraded, ...]]:
     """Add the vector to the question, or say why it gets no vector."""
     vector, problem = embedding.question_vector(question.text, wait=wait, words_instead=words_instead)
     if problem is not None:
         loads = embedding.embedder is not None and not wait and embedding.failure is None
-        return question, (Degraded("loading" if loads else "embedder", meaning(problem, formula)),)
+        return question, (Degraded("loading" if loads else "embedder", problem),)
     name = None if vector is None else embedding.name
     return msgspec.structs.replace(question, vector=vector, embedder=name), ()
 
@@ -221,9 +200,10 @@ def _at_head(here: Standpoint, before: Ranked) -> Ranked:
     view = store.view()
     here.embedding.require_same(view.adoptions.embedder(view.seq))
     effects = msgspec.structs.replace(question.effects, scanned=())
-    question = _with_previous(store, msgspec.structs.replace(question, effects=effects), view, before.formula)
-    question, ranking = rank_at(store, question, view, before.formula)
-    ranked = before._replace(question=question, ranking=ranking, view=view)
+    formula = before.formula if before.replaces is None else here.formula_at(view)
+    question = _with_previous(store, msgspec.structs.replace(question, effects=effects), view, formula)
+    question, ranking = rank_at(store, question, view, formula)
+    ranked = before._replace(question=question, ranking=ranking, view=view, formula=formula)
     if store.is_deciding or not wants_more(ranked):
         note = "rerank: memories were erased meanwhile, and what took their places was ranked without it"
         return _noting(ranked, "rerank", note) if effects.reranked and ranking.sheet.wanted else ranked
@@ -234,17 +214,18 @@ def _at_head(here: Standpoint, before: Ranked) -> Ranked:
 def _append(writer: Writer, ranked: Ranked, *, track: bool) -> str:
     """Append what was returned, the formula if the log lacks it, and the accesses if they count.
 
-    `HeadMoved` if something was erased since the basis.
+    `HeadMoved` if something was erased since the basis; if the formula comes into force, if anything was written.
     """
-    store, recipe, question = writer.store, ranked.formula, ranked.question
+    store, recipe, question, basis = writer.store, ranked.formula, ranked.question, ranked.ranking.basis
     engine = store.projections.adoptions
     facts: list[AnyFact] = []
-    adopt = ranked.adopts and engine.formula_in_force(store.log.head) != recipe.digest
+    replaced = ranked.replaces == engine.formula_since(basis)
+    adopt = replaced and engine.formula_in_force(basis) != recipe.digest
     if adopt or recipe.digest not in engine.formulas:
         facts.append(FormulaAdopted(name=recipe.name, digest=recipe.digest, text=recipe.text, in_force=adopt))
     recalled = Recalled(
         question=question,
-        basis=ranked.ranking.basis,
+        basis=basis,
         formula=recipe.digest,
         ids=ranked.ranking.ids,
         scores=ranked.ranking.scores,
@@ -254,7 +235,8 @@ def _append(writer: Writer, ranked: Ranked, *, track: bool) -> str:
     place = len(facts) - 1
     if track and recalled.ids:
         facts.append(Accessed(ids=recalled.ids, at=question.now, session=question.session, how="returned"))
-    seqs = store.append(facts, actor=writer.actor, durability="unsafe", unless=(ERASED, ranked.ranking.basis))
+    expect, unless = (basis, None) if adopt else (None, (ERASED, basis))
+    seqs = store.append(facts, actor=writer.actor, durability="unsafe", expect=expect, unless=unless)
     return f"r{seqs[place]}"
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from recollect.engine import validate
 from recollect.engine.event_summaries import summarize
-from recollect.engine.formula_lookup import formula_in_force, formula_named
+from recollect.engine.formula_lookup import formula_named
 from recollect.engine.moments import iso, parse_seq
 from recollect.engine.names import ambiguous, did_you_mean, find_recall, memory_named
 from recollect.engine.show_dream import ShownDream, show_dream
@@ -112,7 +112,7 @@ def _formula(store: Store, name: str) -> ShownFormula | None:
         built_in=formula.name in formulas.names()
         and formulas.built_in(formula.name).digest == formula.digest,
         in_log=formula.digest in adoptions.formulas,
-        in_force=formula_in_force(adoptions, store.projections.position).digest == formula.digest,
+        in_force=formulas.formula_in_force(adoptions, store.projections.position).digest == formula.digest,
         text=flat_toml(formula),
     )
 

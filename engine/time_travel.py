@@ -7,7 +7,7 @@ import msgspec
 from recollect.engine import validate
 from recollect.engine.embedding.past import vector_of
 from recollect.engine.event_summaries import summarize
-from recollect.engine.formula_lookup import DEFAULT_FORMULA, formula_named
+from recollect.engine.formula_lookup import formula_named
 from recollect.engine.memories import born
 from recollect.engine.moments import Edge, When
 from recollect.engine.names import memory_named
@@ -17,7 +17,6 @@ from recollect.engine.recorded_question import Posed, posed
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
 from recollect.events.errors import InvalidInput
-from recollect.query.formula import built_in
 from recollect.replay.changes import bisect as bisecting
 from recollect.replay.changes import why_changed as changing
 from recollect.replay.changes.bisect import Bisection
@@ -109,7 +108,6 @@ def inquiry_of(here: Standpoint, asked: Posed, *, now: int) -> Inquiry:
         store.projections,
         question,
         formula=formula,
-        fallback=built_in(DEFAULT_FORMULA),
         embed=lambda label: asked.vector(label) or vector_of(store, here.embedding, asked.text, label),
     )
 

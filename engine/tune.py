@@ -95,8 +95,8 @@ def tune(
     options: TuneOptions,
     *,
     page: Page,
-) -> tuple[Tuned, Formula | None]:
-    """What was learned; and the formula, if it was put in force."""
+) -> Tuned:
+    """What was learned; `adopted` says whether it was put in force."""
     refuse_unknown(options, TuneOptions.__annotations__)
     store, overwrite = here.store, options.get("overwrite", False)
     files = {"out": options.get("out"), "html": options.get("html")}
@@ -113,7 +113,7 @@ def tune(
         write_file(targets["html"], page(result), overwrite=overwrite)
     if "out" in targets and result.recommended:
         write_file(targets["out"], result.text, overwrite=overwrite)
-    return result, found if result.adopted else None
+    return result
 
 
 @locked

@@ -17,6 +17,7 @@ from msgspec import UNSET, UnsetType
 
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.toml_file import parse_toml, read_toml
+from recollect.projections.adoptions import Adoptions
 from recollect.projections.lexical.analyzers import NEWEST
 from recollect.query import catalogue
 from recollect.query.dials import Dial
@@ -39,6 +40,7 @@ from recollect.query.versions import stated
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
+DEFAULT_FORMULA = "recollect"
 _FACTOR_STAGES = {"multiply": Multiply, "add": Add, "compute": Compute}
 _BESIDE_THE_TEXT = ("given_labels", "free")
 
@@ -153,6 +155,12 @@ def from_canonical(text: str, origin: str = "in the log") -> Formula:
     except (msgspec.DecodeError, RecursionError) as error:
         raise InvalidFormula(origin, f"is no JSON object that can be read ({error})") from None
     return build(fields, origin=origin, check=False)
+
+
+def formula_in_force(adoptions: Adoptions, seq: int) -> Formula:
+    """The formula that the log adopted last by then; the default without any."""
+    digest = adoptions.formula_in_force(seq)
+    return built_in(DEFAULT_FORMULA) if digest is None else from_canonical(adoptions.formulas[digest])
 
 
 def from_log(text: str | None, digest: str) -> Formula | None:

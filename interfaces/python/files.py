@@ -7,7 +7,6 @@ from typing import TypedDict
 
 from recollect.engine import transfer
 from recollect.engine.embedding.store_embedder import Embedding
-from recollect.engine.formula_lookup import formula_in_force
 from recollect.engine.moments import When
 from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.store import Progress, Store
@@ -20,7 +19,6 @@ from recollect.interfaces.files import markdown_export
 from recollect.interfaces.files.import_file import ImportArguments, ImportOptions, import_file
 from recollect.interfaces.files.markdown_export import MarkdownExport
 from recollect.interfaces.files.report import ImportReport
-from recollect.query.formula import Formula
 
 __all__ = ["ExportOptions", "Exported", "ImportArguments", "export", "import_into"]
 
@@ -60,17 +58,10 @@ def export(store: Store, path: str | Path, options: ExportOptions) -> Exported:
     )  # fmt: skip
 
 
-def import_into(
-    writer: Writer, path: str | Path, arguments: ImportArguments
-) -> tuple[ImportReport, Formula | None]:
-    """Import a file or folder of another program, or an exported log; the writer then has the embedder of the log.
-
-    Also return the formula in force, if the import brought it into an empty store.
-    """
-    was_empty = writer.store.catch_up() == 0
+def import_into(writer: Writer, path: str | Path, arguments: ImportArguments) -> ImportReport:
+    """Import a file or folder of another program, or an exported log; the writer then has the embedder of the log."""
     options = ImportOptions.of(arguments)
     done = import_file(writer, named_path(path), options, progress=arguments.get("progress"))
-    adoptions = writer.store.projections.adoptions
-    writer.embedding = Embedding(writer.embedding.embedder, adoptions.embedder(done.head))
-    brought = was_empty and adoptions.formula_in_force(done.head)
-    return done, formula_in_force(adoptions, done.head) if brought else None
+    adopted = writer.store.projections.adoptions.embedder(done.head)
+    writer.embedding = Embedding(writer.embedding.embedder, adopted)
+    return done

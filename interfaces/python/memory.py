@@ -54,7 +54,7 @@ class Memory:
     """An open store. Use it as a context manager, or `close` it."""
 
     def __init__(self, opened: OpenStore, actor: str) -> None:
-        self._store, embedding, self._formula, self._models = opened
+        self._store, embedding, self._own_formula, self._models = opened
         self._writer = Writer(self._store, embedding, actor)
         self._sql = SqlTables(self._store)
 
@@ -62,8 +62,8 @@ class Memory:
     def open(cls, path: str | Path, **options: Unpack[OpenOptions]) -> Self:
         """Open the store in a directory; create it if it does not exist.
 
-        Rank with the formula in force in the store, or with `formula`, which comes into force with the next recall that
-        is recorded. A formula may ask a `reranker` (a cross-encoder's path or name, a server's URL, or a callable from a
+        Rank with the formula in force in the store at each question, whoever adopts it, or with `formula`, which comes
+        into force with the first recall that is recorded, unless another was adopted meanwhile. A formula may ask a `reranker` (a cross-encoder's path or name, a server's URL, or a callable from a
         question and texts to scores) and an `expander` (a callable from a question to rewritings); what they say is
         recorded with the recall. `ahead` loads the vector index at once, for a question that follows. What is not given
         is taken from the environment, the store's config.toml or the user's (`recollect config`).
@@ -89,7 +89,7 @@ class Memory:
     def here(self) -> Standpoint:
         """Where a question is asked from: the head, now."""
         now = self._store.clock()
-        return Standpoint(self._store, self._writer.embedding, self._formula, now, self._models)
+        return Standpoint(self._store, self._writer.embedding, self._own_formula, now, self._models)
 
     def warm(self) -> None:
         """Start loading the model in the background; every answer says if it could not be loaded."""
@@ -236,9 +236,9 @@ class Memory:
     # --- ask -------------------------------------------------------------------------------------
 
     def adopt(self, formula: str | Path | Formula) -> str:
-        """Put a formula in force, from the next question on; returns its name@digest."""
-        self._formula = self._writer.adopt(formula)
-        return self._formula.label
+        """Put a formula in force, from the next question on, in place of any that was opened with; its name@digest."""
+        adopted, self._own_formula = self._writer.adopt(formula), None
+        return adopted.label
 
     def recall(self, query: str, **options: Unpack[RecallOptions]) -> Answer:
         """Rank at the head, record the recall and return the answer; say so in it if it could not be recorded.
@@ -286,7 +286,7 @@ class Memory:
 
     def status(self) -> Status:
         """Health and sizes."""
-        return engine.status.status_of(self._store, self._writer.embedding, self._formula)
+        return engine.status.status_of(self._store, self._writer.embedding, self.here.formula)
 
     def log(
         self, *, limit: int | None = None, follow: bool = False, full: bool = False, **filters: Unpack[engine.log_stream.LogFilters]
@@ -433,8 +433,8 @@ class Memory:
         `adopt` puts it in force; both only if the later half confirms it (`recommended`). `html` writes a report in any
         case; `overwrite` replaces existing files.
         """
-        result, adopted = engine.tune.tune(self.here, self._writer, formula, options, page=tune_html.page)
-        self._formula = adopted or self._formula
+        result = engine.tune.tune(self.here, self._writer, formula, options, page=tune_html.page)
+        self._own_formula = None if result.adopted else self._own_formula
         return result
 
     def fork(self, to: str | Path, **options: Unpack[engine.fork.ForkOptions]) -> ForkReport:
@@ -471,9 +471,7 @@ class Memory:
         refuses what cannot be read instead of skipping it; a `dry_run` only counts. An exported log needs a store that is
         empty or holds the beginning of it; afterwards the head hash is that of the file.
         """
-        done, formula = files.import_into(self._writer, path, options)
-        self._formula = formula or self._formula
-        return done
+        return files.import_into(self._writer, path, options)
 
     def watch(
         self, paths: str | Path | Iterable[str | Path], **options: Unpack[watching.WatchOptions]

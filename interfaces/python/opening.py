@@ -10,7 +10,7 @@ from recollect.engine.embedding.embedder import Embedder, EmbedFunction
 from recollect.engine.embedding.names import AUTO
 from recollect.engine.embedding.reranker import AnyReranker
 from recollect.engine.embedding.store_embedder import WORDS_ONLY, Embedding, words_only_reason
-from recollect.engine.formula_lookup import formula_configured, formula_named
+from recollect.engine.formula_lookup import OwnFormula, own_formula
 from recollect.engine.recall_models import Expander, Models, models_of
 from recollect.engine.recall_options import refuse_unknown
 from recollect.engine.store import Progress, Store, system_clock
@@ -42,7 +42,7 @@ class OpenStore(NamedTuple):
 
     store: Store
     embedding: Embedding
-    formula: Formula
+    formula: OwnFormula | None
     models: Models
 
 
@@ -63,13 +63,7 @@ def open_store(path: str | Path, options: OpenOptions) -> OpenStore:
         ahead=options.get("ahead", False),
     )
     try:
-        recipe = options.get("formula")
-        formula = (
-            formula_configured(store, configuration["formula"])
-            if recipe is None
-            else formula_named(store, recipe, files=True)
-        )
-        store.require_analyzers(formula.analyzers)
+        formula = own_formula(store, options.get("formula"), configuration["formula"])
         if given == AUTO:
             embedding = _own_embedding(store, configuration, helper, tell)
         else:

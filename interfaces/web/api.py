@@ -144,11 +144,10 @@ def stale(memory: Memory, _: Nothing, __: Request) -> Stale:
 
 @ENDPOINTS.add("GET", "/api/formulas", "the formulas that may be named, and the one in force")
 def formula_list(memory: Memory, _: Nothing, __: Request) -> Formulas:
-    adopted = formulas.readable(dict(memory.store.projections.adoptions.formulas))
-    labels = sorted(one.label for one in adopted)
-    return Formulas(
-        built_in=tuple(formulas.names()), in_log=tuple(labels), in_force=memory.here.formula.label
-    )
+    view = memory.store.view()
+    labels = sorted(one.label for one in formulas.readable(dict(view.adoptions.formulas)))
+    in_force = formulas.formula_in_force(view.adoptions, view.seq).label
+    return Formulas(built_in=tuple(formulas.names()), in_log=tuple(labels), in_force=in_force)
 
 
 # --- memories and the log --------------------------------------------------------------------------

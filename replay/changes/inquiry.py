@@ -15,7 +15,7 @@ from recollect.events.facts import GridVector, Question
 from recollect.events.log import Log
 from recollect.projections.portable_math import round12
 from recollect.projections.view import Projections, View
-from recollect.query.formula import Formula, from_canonical
+from recollect.query.formula import Formula, formula_in_force
 from recollect.query.ranking import Ranking, rank_around
 from recollect.replay.shared_scans import SharedVectors
 from recollect.replay.verify import prepare
@@ -65,15 +65,14 @@ class _View(View):
 
 class Inquiry:
     def __init__(
-        self, log: Log, projections: Projections, question: Question, *, fallback: Formula,
+        self, log: Log, projections: Projections, question: Question, *,
         formula: Formula | None = None, embed: Embed | None = None,
     ) -> None:  # fmt: skip
-        """`fallback` is used where no formula was in force, `formula` everywhere; `embed` gives the question's
-        vector by the name of an embedder."""
+        """`formula` is used everywhere, without one that in force; `embed` gives the question's vector by the name of an
+        embedder."""
         self.projections = projections
         self.question = question
         self._log = log
-        self._fallback = fallback
         self._formula = formula
         self._embed = embed
         self._vectors: dict[str, GridVector | None] = {}
@@ -82,9 +81,7 @@ class Inquiry:
     def formula_at(self, seq: int) -> Formula:
         if self._formula is not None:
             return self._formula
-        adoptions = self.projections.adoptions
-        digest = adoptions.formula_in_force(seq)
-        return self._fallback if digest is None else from_canonical(adoptions.formulas[digest])
+        return formula_in_force(self.projections.adoptions, seq)
 
     def embedder_at(self, seq: int) -> str | None:
         adopted = self.projections.adoptions.embedder(seq)

@@ -12,7 +12,7 @@ import json
 import sys
 import time
 
-from recollect.engine.recall import await_seq
+from recollect.engine.read_your_writes import await_seq
 from recollect.interfaces.python.memory import Memory
 
 QUESTIONS = 200

@@ -110,7 +110,7 @@ def test_doctor_examines_the_replica_and_asks_the_engine(
 def test_a_basis_that_a_local_log_does_not_have_is_refused_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.engine.recall.await_seq", lambda *_: pytest.fail("it waited"))
+    monkeypatch.setattr("recollect.engine.read_your_writes.await_seq", lambda *_: pytest.fail("it waited"))
     with Memory.open(tmp_path / "local", embedder="hash") as memory:
         memory.remember("tea")
         with pytest.raises(InvalidInput, match="the log ends at @2, so no answer can know of @99"):
@@ -128,7 +128,7 @@ def test_an_answer_knows_what_it_was_told_to_know_or_is_refused(
         answer = b.recall("lemon", basis=head + 1, record=False)
         waiting.join()
         assert (answer.basis, answer.hits[0].id) == (head + 1, "l")
-        monkeypatch.setattr("recollect.engine.recall.await_seq.__defaults__", (0.1,))
+        monkeypatch.setattr("recollect.engine.read_your_writes.await_seq.__defaults__", (0.1,))
         with pytest.raises(StillBehind, match=f"@{head + 9} is not here yet: this replica is at @{head + 1}"):
             b.recall("lemon", basis=f"@{head + 9}")
         with pytest.raises(InvalidInput, match="does not know of"):
@@ -138,7 +138,7 @@ def test_an_answer_knows_what_it_was_told_to_know_or_is_refused(
 
 
 def test_the_command_line_refuses_to_answer_older(shared: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.engine.recall.await_seq.__defaults__", (0.1,))
+    monkeypatch.setattr("recollect.engine.read_your_writes.await_seq.__defaults__", (0.1,))
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "hash")
     monkeypatch.setenv("RECOLLECT_STORE", f"{shared}/a")
     assert CliRunner().invoke(main, ["remember", "tea"]).exit_code == 0
