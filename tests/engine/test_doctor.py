@@ -26,7 +26,6 @@ from recollect.interfaces.python.memory import Memory
 from recollect.interfaces.python.opening import OpenStore
 from recollect.projections import checkpoints
 from recollect.projections.vectors.sealing import Sealer, SealPolicy
-from recollect.query.formula import built_in
 
 Open = Callable[..., Memory]
 
@@ -362,7 +361,7 @@ def test_scrubbing_finds_what_has_rotted_in_a_sealed_segment_and_says_how_much_i
     store = tmp_path / "store"
     with SegmentLog.open(store / "log", segment_bytes=600) as log:
         opened = Store(log, folder=store, clock=lambda: 1_763_000_000_000_000, analyzers=[])
-        memory = Memory(OpenStore(opened, Embedding(None, None), built_in("recollect"), Models()), "")
+        memory = Memory(OpenStore(opened, Embedding(None, None), None, Models()), "")
         for n in range(12):
             memory.remember(f"note {n} about tea", id=f"n{n}")
     found = doctor(store, scrub=True)
@@ -384,7 +383,7 @@ def test_a_server_scrubs_one_segment_at_a_time_and_its_status_says_what_was_foun
     store = tmp_path / "store"
     with SegmentLog.open(store / "log", segment_bytes=600) as log:
         opened = Store(log, folder=store, clock=lambda: 1_763_000_000_000_000, analyzers=[])
-        memory = Memory(OpenStore(opened, Embedding(None, None), built_in("recollect"), Models()), "")
+        memory = Memory(OpenStore(opened, Embedding(None, None), None, Models()), "")
         for n in range(12):
             memory.remember(f"note {n} about tea", id=f"n{n}")
         sealed = sealed_segments(store / "log")

@@ -16,7 +16,6 @@ from recollect.engine.time_travel import inquiry_of
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import Accessed, Consolidated, EmbedderAdopted, Linked, Reembedded, StrengthChange
 from recollect.interfaces.python.memory import Memory
-from recollect.interfaces.python.opening import OpenStore
 from recollect.query import formula as formulas
 from recollect.query.ranking import rank
 from recollect.replay.changes.hybrid import HybridView, Mix
@@ -210,10 +209,7 @@ def test_the_formula_is_named(memory: Memory):
     memory.recall(QUERY, record=True, track=False)
     since = memory.status().head
     other = formulas.parse(BY_SCORE, origin="test")
-    memory._store.require_analyzers(other.analyzers)
-    Memory(OpenStore(memory._store, memory._writer.embedding, other, memory._models), "").recall(
-        QUERY, track=False
-    )
+    memory.adopt(other)
     change = changed(memory, since)
     assert change.cause == "formula"
     assert part(change, "formula").events == (since + 1,)

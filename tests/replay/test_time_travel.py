@@ -18,7 +18,6 @@ from recollect.engine.moments import to_datetime
 from recollect.events.errors import InvalidInput, UnknownMemory
 from recollect.events.facts import EmbedderAdopted, Ingested, Reembedded
 from recollect.interfaces.python.memory import Memory
-from recollect.interfaces.python.opening import OpenStore
 from recollect.query import formula as formulas
 
 
@@ -96,8 +95,7 @@ def test_the_answer_names_the_seq_and_the_formula_in_force_then(memory: Memory):
     memory.recall("auth")  # adopts the default formula
     before = memory.status().head
     other = formulas.built_in("reverie-budget")
-    with_other = Memory(OpenStore(memory._store, memory._writer.embedding, other, memory._models), "")
-    with_other.recall("auth")
+    memory.adopt(other)
     assert memory.at(before).recall("auth").formula == formulas.built_in("reverie").label
     now = memory.at(memory.status().head).recall("auth")
     assert (now.formula, now.basis) == (other.label, memory.status().head)
