@@ -47,6 +47,7 @@ class Bump(msgspec.Struct, frozen=True, kw_only=True):
     seqs: tuple[int, ...]
     at: tuple[str, ...]
     lines: tuple[Line, ...]
+    degraded: tuple[str, ...] = ()
 
 
 @locked
@@ -80,6 +81,7 @@ def bump(
             )
             for id_, history in histories.items()
         ),
+        degraded=inquiry.degraded,
     )
 
 

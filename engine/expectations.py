@@ -10,6 +10,7 @@ and the ranking has to be the recorded one bit for bit. A check writes nothing b
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
@@ -71,7 +72,7 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """One expectation, asked again. `broken_by` is the seq of the event that broke it, where one did.
 
-    `exact` says whether the ranking is the recorded one, bit for bit.
+    `exact` says whether the ranking is the recorded one, bit for bit; `degraded` why it was ranked by words only.
     """
 
     expectation: Expectation
@@ -81,6 +82,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     score: float | None = None
     formula: str = ""
     exact: bool = False
+    degraded: tuple[str, ...] = ()
     broken_by: int | None = None
     event: str = ""
 
@@ -88,7 +90,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
     """All expectations asked again: those that hold, and those that do not.
 
-    `degraded` says what could not be done beside.
+    `degraded` says how many were asked by words only, and why, and what could not be done beside.
     """
 
     passed: tuple[Outcome, ...]
@@ -242,7 +244,7 @@ def _check_to_file(
             file.put(target, overwrite=_may_replace(target, options))
 
         report, notes = copied(here.store, "check --junit", "junit", file.path, target, make, put)
-    return msgspec.structs.replace(report, degraded=notes)
+    return msgspec.structs.replace(report, degraded=(*report.degraded, *notes))
 
 
 def _may_replace(target: Path, options: CheckOptions) -> bool:
@@ -284,7 +286,15 @@ def _checked(here: Standpoint, store: Store, options: CheckOptions) -> CheckRepo
         basis=world.moment.seq,
         now=iso(world.moment.now),
         sentence=counted if outcomes else "there are no expectations; `recollect expect` states one",
+        degraded=_by_words(outcomes),
     )
+
+
+def _by_words(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    """How many expectations were asked without their vector, by the reason."""
+    reasons = Counter(reason for one in outcomes for reason in one.degraded)
+    asked = f"of {len(outcomes)} were asked without a vector, there or to find what broke them"
+    return tuple(f"{n} {asked}; {why}" for why, n in reasons.items())
 
 
 def _open_fork(folder: str | Path, source: Store) -> Store:
@@ -308,14 +318,15 @@ def _outcome(world: _World, expectation: Expectation, fact: Expected) -> Outcome
     held = holds(fact, ranking, inquiry.projections)
     outcome = Outcome(
         expectation=expectation, held=held and (exact or not strict), sentence=_standing_words(fact, rank, recalled),
-        rank=rank, score=score, formula=ranking.formula, exact=exact,
+        rank=rank, score=score, formula=ranking.formula, exact=exact, degraded=inquiry.degraded,
     )  # fmt: skip
     if outcome.held:
         return outcome
     if held:
         changed = f"{expectation.recall} no longer ranks as it was recorded, bit for bit"
         return msgspec.structs.replace(outcome, sentence=changed)
-    return _blamed(world, inquiry, outcome, fact, recalled)
+    blamed = _blamed(world, inquiry, outcome, fact, recalled)
+    return msgspec.structs.replace(blamed, degraded=inquiry.degraded)
 
 
 def holds(fact: Expected, ranking: Ranking, projections: Projections) -> bool:
@@ -363,9 +374,11 @@ class _Again(Inquiry):
         effects = msgspec.structs.replace(recalled.question.effects, previous=None, scanned=())
         return msgspec.structs.replace(recalled.question, effects=effects)
 
-    def _embedded(self, world: _World, question: Question, label: str) -> GridVector | None:
+    def _embedded(
+        self, world: _World, question: Question, label: str
+    ) -> tuple[GridVector | None, str | None]:
         if question.embedder == label:
-            return question.vector
+            return question.vector, None
         return vector_of(world.store, world.here.embedding, question.text, label)
 
     def ranking(self, moment: Moment) -> Ranking:

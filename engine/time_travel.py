@@ -17,6 +17,7 @@ from recollect.engine.recorded_question import Posed, posed
 from recollect.engine.store import Progress, Store
 from recollect.engine.torn_state import locked
 from recollect.events.errors import InvalidInput
+from recollect.events.facts import GridVector
 from recollect.replay.changes import bisect as bisecting
 from recollect.replay.changes import why_changed as changing
 from recollect.replay.changes.bisect import Bisection
@@ -103,12 +104,17 @@ def inquiry_of(here: Standpoint, asked: Posed, *, now: int) -> Inquiry:
     question = asked.with_effects(question_of(asked.text, asked.options, now=now))
     formula = None if wanted is None else formula_named(store, wanted, files=True)
     check_context(question.context, formula or here.formula)
+
+    def embed(label: str) -> tuple[GridVector | None, str | None]:
+        recorded = asked.vector(label)
+        return vector_of(store, here.embedding, asked.text, label) if recorded is None else (recorded, None)
+
     return Inquiry(
         store.log,
         store.projections,
         question,
         formula=formula,
-        embed=lambda label: asked.vector(label) or vector_of(store, here.embedding, asked.text, label),
+        embed=embed,
     )
 
 

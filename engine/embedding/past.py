@@ -14,13 +14,12 @@ from recollect.projections.adoptions import Adoption
 
 def embedding_at(store: Store, embedding: Embedding, seq: int) -> Embedding:
     """What embeds a question that is asked at `seq`."""
-    adopted = store.projections.adoptions.embedder(seq)
+    return _of(store.projections.adoptions.embedder(seq), embedding)
+
+
+def _of(adopted: Adoption | None, embedding: Embedding) -> Embedding:
     if embedding.embedder is None or adopted is None or adopted.label == embedding.name:
         return embedding
-    return _of(adopted)
-
-
-def _of(adopted: Adoption) -> Embedding:
     try:
         return Embedding(choose(adopted.label, from_log=True), adopted)
     except EmbedderMismatch:
@@ -32,11 +31,9 @@ def _of(adopted: Adoption) -> Embedding:
     )
 
 
-def vector_of(store: Store, embedding: Embedding, text: str, label: str) -> GridVector | None:
-    """The vector that an embedder, by its name, gives to a text; None if it is not at hand."""
-    if not text.strip() or embedding.embedder is None:
-        return None
-    if label == embedding.name:
-        return embedding.vectors([text], queries=True)[0]
-    adopted = store.projections.adoptions.adoption_of(label)
-    return None if adopted is None else _of(adopted).vectors([text], queries=True)[0]
+def vector_of(
+    store: Store, embedding: Embedding, text: str, label: str
+) -> tuple[GridVector | None, str | None]:
+    """The vector that an embedder, by its name, gives to a question, or why it is asked by words."""
+    its = _of(store.projections.adoptions.adoption_of(label), embedding)
+    return its.question_vector(text, wait=True, words_instead=False)

@@ -35,3 +35,5 @@ def _case(suite: Xml.Element, outcome: Outcome) -> None:
     if not outcome.held:
         failure = Xml.SubElement(case, "failure", message=inline(outcome.sentence))
         failure.text = inline(outcome.expectation.note) or None
+    if outcome.degraded:
+        Xml.SubElement(case, "system-out").text = inline("; ".join(outcome.degraded))

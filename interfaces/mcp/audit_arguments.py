@@ -152,6 +152,7 @@ class WhyChangedResult(msgspec.Struct, frozen=True, kw_only=True):
     passed_by: tuple[str, ...]
     passed: tuple[str, ...]
     redacted: str = ""
+    degraded: tuple[str, ...] = ()
 
 
 class EventResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -73,7 +73,11 @@ def _recall(result: ShownRecall) -> str:
 @telling
 def why_changed(result: WhyChangedResult) -> str:
     parts = [f"{part.cause}: score {part.score:+.6g}, {part.says}" for part in result.causes if part.score]
-    return "\n".join([result.sentence, *parts, *([result.redacted] if result.redacted else [])])
+    notes = [
+        *([result.redacted] if result.redacted else []),
+        *(f"degraded: {note}" for note in result.degraded),
+    ]
+    return "\n".join([result.sentence, *parts, *notes])
 
 
 @telling

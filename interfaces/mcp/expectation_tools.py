@@ -74,6 +74,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     passed: int
     failed: tuple[FailedResult, ...]
     basis: int
+    degraded: tuple[str, ...] = ()
 
 
 @telling
@@ -90,7 +91,7 @@ def _listing(result: ExpectationsResult) -> str:
 @telling
 def _checked(result: CheckResult) -> str:
     failures = [f"{one.name} ({one.recall}): {one.sentence}" for one in result.failed]
-    return "\n".join([result.sentence, *failures])
+    return "\n".join([result.sentence, *failures, *(f"degraded: {note}" for note in result.degraded)])
 
 
 @TOOLS.add("Expect of an answer", _expected, lane="writes")

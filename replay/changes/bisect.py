@@ -59,7 +59,8 @@ class Bisection(msgspec.Struct, frozen=True, kw_only=True):
 
     After a scan (`scanned`) `seq` is the first event that did, and `crossings` has all of them. Without one, `seq`
     is the first crossing among the `rankings` positions asked, and the only one listed; `back_and_forth` says that
-    these positions show more. `redacted` is a line about what was erased since and could have ranked, or empty.
+    these positions show more. `redacted` is a line about what was erased since and could have ranked, or empty;
+    `degraded` says why positions were ranked by words only.
     """
 
     id: str
@@ -78,6 +79,7 @@ class Bisection(msgspec.Struct, frozen=True, kw_only=True):
     scanned: bool = False
     rankings: int = 0
     redacted: str = ""
+    degraded: tuple[str, ...] = ()
 
 
 class _Probes:
@@ -144,6 +146,7 @@ def bisect(
         scanned=scanned,
         rankings=len(probes),
         redacted=redacted_within(inquiry.projections, (since, until)),
+        degraded=inquiry.degraded,
     )
 
 

@@ -1,7 +1,8 @@
 """One question asked at many moments: each time with that moment's corpus, lifecycle, formula and embedder.
 
 What stays fixed is the question itself and, where the caller says so, the formula or the clock. The vector comes
-from the embedder in force at the moment asked; without one of that embedder the question is asked by words.
+from the embedder in force at the moment asked; without one of that embedder the question is asked by words, and
+`degraded` says so.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from recollect.query.ranking import Ranking, rank_around
 from recollect.replay.shared_scans import SharedVectors
 from recollect.replay.verify import prepare
 
-Embed = Callable[[str], GridVector | None]
+Embed = Callable[[str], tuple[GridVector | None, str | None]]
 
 
 class Moment(NamedTuple):
@@ -69,14 +70,20 @@ class Inquiry:
         formula: Formula | None = None, embed: Embed | None = None,
     ) -> None:  # fmt: skip
         """`formula` is used everywhere, without one that in force; `embed` gives the question's vector by the name of an
-        embedder."""
+        embedder, or why it has none."""
         self.projections = projections
         self.question = question
         self._log = log
         self._formula = formula
         self._embed = embed
         self._vectors: dict[str, GridVector | None] = {}
+        self._by_words: dict[str, None] = {}
         self.vectors = SharedVectors(projections.vectors)
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """Why the question was asked by words where the memories had vectors; empty if it never was."""
+        return tuple(self._by_words)
 
     def formula_at(self, seq: int) -> Formula:
         if self._formula is not None:
@@ -97,7 +104,10 @@ class Inquiry:
 
     def _vector(self, label: str) -> GridVector | None:
         if label not in self._vectors:
-            self._vectors[label] = self._embed(label) if self._embed else None
+            vector, why_not = self._embed(label) if self._embed else (None, None)
+            self._vectors[label] = vector
+            if why_not is not None:
+                self._by_words[why_not] = None
         return self._vectors[label]
 
     def view(self, seq: int) -> View:

@@ -25,13 +25,15 @@ class RankPoint(msgspec.Struct, frozen=True, kw_only=True):
 class RankHistory(msgspec.Struct, frozen=True, kw_only=True):
     """Each point is asked with the clock of its position, unless a clock was given for all.
 
-    `redacted` is a line about what was erased since and could have ranked, or empty.
+    `redacted` is a line about what was erased since and could have ranked, or empty; `degraded` says why points were
+    ranked by words only.
     """
 
     id: str
     query: str
     points: tuple[RankPoint, ...]
     redacted: str = ""
+    degraded: tuple[str, ...] = ()
 
 
 def rank_history(
@@ -47,14 +49,16 @@ def rank_history(
     own = set(touched[-(points // 2) :])
     spread = np.linspace(since, until, max(points - len(own), 2)).round().astype(int).tolist()
     seqs = {inquiry.projections.adoptions.whole(seq) for seq in (*own, *spread)}
+    asked = tuple(
+        _point(inquiry, memory_id, Moment(seq, clock(seq)), at=log.time_of(seq), own=seq in own)
+        for seq in sorted(seqs)
+    )
     return RankHistory(
         id=memory_id,
         query=inquiry.question.text,
-        points=tuple(
-            _point(inquiry, memory_id, Moment(seq, clock(seq)), at=log.time_of(seq), own=seq in own)
-            for seq in sorted(seqs)
-        ),
+        points=asked,
         redacted=redacted_within(inquiry.projections, (since, until)),
+        degraded=inquiry.degraded,
     )
 
 

@@ -47,7 +47,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     `cause` is the largest part of the rank's change, or of the score's if the rank did not change; None if
     nothing did. `passed_by` were behind it and are before it now; `passed` the other way round. `redacted` is a
-    line about what was erased since and could have ranked at one of the moments, or empty.
+    line about what was erased since and could have ranked at one of the moments, or empty; `degraded` says why a moment
+    was ranked by words only.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     passed_by: tuple[str, ...]
     passed: tuple[str, ...]
     redacted: str = ""
+    degraded: tuple[str, ...] = ()
 
 
 class _Standings:
@@ -149,6 +151,7 @@ def why_changed(log: Log, inquiry: Inquiry, memory_id: str, since: Moment, until
         passed_by=change_events.names(passings.passed_by),
         passed=change_events.names(passings.passed),
         redacted=redacted_within(inquiry.projections, (since.seq, since.seq), (until.seq, until.seq)),
+        degraded=inquiry.degraded,
     )
 
 

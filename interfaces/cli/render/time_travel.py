@@ -62,12 +62,14 @@ def change(result: Change) -> None:
         table.add_row(part.cause, f"{part.score:+.6g}", f"{part.rank:+.3g}", part.says, _events(part))
     table.add_row("together", f"{result.score_change:+.6g}", f"{result.rank_change:+d}", style="bold")
     out.print(table)
-    _redacted(result.redacted)
+    _beside(result)
 
 
-def _redacted(says: str) -> None:
-    if says:
-        console().print(Text.assemble(("redacted", "yellow"), f"  {says}"))
+def _beside(result: Change | Bisection | RankHistory) -> None:
+    """What was erased since, and what was ranked by words only."""
+    notes = [("redacted", result.redacted)] if result.redacted else []
+    for name, says in (*notes, *(("degraded", reason) for reason in result.degraded)):
+        console().print(Text.assemble((name, "yellow"), f"  {says}"))
 
 
 def _events(part: Part) -> str:
@@ -80,7 +82,7 @@ def _events(part: Part) -> str:
 def bisection(result: Bisection) -> None:
     out = console()
     out.print(Text(result.sentence))
-    _redacted(result.redacted)
+    _beside(result)
     if result.before is None or result.after is None:
         return
     out.print(Text(f"@{result.seq}  {result.event}", style="bold"))
@@ -119,7 +121,7 @@ def ranks(result: RankHistory) -> None:
             score = "-" if point.score is None else f"{point.score:.6g}"
             table.add_row(f"@{point.seq}", iso(point.at), _rank(point.rank), score)
     out.print(table)
-    _redacted(result.redacted)
+    _beside(result)
 
 
 def sparkline(values: list[int | None]) -> str:

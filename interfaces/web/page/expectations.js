@@ -9,7 +9,7 @@ export async function renderExpectations(place, app, signal) {
   if (!stated.length) return show(place, title, h("p", { class: "empty" }, "None yet: open a memory in a recorded recall and say what you expect of it."));
   show(place, title, h("p", { class: "dim waiting", role: "status" }, `asking ${stated.length} again …`));
   const report = await get("check", {}, signal);
-  show(place, title, h("p", { role: "status" }, report.sentence), h("ul", { class: "plain expectations" }, [...report.failed, ...report.passed].map((one) => row(one, app))));
+  show(place, title, h("p", { role: "status" }, report.sentence), report.degraded.map((line) => h("p", { class: "note" }, line)), h("ul", { class: "plain expectations" }, [...report.failed, ...report.passed].map((one) => row(one, app))));
 }
 
 function row(one, app) {

@@ -26,7 +26,7 @@ export async function renderThenAndNow(place, app, asked, signal) {
     h("p", { class: "small dim moments" }, `${sides.map(moment).join(", ")}: move them in the river above. Each is ranked with the memories and the clock of its moment.`,
       app.state.a ? "" : ` A was not chosen: it is ${asked?.basis === Number(a.slice(1)) ? "what the recorded answer saw" : "half of the events before B"}.`, then.name === "B" ? " A lies after B: the earlier one is shown first." : ""),
     h("div", { class: "beside" }, side(then, now, app), side(now, then, app)),
-    h("h3", {}, "Rank over events"), chart, names(lines, app), told);
+    h("h3", {}, "Rank over events"), [...new Set([then, now, lines].flatMap((one) => one.degraded))].map((line) => h("p", { class: "note" }, line)), chart, names(lines, app), told);
   const open = crossings(lines).find((one) => named(lines, one) === app.state.cross);
   if (open) await why(told, app, asked, open, lines, signal);
 }
@@ -69,7 +69,7 @@ async function why(place, app, asked, one, lines, signal) {
   try {
     const change = await get("why-changed", { ...(asked ? {} : besideBetween(app.state)), q: asked ? asked.id : app.state.ask, id, since, until, now: lines.at[one.place], formula: app.state.formula }, signal);
     if (!place.contains(what)) return; // another one was clicked meanwhile
-    show(place, what, h("p", { class: "sentence" }, change.sentence), h("button", { type: "button", class: "mini", onclick: ({ target }) => bisect(target, place, app, asked, id, { top, from: since, to: until, now: lines.at[one.place] }, signal) }, "Which event?"));
+    show(place, what, h("p", { class: "sentence" }, change.sentence), change.degraded.map((line) => h("p", { class: "note" }, line)), h("button", { type: "button", class: "mini", onclick: ({ target }) => bisect(target, place, app, asked, id, { top, from: since, to: until, now: lines.at[one.place] }, signal) }, "Which event?"));
   } catch (error) {
     if (error.name !== "AbortError" && place.contains(what)) show(place, what, problem(error));
   }
@@ -80,8 +80,8 @@ async function bisect(button, place, app, asked, id, between, signal) {
   const found = h("div", { class: "event", role: "status" }, "bisecting …");
   place.append(found);
   try {
-    const { sentence, seq, event: what } = await get("bisect", { ...question(app, asked), id, ...between }, signal);
-    show(found, sentence, what ? [" ", event(app, seq), `: ${what}`] : null);
+    const { sentence, seq, event: what, degraded } = await get("bisect", { ...question(app, asked), id, ...between }, signal);
+    show(found, sentence, what ? [" ", event(app, seq), `: ${what}`] : null, degraded.map((line) => h("p", { class: "note" }, line)));
   } catch (error) {
     if (error.name !== "AbortError") show(found, problem(error));
   }
