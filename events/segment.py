@@ -11,12 +11,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from recollect.events.disk import Disk
 from recollect.events.envelope import Recorded
 from recollect.events.errors import LogDamaged
-from recollect.events.frame import HEADER_BYTES as FRAME_HEADER_BYTES
 from recollect.events.frame import (
+    CHAIN_OFFSET,
     BadFrame,
     Batch,
     Frame,
@@ -26,6 +27,7 @@ from recollect.events.frame import (
     decode_frame,
     parse_header,
 )
+from recollect.events.frame import HEADER_BYTES as FRAME_HEADER_BYTES
 from recollect.events.scan import CHUNK_BYTES, FrameFile, Scan, scan
 from recollect.events.segment_format import (
     HEADER_BYTES,
@@ -39,6 +41,21 @@ from recollect.events.segment_format import (
 from recollect.events.segment_index import SegmentIndex, TypeCounts
 
 Erasing = Callable[[], frozenset[int]]
+
+
+class Mark(NamedTuple):
+    """Bytes that stand in a segment's file as long as it holds the events that this process knows.
+
+    They contain the chain value of the last whole batch, which no other history has.
+    """
+
+    file: FrameFile
+    path: Path
+    offset: int
+    data: bytes
+
+    def stands(self) -> bool:
+        return self.file.disk.read(self.file.descriptor, len(self.data), self.offset) == self.data
 
 
 class Segment:
@@ -56,6 +73,7 @@ class Segment:
         self.last_at = 0
         self.sealed = False
         self.file = FrameFile(disk, descriptor, header.seed)
+        self.mark = Mark(self.file, path, 0, header.encode())
         self._trailer: Trailer | None = None
         self._index: SegmentIndex | None = SegmentIndex()
         self._erasing = erasing
@@ -70,6 +88,9 @@ class Segment:
 
     def size(self) -> int:
         return self.file.disk.size(self.file.descriptor)
+
+    def is_in_place(self) -> bool:
+        return self.file.disk.size_in_place(self.file.descriptor) is not None
 
     def sync(self) -> None:
         self.file.disk.sync(self.file.descriptor)
@@ -86,11 +107,12 @@ class Segment:
         """Take over a sealed segment from its trailer; False if it has no valid trailer."""
         size = self.size()
         start = max(HEADER_BYTES, size - TRAILER_BYTES)
-        trailer = Trailer.parse(self.file.disk.read(self.file.descriptor, TRAILER_BYTES, start))
+        data = self.file.disk.read(self.file.descriptor, TRAILER_BYTES, start)
+        trailer = Trailer.parse(data)
         if trailer is None or trailer.frames_end + trailer.index_bytes + TRAILER_BYTES != size:
             return False
         if self.count == 0:
-            self._adopt(trailer, None)
+            self._adopt(trailer, None, Mark(self.file, self.path, start, data))
         elif (trailer.frames_end, trailer.chain) != (self.end, self.chain):
             return False
         self._trailer, self.sealed = trailer, True
@@ -113,13 +135,13 @@ class Segment:
             return False
         if header.chain != trailer.chain:
             return False
-        self._adopt(trailer, index)
+        self._adopt(trailer, index, Mark(self.file, self.path, start + CHAIN_OFFSET, header.chain))
         return True
 
-    def _adopt(self, trailer: Trailer, index: SegmentIndex | None) -> None:
+    def _adopt(self, trailer: Trailer, index: SegmentIndex | None, mark: Mark) -> None:
         self.end, self.chain = trailer.frames_end, trailer.chain
         self.count, self.last_at = trailer.events, trailer.last_at
-        self._index = index
+        self._index, self.mark = index, mark
 
     def follow(self, upto: int | None = None) -> Scan:
         """Take over the whole batches behind `end`; says what stopped it."""
@@ -138,6 +160,8 @@ class Segment:
         segment.count, segment.last_at = count, segment._index.times[-1]
         segment.end = self.extent(last_seq)[1]
         segment.chain = self.header_of(last_seq).chain
+        offset = segment.extent(last_seq)[0] + CHAIN_OFFSET
+        segment.mark = Mark(segment.file, segment.path, offset, segment.chain)
         return segment
 
     def accept(self, places: Sequence[Place], end: int) -> None:
@@ -152,6 +176,10 @@ class Segment:
         """
         self.index.put(self.count, places)
         count, last_at = self.count + len(places), places[-1].at if places else self.last_at
+        mark = self.mark
+        if chain != self.chain:  # not of a part of a batch
+            mark = Mark(self.file, self.path, places[-1].offset + CHAIN_OFFSET, chain)
+        self.mark = mark
         self.count = count
         self.last_at = last_at
         self.chain = chain

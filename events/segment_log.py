@@ -14,7 +14,8 @@ never shows a durable event that a power cut could still remove; an unsafe one s
 A log opened for reading while no process writes shows every complete batch, after a sync if the disk allows one: the
 head file may be older than the last power cut. A disk error fails the write that met it (`LogFailed`): nothing of that
 write was acknowledged, reading goes on, `status` reports it, and the next write first reloads the log from disk
-(`SegmentWriter.recover`). Damage to acknowledged data ends writing (`LogDamaged`); events before it can still be read.
+(`SegmentWriter.recover`). Damage to acknowledged data ends writing (`LogDamaged`); events before it can still be read. Files
+that others replaced or wrote over are neither written to nor read (`LogReplaced`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -153,14 +154,15 @@ class SegmentLog:
     def _start_reading(self) -> None:
         if not self._disk.names(self._path):
             raise InvalidInput(f"there is no log in {self._path}; open it without read_only to make one")
-        published = self._head.published()
-        if published is not None and not self._lock.is_free():
+        if (published := self._head.published()) is not None and not self._lock.is_free():
             self._segments.follow(published.visible)
             self._show(published)
             return
         stop = self._segments.follow()
         synced = self._segments.sync_last()
         self._writer.find_damage(stop)
+        if self._segments.last is not None and self._segments.last.count == 0:
+            self._segments.drop_last()  # the next writer may remove it
         self._writer.visible = tail = self._segments.tail
         self._writer.durable = tail if synced else min(self._head.witnessed, tail)
 
@@ -213,7 +215,11 @@ class SegmentLog:
     def exclusive(self) -> Iterator[None]:
         """Hold the writer lock with the head up to date; appends inside take it again."""
         self._refuse_unless_writable()
-        with self._lock.held():
+        with ExitStack() as held:
+            try:
+                held.enter_context(self._lock.held())
+            except OSError as error:
+                raise self._failed(error) from error
             with self._writing():
                 self._writer.show_pending()
             yield
@@ -226,9 +232,10 @@ class SegmentLog:
             with self._lock.held(), self._mutex:
                 self._wrote = True
                 self._refuse_unless_writable(damaged=damaged)
-                size = self._size_in_place()
+                if replaced := self._replaced():
+                    raise replaced
                 try:
-                    self._writer.catch_up(size)
+                    self._writer.catch_up()
                     self._refuse_unless_writable(damaged=damaged)
                     yield
                 except OSError as error:
@@ -237,14 +244,16 @@ class SegmentLog:
                     raise
                 self._failure = None
         except OSError as error:
-            self._failure = str(error)
             raise self._failed(error) from error
         finally:
-            if self._waiting:
-                with self._synced:
-                    self._synced.notify_all()
+            with self._synced:
+                self._synced.notify_all()
 
     def _failed(self, error: OSError) -> LogFailed:
+        self._failure = str(error)
+        with suppress(OSError):
+            if replaced := self._replaced():
+                return replaced
         return LogFailed(
             f"{self._path} could not be written: {error}; nothing of it was acknowledged, and the next write tries again"
         )
@@ -255,20 +264,12 @@ class SegmentLog:
             if waiter.seq > self._writer.durable:
                 waiter.failure = failure
 
-    def _size_in_place(self) -> int:
-        """The size of the last segment's file, 0 if there is none; raise if files were moved away, deleted or cut."""
-        last = self._segments.last
-        size = 0 if last is None else self._disk.size_in_place(last.file.descriptor)
-        harm = self._cut()
-        if size is None or not self._head.is_in_place():
-            harm = f"the files in {self._path} were replaced or removed while this process had them open"
-        if harm is not None or size is None:
-            raise LogReplaced(f"{harm}; nothing was written. Open the store again")
-        return size
-
-    def _cut(self) -> str | None:
-        """Which file was cut; a failed write may have taken back its own bytes."""
-        return None if self._writer.faulty else self._segments.cut()
+    def _replaced(self) -> LogReplaced | None:
+        if self._writer.harm() is None:
+            return None
+        with self._mutex:  # not in the middle of another thread's write
+            harm = self._writer.harm()
+        return None if harm is None else LogReplaced(f"{harm}; nothing was written. Open the store again")
 
     def _refuse_unless_writable(self, *, damaged: bool = False) -> None:
         self._readable()
@@ -326,15 +327,16 @@ class SegmentLog:
         return self._segments
 
     def refresh(self) -> int:
-        """Catch up with other writers; one small read if nothing changed. If the disk fails, keep the head and report it in `status`."""
+        """Catch up with other writers; two small reads if nothing changed. If the disk fails, keep the head and report it in `status`."""
         self._readable()
         try:
+            if replaced := self._replaced():
+                raise replaced
             published = self._head.published()
             if published is not None and published.visible > self.head and self._writer.damage is None:
                 with self._mutex:
                     self._follow(published)
-            replaced = not self._head.is_in_place()
-            self._unfollowed = "its files were replaced; open the store again" if replaced else None
+            self._unfollowed = None
         except OSError as error:
             self._unfollowed = str(error)
         return self.head
@@ -455,8 +457,6 @@ class SegmentLog:
             troubles.append(
                 f"the log cannot be followed: {self._unfollowed}; what others wrote after @{self.head} is missing"
             )
-        if (cut := self._cut()) is not None:
-            troubles.append(f"{cut}; open the store again")
         if self._read_only and (held := self._lock.held_by_another()):
             troubles.append(f"{held}, so the log is open for reading only; each write tries again")
         if self._writer.unpublished is not None:

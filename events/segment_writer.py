@@ -45,7 +45,7 @@ from recollect.events.frame import Entry, Frame, copy_batch, encode_batch, refus
 from recollect.events.head import HEAD, HeadFile, Position
 from recollect.events.log import Clock, Durability
 from recollect.events.recovery import find_damage, purge_quarantine, set_aside
-from recollect.events.segment import Segment
+from recollect.events.segment import Mark, Segment
 from recollect.events.segment_format import SegmentHeader, SegmentName
 from recollect.events.segments import INDEX_CACHE, Segments, Stop
 from recollect.events.upcasts import VERSIONS
@@ -74,6 +74,7 @@ class SegmentWriter:
         self.durable = 0
         self.damage: LogDamaged | None = None
         self.faulty = False
+        self._shown: Mark | None = None
         self._own_from = 0
         self._own_upto = -1
         self.unpublished: str | None = None
@@ -132,8 +133,21 @@ class SegmentWriter:
             self._sync()
             self.faulty = False
 
-    def catch_up(self, size: int) -> None:
-        """Take over what other processes wrote; `size` is that of the last segment's file, which shows whether they did."""
+    def harm(self) -> str | None:
+        """What was done to the open files: moved away, deleted, cut, or other files written over them.
+
+        Proved before anything is followed, written, cut or erased, by the end of what this process knows; after an
+        error, when some of that may be cut already, by what was shown before.
+        """
+        last = self._segments.last
+        if not self._head.is_in_place() or (last is not None and not last.is_in_place()):
+            return f"the files in {self._path} were replaced or removed while this process had them open"
+        if self.faulty:
+            return self._segments.overwritten(self._shown)
+        return self._segments.cut() or self._segments.overwritten(None if last is None else last.mark)
+
+    def catch_up(self) -> None:
+        """Take over what other processes wrote; the size of the last segment's file shows whether they did."""
         if self.faulty:
             self.recover()
             return
@@ -141,10 +155,12 @@ class SegmentWriter:
         if published is None:
             self._ensure_head()
         last, tail = self._segments.last, self._segments.tail
+        if last is not None and last.count > 0 and self.visible >= tail:
+            self._shown = last.mark
         if published is not None:
             self.visible = max(self.visible, min(published.visible, tail))
             self.durable = max(self.durable, min(published.durable, tail))
-        if last is None or last.sealed or size != last.end or published is None:
+        if last is None or last.sealed or last.size() != last.end or published is None:
             self._take_over()
 
     def _take_over(self) -> None:

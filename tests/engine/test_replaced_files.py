@@ -17,6 +17,22 @@ from recollect.interfaces.python.memory import Memory
 Open = Callable[..., Memory]
 
 
+def refuses_everything(memory: Memory, why: str) -> None:
+    for ask in (
+        lambda: memory.remember("coffee", id="b"),
+        lambda: memory.revise("a", "coffee"),
+        lambda: memory.erase("a"),
+        lambda: memory.recall("tea"),
+        lambda: memory.recall("tea", record=False),
+        lambda: memory.get("a"),
+        memory.memories,
+        memory.status,
+        memory.verify,
+    ):
+        with pytest.raises(LogReplaced, match=f"{why}.*Open the store again"):
+            ask()
+
+
 def segment_of(folder: Path) -> Path:
     return sorted((folder / "log").glob("*.seg"))[-1]
 
@@ -46,18 +62,40 @@ def restored_directory(folder: Path) -> None:
     [replaced_segment, removed_segment, removed_head, restored_directory],
     ids=lambda harm: harm.__name__,
 )
-def test_a_write_into_files_that_are_gone_is_refused_and_not_acknowledged(
+def test_files_that_are_gone_are_neither_written_to_nor_answered_from(
     open_memory: Open, tmp_path: Path, harm: Callable[[Path], None]
 ):
     memory = open_memory()
     memory.remember("tea", id="a")
+    past = memory.at("@2")
     harm(tmp_path / "store")
-    with pytest.raises(LogReplaced, match="Open the store again"):
-        memory.remember("coffee", id="b")
-    answer = memory.recall("tea")
-    assert [hit.id for hit in answer.hits] == ["a"]
-    assert answer.id is None
-    assert any("replaced or removed" in line for line in answer.degraded)
+    refuses_everything(memory, "replaced or removed")
+    with pytest.raises(LogReplaced):
+        past.recall("tea")
+
+
+def test_what_a_restored_store_erased_is_not_answered_by_a_process_that_has_the_old_files(
+    open_memory: Open, tmp_path: Path
+):
+    old = open_memory()
+    old.remember("xylophone", id="a")
+    reader = SegmentLog.open(tmp_path / "store" / "log", read_only=True)
+    restored_directory(tmp_path / "store")
+    open_memory().erase("a")
+    refuses_everything(old, "replaced or removed")
+    with pytest.raises(LogReplaced, match="replaced or removed"):
+        reader.refresh()
+
+
+def test_a_log_that_was_away_for_a_moment_is_named_and_then_goes_on(open_memory: Open, tmp_path: Path):
+    memory = open_memory()
+    memory.remember("tea", id="a")
+    (tmp_path / "store" / "log").rename(tmp_path / "away")
+    refuses_everything(memory, "replaced or removed")
+    (tmp_path / "away").rename(tmp_path / "store" / "log")
+    memory.remember("coffee", id="b")
+    assert {one.id for one in memory.memories()} == {"a", "b"}
+    assert memory.verify().exact
 
 
 @pytest.mark.parametrize("place", [0, -1], ids=["sealed", "growing"])
@@ -71,9 +109,7 @@ def test_an_older_copy_that_was_written_over_an_open_file_is_named_and_no_write_
     path = sorted((tmp_path / "store" / "log").glob("*.seg"))[place]
     with path.open("r+b") as file:  # in place, as `cp` does
         file.truncate(path.stat().st_size // 3)
-    with pytest.raises(LogReplaced, match=f"{path.name}.*Open the store again"):
-        memory.remember("coffee")
-    assert any(path.name in line for line in memory.status().degraded)
+    refuses_everything(memory, path.name)
     for read in (memory.store.log.read, memory.store.log.frames):
         with pytest.raises(LogDamaged, match=path.name):
             list(read(0, memory.store.log.head))

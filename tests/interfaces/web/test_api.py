@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import signal
 import threading
 import time
@@ -587,3 +588,16 @@ def test_each_recall_of_a_batch_gets_its_own_verdict_or_why_it_has_none(server):
         assert "\n" not in one["sentence"]
     deep = '{"stages":' + "[" * 10_000 + "]" * 10_000 + "}"
     assert "no JSON object" in server.send("POST", "/api/formulas/check", {"text": deep}, expect=400)["error"]
+
+
+def test_a_server_whose_store_was_put_back_from_a_backup_refuses_to_answer_from_the_old_files(
+    start, tmp_path
+):
+    running = start("--read-only")
+    shutil.copytree(tmp_path / "store", tmp_path / "backup")
+    (tmp_path / "store").rename(tmp_path / "broken")
+    (tmp_path / "backup").rename(tmp_path / "store")
+    with Memory.open(tmp_path / "store", embedder="hash") as memory:
+        memory.erase("auth")
+    for path in ("/api/recall?q=auth", "/api/memories/auth", "/api/memories", "/api/status", "/api/verify"):
+        assert "replaced or removed" in running.get(path, expect=503)["error"], path
