@@ -9,8 +9,9 @@ Copying takes its time, and another process may erase meanwhile. So the log is l
 whole, with every other writer kept out: if something was erased since the copy was begun, it is made again. An erasure
 therefore comes before the copy is finished, which then does not hold what went, or after it, and then finds the copy
 recorded here: `erase` lists it. What cannot be read of the record is said by `erase`, `status` and `doctor`, and kept:
-lines as they are, while a file that cannot be read at all takes no new ones. A path whose folder is there and which itself is not is left out; one whose folder is
-not there may lie on a disk that is not mounted, and is kept.
+lines as they are, while a file that cannot be read at all takes no new ones. A copy is noted where it is, behind links, and left
+out once it is gone from the very folder that it was put in. If that folder is away, or is another one by now, or the root of
+a disk, then the copy may lie on a disk that is not mounted or in a folder that was moved, and is kept.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from recollect.engine.store import Store
 from recollect.engine.unfinished_files import unfinished_file
 from recollect.events.errors import InvalidInput, LogFailed, RecollectError
 from recollect.events.named_files import resolved
+from recollect.events.packs.urls import is_url
 from recollect.events.regular_files import read_whole
 
 Kind = Literal[
@@ -45,6 +47,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
     One that is not `finished` is in the making, or its making was interrupted: it may hold later events as well. So may
     one that `diverged`: it is of the log as it was before this store took over that of others, a branch among them.
+    `folder` is the directory that it lies in, by device and inode.
     """
 
     path: str
@@ -54,6 +57,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     checked: int
     finished: bool = True
     diverged: bool = False
+    folder: tuple[int, int] | None = None
 
     @property
     def is_followed(self) -> bool:
@@ -94,7 +98,7 @@ def _read(folder: Path | None) -> _Record:
 
 def known_copies(folder: Path | None) -> list[Copy]:
     """The copies of the store in this directory that may still exist, oldest first."""
-    return [copy for copy in _read(folder).copies if _may_exist(Path(copy.path))]
+    return [copy for copy in _read(folder).copies if _may_exist(copy)]
 
 
 def unknown_copies(folder: Path | None) -> str | None:
@@ -110,12 +114,29 @@ def unknown_copies(folder: Path | None) -> str | None:
     return f"copies of this store may exist that are not listed: they are noted in {folder / _NAME}, and {reason}"
 
 
-def _may_exist(path: Path) -> bool:
+def _may_exist(copy: Copy) -> bool:
     """Whether a copy exists, or may exist, as one at a URL always may."""
+    path = Path(copy.path)
     try:
-        return path.exists() or not path.parent.is_dir()
+        return (
+            path.exists() or path.parent.is_mount() or folder_of(path) != copy.folder or copy.folder is None
+        )
     except OSError:  # a folder that may not be entered, a network disk that is gone
         return True
+
+
+def folder_of(path: Path) -> tuple[int, int] | None:
+    """The directory that a path lies in, by device and inode; None if it is not there."""
+    try:
+        found = path.parent.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _place_of(path: Path) -> Path:
+    """Where a copy lies, however the links on the way there are put later; a file takes the place of a link to one."""
+    return path.resolve() if path.is_dir() else path.parent.resolve() / path.name
 
 
 def copies_holding(
@@ -145,7 +166,7 @@ def record(folder: Path, copy: Copy) -> None:
 def forget(folder: Path, path: Path) -> None:
     """Drop what was noted of a path where nothing is being made any more; the caller keeps other writers out."""
     with suppress(OSError):  # a line too many, for a path that is not there
-        _write(folder, [one for one in known_copies(folder) if one.path != str(path.absolute())])
+        _write(folder, [one for one in known_copies(folder) if one.path != str(_place_of(path))])
 
 
 def _write(folder: Path, copies: Iterable[Copy]) -> None:
@@ -179,8 +200,9 @@ def note_in(
     folder: Path, path: Path | str, kind: Kind, *, at: str, upto: int, checked: int, finished: bool
 ) -> tuple[str, ...]:
     """Record a copy of the store in this folder, at a path or a URL; why not, if that cannot be done."""
-    place = str(path.absolute()) if isinstance(path, Path) else path
-    copy = Copy(path=place, kind=kind, at=at, upto=upto, checked=checked, finished=finished)
+    place = str(_place_of(path)) if isinstance(path, Path) else path
+    lies_in = None if is_url(place) else folder_of(Path(place))
+    copy = Copy(path=place, kind=kind, at=at, upto=upto, checked=checked, finished=finished, folder=lies_in)
     try:
         record(folder, copy)
     except OSError as error:

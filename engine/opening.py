@@ -17,7 +17,7 @@ from recollect.events.errors import InvalidInput, LogBusy, LogFailed, LogReadOnl
 from recollect.events.log import Clock
 from recollect.events.memory_log import MemoryLog
 from recollect.events.packs.urls import directory, is_url, open_packs
-from recollect.events.private_files import make_private, sync_directory
+from recollect.events.private_files import sync_directory
 from recollect.events.segment_log import SegmentLog
 from recollect.events.transfer import TransferableLog
 
@@ -89,8 +89,7 @@ def new_log(folder: Path) -> Path:
 
 
 def swap_log(folder: Path, new: Path, branch: Path) -> None:
-    """Put a new log in the place of the old one, which goes to the branch; `finish_swap` ends what is interrupted."""
-    make_private(branch)
+    """Put a new log in the place of the old one, which goes to the branch's directory; `finish_swap` ends what is interrupted."""
     staged = folder / _SYNCED
     new.replace(staged)
     sync_directory(folder)

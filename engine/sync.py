@@ -27,7 +27,7 @@ from pathlib import Path
 import msgspec
 
 from recollect.engine.branches import with_seqs
-from recollect.engine.copies import Copy, known_copies, note_in, record
+from recollect.engine.copies import Copy, folder_of, known_copies, note_in, record
 from recollect.engine.erase import erase_in_branches, erase_where_known, has_text
 from recollect.engine.moments import clock_ahead_max, iso
 from recollect.engine.opening import BRANCHES, finish_swap, new_log, swap_log, writers_kept_out
@@ -45,6 +45,7 @@ from recollect.events import facts
 from recollect.events.envelope import Draft, Recorded, type_name
 from recollect.events.errors import HeadMoved, InvalidInput, RecollectError
 from recollect.events.packs.urls import directory, is_url, shown
+from recollect.events.private_files import make_private
 from recollect.events.redacted_log import ERASED, RedactedLog
 from recollect.events.segment_log import SegmentLog
 from recollect.events.subjects import memories_of
@@ -430,6 +431,7 @@ class _Merge:
             copy.sync()
         chain = self._local.chain_at(self._local.head).hex()[:8]
         branch = self._folder / BRANCHES / f"{self._forked}-{chain}"
+        make_private(branch)
         self._note_copies(branch)
         shutil.rmtree(self._folder / "cache" / "checkpoints", ignore_errors=True)  # of the log that goes
         swap_log(self._folder, new, branch)
@@ -446,5 +448,13 @@ class _Merge:
                 )
         record(
             self._folder,
-            Copy(path=str(branch.absolute()), kind="branch", at=at, upto=upto, checked=upto, diverged=True),
+            Copy(
+                path=str(branch.absolute()),
+                kind="branch",
+                at=at,
+                upto=upto,
+                checked=upto,
+                diverged=True,
+                folder=folder_of(branch),
+            ),
         )
