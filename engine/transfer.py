@@ -46,6 +46,11 @@ else:  # DuckDB waits until it is needed
 
 Format = Literal["jsonl", "parquet", "markdown"]
 
+_EXPORT_INSTEAD = (
+    "is not exported as one file: copy it with `recollect replicate URL DIRECTORY`, and export that store"
+)
+_IMPORT_INSTEAD = "takes no exported log: import it into a new store in a directory, and copy that with `recollect replicate DIRECTORY URL`"
+
 
 class Transfer(msgspec.Struct, frozen=True, kw_only=True):
     """What was written: `events` of the log (imported: those that were new), its head and the chain value there.
@@ -101,6 +106,7 @@ def export(
     """
     if format_of(path, format_) == "parquet":
         return _export_tables(store, path, overwrite=overwrite, progress=progress)
+    _transferable(store, _EXPORT_INSTEAD)
     refuse_existing(path, overwrite=overwrite)
     if with_shards:
         return _export_with_shards(store, path, overwrite=overwrite, progress=progress)
@@ -110,7 +116,7 @@ def export(
 
         def make() -> tuple[Transfer, int]:
             head = store.catch_up()
-            file.write(export_lines(_transferable(store), upto=head, progress=progress))
+            file.write(export_lines(_transferable(store, _EXPORT_INSTEAD), upto=head, progress=progress))
             return _transfer(store, path, "jsonl", head), head
 
         def put(_: Transfer) -> None:
@@ -198,7 +204,9 @@ def import_log(store: Store, path: Path, *, progress: Progress | None = None, wr
         store.require_writable()
     try:
         with opened(path, follow=True) as file:
-            written = import_lines(_transferable(store), lines_of(file), progress=progress, write=write)
+            written = import_lines(
+                _transferable(store, _IMPORT_INSTEAD), lines_of(file), progress=progress, write=write
+            )
     except NotImportable as error:
         raise NotImportable(f"{path}: {error}") from None
     finally:
@@ -210,8 +218,9 @@ def import_log(store: Store, path: Path, *, progress: Progress | None = None, wr
     )  # fmt: skip
 
 
-def _transferable(store: Store) -> TransferableLog:
+def _transferable(store: Store, instead: str) -> TransferableLog:
+    """The log as it is on this machine's disk or in memory; of one on many machines what to do `instead`."""
     log = store.log.base
     if isinstance(log, (SegmentLog, MemoryLog)):
         return log
-    raise InvalidInput(f"a log of kind {log.status().kind!r} cannot be copied frame by frame")
+    raise InvalidInput(f"{log.status().path} is a log on other machines and {instead}")

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from recollect.engine.copies import known_copies
+from recollect.engine.replicate import replicate
 from recollect.events.errors import InvalidInput, StillBehind
 from recollect.events.packs.pack_log import PackLog
 from recollect.interfaces.cli.app import main
@@ -145,3 +147,27 @@ def test_the_command_line_refuses_to_answer_older(shared: str, monkeypatch: pyte
     assert CliRunner().invoke(main, ["recall", "tea", "--basis", "@2"]).exit_code == 0
     late = CliRunner().invoke(main, ["recall", "tea", "--basis", "@99"])
     assert (late.exit_code, "@99 is not here yet" in late.output) == (2, True)
+
+
+def test_an_exported_log_leaves_and_reaches_a_store_at_a_url_by_way_of_a_directory(
+    shared: str, tmp_path: Path
+) -> None:
+    file, second = tmp_path / "log.jsonl", f"file://{tmp_path}/second?mirror={tmp_path}/second-mirror"
+    with Memory.open(f"{shared}/a", embedder="hash") as memory:
+        memory.remember("auth sessions live in Postgres", id="auth")
+        with pytest.raises(InvalidInput, match="recollect replicate URL DIRECTORY`, and export that store"):
+            memory.export(file)
+        assert known_copies(memory.store.folder) == []
+    replicate(f"{shared}/a", str(tmp_path / "here"))
+    with Memory.open(tmp_path / "here", embedder="hash") as memory:
+        memory.export(file)
+    with (
+        Memory.open(f"{shared}/a", embedder="hash") as memory,
+        pytest.raises(InvalidInput, match="into a new store in a directory"),
+    ):
+        memory.import_(file)
+    with Memory.open(tmp_path / "imported", embedder="hash") as memory:
+        memory.import_(file)
+    replicate(str(tmp_path / "imported"), second)
+    with Memory.open(second, embedder="hash") as memory:
+        assert memory.get("auth").content == "auth sessions live in Postgres"
