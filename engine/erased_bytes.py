@@ -22,7 +22,7 @@ from pathlib import Path
 
 import msgspec
 
-from recollect.events.errors import RecollectError
+from recollect.events.errors import LogFailed, RecollectError
 from recollect.events.private_files import make_private, replacing
 from recollect.events.redacted_log import RedactedLog
 from recollect.events.regular_files import make_room, read_whole
@@ -64,9 +64,10 @@ class ErasedBytes:
                 self._log.erase(left)
         except (RecollectError, OSError) as error:
             self._left = left or wanted
+            reason = (error.__cause__ if isinstance(error, LogFailed) else None) or error
             self._unfinished = RecollectError(
-                f"an erasure is not finished: {error}; {len(self._left)} payloads, the first at @{min(self._left)}, "
-                f"are still in the log. It is tried again with the next write, and when the store is opened again"
+                f"an erasure is in force and not finished: {reason}; {_payloads(len(self._left))} in the log, the first at "
+                f"@{min(self._left)}. It is tried again with the next write, and when the store is opened again"
             )
         else:
             self._left = []
@@ -97,7 +98,7 @@ class ErasedBytes:
             self._left += self._keys_back(everywhere=everywhere)
         except (RecollectError, OSError) as error:
             self._unseen = RecollectError(
-                f"an erasure is not finished: it is not known whether keys of what was erased came back with a restored "
+                f"an erasure is in force and not finished: it is not known whether keys of what was erased came back with a restored "
                 f"backup: {error}. It is looked again by `recollect verify`, and when the store is opened again"
             )
         else:
@@ -119,6 +120,10 @@ class ErasedBytes:
         """The seqs that erasures name, those of the newest first."""
         for erasure in reversed(self._log.erasures):
             yield from self._log.remains_of(erasure)
+
+
+def _payloads(count: int) -> str:
+    return "1 payload is still" if count == 1 else f"{count:,} payloads are still"
 
 
 def stamps_of(log: Path) -> Stamps:
