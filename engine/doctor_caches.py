@@ -19,12 +19,12 @@ from recollect.engine.store import Progress
 from recollect.events.facts import ShardRetired, ShardSealed
 from recollect.events.log import facts_of
 from recollect.events.redacted_log import RedactedLog
-from recollect.events.regular_files import kind_of
+from recollect.events.regular_files import is_of_the_system, kind_of
 from recollect.projections import checkpoints
 from recollect.projections.columns import State
 from recollect.projections.lexical.index import Lexical
 from recollect.projections.vectors.index import Vectors
-from recollect.projections.vectors.shard_cache import ShardElsewhere, has_digest, longest
+from recollect.projections.vectors.shard_cache import ShardElsewhere, file_digest, longest
 from recollect.projections.view import LEXICAL, Projections
 
 Severity = Literal[
@@ -82,18 +82,22 @@ class Caches:
     def _checkpoints(self) -> Iterator[Problem]:
         key = checkpoints.key_of(Projections().versions())
         for path in checkpoints.paths(self._cache / "checkpoints"):
-            if checkpoints.is_emptied(path):
-                continue
             kind = kind_of(path)
             if kind is not None:
                 yield bad_cache(path, f"the checkpoint is {kind}, and no regular file")
                 continue
-            found = checkpoints.load(path, key=key)
-            wrong = "it cannot be read, or another version wrote it" if found is None else self._wrong(found)
+            try:
+                found = checkpoints.load(path, key=key)
+                wrong = None if checkpoints.is_emptied(path) else self._wrong(found)
+            except OSError as error:
+                yield _not_examined(str(path), "the checkpoint", error)
+                continue
             if wrong:
                 yield bad_cache(path, f"the checkpoint is of no use: {wrong}")
 
-    def _wrong(self, found: checkpoints.Checkpoint) -> str | None:
+    def _wrong(self, found: checkpoints.Checkpoint | None) -> str | None:
+        if found is None:
+            return "it cannot be read, or another version wrote it"
         if not checkpoints.is_of(self._log, found):
             return None  # a witness of what the log was, and no cache to delete
         if self._log.erasures and found.seq < self._log.erasures[-1]:
@@ -116,19 +120,14 @@ class Caches:
                 yield bad_cache(path, f"the shard is {kind}, and no regular file")
             elif path.stem not in known:
                 yield bad_cache(path, "no event speaks of this shard, or it holds a vector that was erased")
-            elif _is_damaged(path, vectors, known[path.stem]):
-                yield bad_cache(path, "the shard is damaged: its bytes are not those of its name")
+            else:
+                yield from _damaged_shard(path, vectors, known[path.stem])
 
     def _shard(self, vectors: Vectors, sealed: ShardSealed) -> Iterator[Problem]:
         try:
             wrong = vectors.shards.examine(sealed, vectors.block_of(sealed), self._progress)
         except (OSError, RuntimeError, MemoryError) as error:
-            yield Problem(
-                severity="unknown",
-                where=f"shard {sealed.digest}",
-                what=f"the shard could not be examined: {error}",
-                remedy="see to it that there is room in the temporary directory and in memory, and examine again",
-            )
+            yield _not_examined(f"shard {sealed.digest}", "the shard", error)
         else:
             if isinstance(wrong, ShardElsewhere):
                 yield _missing_shard(sealed.digest, wrong.reason)
@@ -165,13 +164,30 @@ class Caches:
                 yield _refused_seal(fact.digest, seq)
 
 
-def _is_damaged(path: Path, vectors: Vectors, sealed: ShardSealed) -> bool:
-    """Whether a file is not the shard of its name; one of a newer program, whose length has no known bound, is left alone."""
+def _damaged_shard(path: Path, vectors: Vectors, sealed: ShardSealed) -> Iterator[Problem]:
+    """A file that is not the shard of its name; one of a newer program, whose length has no known bound, is left alone."""
     try:
         bytes_max = longest(sealed, vectors.block_of(sealed).dimensions)
+        whole = file_digest(path, bytes_max=bytes_max) == path.stem
     except ShardElsewhere:
-        return False
-    return not has_digest(path, path.stem, bytes_max=bytes_max)
+        return
+    except OSError as error:
+        if is_of_the_system(error):
+            yield _not_examined(str(path), "the shard", error)
+            return
+        whole = False
+    if not whole:
+        yield bad_cache(path, "the shard is damaged: its bytes are not those of its name")
+
+
+def _not_examined(where: str, what: str, error: Exception) -> Problem:
+    return Problem(
+        severity="unknown",
+        where=where,
+        what=f"{what} could not be examined: {error}",
+        remedy="see to it that there is room in the temporary directory and in memory and that files can be opened, and "
+        "examine again",
+    )
 
 
 def _bad_shard(digest: str, what: str) -> Problem:

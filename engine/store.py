@@ -404,9 +404,13 @@ class Store:
             return
         key = checkpoints.key_of(self.projections.versions())
         if self._built is not None:
-            self._built.fetch_checkpoint(self.cache / "checkpoints", key, self.log.head)
+            with contextlib.suppress(OSError):
+                self._built.fetch_checkpoint(self.cache / "checkpoints", key, self.log.head)
         for path in checkpoints.paths(self.cache / "checkpoints"):
-            found = checkpoints.load(path, key=key)
+            try:
+                found = checkpoints.load(path, key=key)
+            except OSError:  # of the system: without a checkpoint the log is folded
+                return
             if found and checkpoints.is_of(self.log, found):
                 self.projections.load(found.state, position=found.seq)
                 self._analyzers = list(dict.fromkeys([*self._analyzers, *self.projections.lexicals]))

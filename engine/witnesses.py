@@ -24,7 +24,7 @@ from recollect.events.checkpoint_note import (
     parse_checkpoint,
 )
 from recollect.events.disk import RealDisk
-from recollect.events.errors import InvalidInput, LogDamaged
+from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
 from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Log
 from recollect.events.named_files import KEY_BYTES_MAX, read_named
@@ -96,7 +96,12 @@ def beside(log: Log, folder: Path | None, cache: Path | None, *, accepted: int =
 def remembered(log: Log, folder: Path, cache: Path) -> Iterator[Contradiction]:
     """What cached checkpoints and the record of copies know of the log, where it is another one now."""
     for path in checkpoints.paths(cache / "checkpoints"):
-        position = checkpoints.position_of(path)
+        try:
+            position = checkpoints.position_of(path)
+        except OSError as error:
+            raise RecollectError(
+                f"{path} could not be looked at: {error}; nothing was changed, try again when that is over"
+            ) from error
         if position is not None:
             name = f"the cached checkpoint {path.name}"
             yield from _compared(log, name, position.seq, b64encode(position.chain).decode())

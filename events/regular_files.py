@@ -57,6 +57,11 @@ def read_whole(path: str | Path, *, bytes_max: int, follow: bool = False) -> byt
     return data
 
 
+def is_of_the_system(error: OSError) -> bool:
+    """Whether an error says nothing about the file: too many are open, there is no memory, or the disk fails."""
+    return error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)
+
+
 def kind_of(path: Path) -> str | None:
     """What stands at a path instead of a regular file: "a directory"; None for a file, and where nothing is."""
     try:

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from recollect.events.log import Log
 from recollect.events.private_files import make_private, replacing
-from recollect.events.regular_files import make_room, opened, remove
+from recollect.events.regular_files import is_of_the_system, make_room, opened, remove
 from recollect.projections.columns import State
 
 MAGIC = b"RCLCKP01"
@@ -113,8 +113,10 @@ def purge(folder: Path, log: Log, *, before: int) -> list[str]:
     """
     gone = []
     for path in sorted(folder.glob("*")):
-        position = position_of(path)
-        if is_emptied(path) or (position is not None and position.seq >= before and is_of(log, position)):
+        position, emptied = None, False
+        with contextlib.suppress(OSError):  # one that cannot be looked at may hold what was erased
+            position, emptied = position_of(path), is_emptied(path)
+        if emptied or (position is not None and position.seq >= before and is_of(log, position)):
             continue
         remove(path)
         gone.append(path.name)
@@ -144,12 +146,19 @@ def _mapped(path: Path) -> mmap.mmap | None:
     try:
         with opened(path) as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-    except (OSError, ValueError):
+    except OSError as error:
+        if is_of_the_system(error):
+            raise
+        return None
+    except ValueError:
         return None
 
 
 def load(path: Path, *, key: str) -> Checkpoint | None:
-    """The checkpoint in a file; None if it has another key, is damaged or is gone."""
+    """The checkpoint in a file; None if it has another key, is damaged or is gone.
+
+    As everywhere here, an error of the system (too many open files) is no verdict about the file, and is raised.
+    """
     mapped = _mapped(path)
     header = None if mapped is None else _read_header(mapped)
     if mapped is None or header is None or header.key != key:
