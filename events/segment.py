@@ -54,8 +54,14 @@ class Mark(NamedTuple):
     offset: int
     data: bytes
 
-    def stands(self) -> bool:
-        return self.file.disk.read(self.file.descriptor, len(self.data), self.offset) == self.data
+    def overwritten(self) -> str | None:
+        """That its file does not hold any more what it held, if so."""
+        if self.file.disk.read(self.file.descriptor, len(self.data), self.offset) == self.data:
+            return None
+        return (
+            f"{self.path} does not hold the events any more that this process knows: another copy was written over it, "
+            f"or it was damaged, while this process had it open"
+        )
 
 
 class Segment:

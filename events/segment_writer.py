@@ -143,20 +143,25 @@ class SegmentWriter:
         if not self._head.is_in_place() or (last is not None and not last.is_in_place()):
             return f"the files in {self._path} were replaced or removed while this process had them open"
         if self.faulty:
-            return self._segments.overwritten(self._shown)
-        return self._segments.cut() or self._segments.overwritten(None if last is None else last.mark)
+            return None if self._shown is None else self._shown.overwritten()
+        return self._segments.cut() or (None if last is None else last.mark.overwritten())
+
+    def _note_shown(self) -> None:
+        """Remember a mark that no failing write takes back: all up to it is shown."""
+        last = self._segments.last
+        if last is not None and last.count > 0 and self.visible >= last.last_seq:
+            self._shown = last.mark
 
     def catch_up(self) -> None:
         """Take over what other processes wrote; the size of the last segment's file shows whether they did."""
         if self.faulty:
             self.recover()
             return
+        self._note_shown()
         published = self._head.published()
         if published is None:
             self._ensure_head()
         last, tail = self._segments.last, self._segments.tail
-        if last is not None and last.count > 0 and self.visible >= tail:
-            self._shown = last.mark
         if published is not None:
             self.visible = max(self.visible, min(published.visible, tail))
             self.durable = max(self.durable, min(published.durable, tail))

@@ -20,7 +20,7 @@ from recollect.events.envelope import Recorded
 from recollect.events.errors import InvalidInput, LogDamaged
 from recollect.events.frame import GENESIS, Frame, Place
 from recollect.events.regular_files import Refused, kind_of
-from recollect.events.segment import Erasing, Mark, Segment
+from recollect.events.segment import Erasing, Segment
 from recollect.events.segment_format import HEADER_BYTES, SegmentHeader, SegmentName
 from recollect.events.upcasts import VERSIONS
 
@@ -265,15 +265,6 @@ class Segments:
 
     def chain_at(self, seq: int) -> bytes:
         return GENESIS if seq == 0 else self.of(seq).header_of(seq).chain
-
-    def overwritten(self, mark: Mark | None) -> str | None:
-        """Which file does not hold any more what it held when this mark was known."""
-        if mark is None or mark.stands():
-            return None
-        return (
-            f"{mark.path} does not hold the events any more that this process knows: another copy was written "
-            f"over it, or it was damaged, while this process had it open"
-        )
 
     def cut(self) -> str | None:
         """Which file has fewer bytes than were read from it or written to it, and how many."""
