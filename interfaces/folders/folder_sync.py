@@ -15,10 +15,11 @@ import msgspec
 
 from recollect.engine.store import Progress
 from recollect.engine.writer import Writer
+from recollect.events.errors import LogBusy, LogFailed, LogReplaced
 from recollect.interfaces.folders.chunk import BINARY, EXPORTED, fingerprint
 from recollect.interfaces.folders.file_cache import FileCache, Remembered
 from recollect.interfaces.folders.folder import Folder, Marker, doubt
-from recollect.interfaces.folders.lease import lease
+from recollect.interfaces.folders.lease import FolderBusy, lease
 from recollect.interfaces.folders.link_edges import wanted_edges
 from recollect.interfaces.folders.manifest import Manifest
 from recollect.interfaces.folders.missing import gone_paths, unnoticed
@@ -30,6 +31,7 @@ from recollect.interfaces.folders.writing import FolderWriter, Overtaken
 
 Bars = Callable[[str], AbstractContextManager[Progress]]
 _ATTEMPTS = 20
+_PASSES = (FolderBusy, Overtaken, LogBusy, LogFailed, OSError)
 
 T = TypeVar("T")
 
@@ -42,7 +44,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Step(msgspec.Struct, kw_only=True):
-    """What one step found and did; `scope` is where it looked, None for everywhere."""
+    """What one step found and did; `scope` is where it looked, None for everywhere.
+
+    `failure` is what ended it early and passes with time: a full disk, another process that holds the log or the folder.
+    """
 
     scope: set[str] | None = None
     seen: Seen = msgspec.field(default_factory=Seen)
@@ -52,6 +57,7 @@ class Step(msgspec.Struct, kw_only=True):
     quarantined: dict[str, str] = {}
     paused: str | None = None
     stopped: bool = False
+    failure: Exception | None = None
 
     def follow(self, later: Step) -> None:
         """Replace what this step saw by what a later one saw in its scope, including the old paths of moved files."""
@@ -89,13 +95,17 @@ class FolderSync:
 
     def step(self, scope: Iterable[str] | None = None, bars: Bars | None = None) -> Step:
         """Make the store equal to the folder, or to what lies at and below the paths of the scope."""
-        self._store.require_writable()
         step = Step()
         try:
+            self._store.require_writable()
             with lease(self.folder, self._store.cache, sleep=self._timing.sleep):
                 self._step(step, None if scope is None else set(scope), bars)
         except Stopped:
             step.stopped = True
+        except LogReplaced:  # other files would have to be opened
+            raise
+        except _PASSES as error:
+            step.stopped, step.failure = True, error
         return step
 
     @property
@@ -153,7 +163,7 @@ class FolderSync:
             now=self._store.clock(),
         )
         self._write(step, disk, bars)
-        if self._links_moved or step.changes:
+        if self._links_moved:
             step.linked, step.unlinked = self._writer.link(wanted_edges(self.manifest))
             self._links_moved = False
         self._remember(reading, disk)
@@ -216,6 +226,7 @@ class FolderSync:
     def _write(self, step: Step, disk: Disk, bars: Bars | None) -> None:
         for _ in range(_ATTEMPTS):
             changes = reconcile(disk, self.manifest, folder=self.folder.path, project=self._settings.project)
+            self._links_moved |= bool(changes)
             with bars("keeping") if bars and changes else nullcontext() as progress:
                 if self._writer.write(changes, step.changes, progress):
                     return

@@ -15,13 +15,12 @@ from recollect.interfaces.folders import sync_report
 from recollect.interfaces.folders.folder import Folder
 from recollect.interfaces.folders.folder_sync import Bars, FolderSync, Settings, Step
 from recollect.interfaces.folders.fs_events import changed_paths
-from recollect.interfaces.folders.lease import FolderBusy
 from recollect.interfaces.folders.reading import Timing
 from recollect.interfaces.folders.report import Happened, WatchReport, What
 from recollect.interfaces.folders.rules import IGNORE_FILES
-from recollect.interfaces.folders.writing import Overtaken
 
 _ROUNDS = 5
+_AGAIN_S = 2.0
 
 Tell = Callable[[Happened], None]
 
@@ -52,12 +51,12 @@ class Watcher:
     def once(self, bars: Bars | None = None) -> WatchReport:
         """Make the store equal to the folders; waits for files in their grace period or being written."""
         for sync in self._syncs:
-            step = self._full(sync, bars)
+            step = _whole(self._full(sync, bars))
             for _ in range(_ROUNDS):
                 if step.paused is not None or not sync.waiting or self._timing.stop.is_set():
                     break
                 self._timing.stop.wait(max(self._timing.grace_s, self._timing.settle_s))
-                step = self._step(sync, sync.waiting)
+                step = _whole(self._step(sync, sync.waiting))
         self._store.sealer.start()
         return self._finished()
 
@@ -98,12 +97,17 @@ class Watcher:
             self._patiently(sync, partial(self._step, sync, scope))
 
     def _patiently(self, sync: FolderSync, work: Callable[[], Step]) -> Step:
-        """Retry while another watcher works on the same folder."""
-        while True:
-            try:
-                return work()
-            except (FolderBusy, Overtaken) as error:
-                self._say_once("degraded", sync, "", str(error))
+        """Try again while something that passes is in the way; tell what it is once, and when it is over."""
+        told: type | None = None  # the words of an error may count seconds
+        while (step := work()).failure is not None:
+            if type(step.failure) is not told:
+                told = type(step.failure)
+                self._tell(Happened(what="degraded", folder=sync.folder.shown, detail=str(step.failure)))
+            if self._timing.stop.wait(_AGAIN_S):
+                return step
+        if told is not None:
+            self._tell(Happened(what="resumed", folder=sync.folder.shown))
+        return step
 
     def _full(self, sync: FolderSync, bars: Bars | None) -> Step:
         step = self._step(sync, None, bars)
@@ -113,7 +117,8 @@ class Watcher:
 
     def _step(self, sync: FolderSync, scope: set[str] | None, bars: Bars | None = None) -> Step:
         step = sync.step(scope, bars)
-        self._say_pause(sync, step)
+        if not step.stopped:
+            self._say_pause(sync, step)
         for happened in sync_report.happenings(sync, step):
             self._tell(happened)
         for path, reason in step.quarantined.items():
@@ -161,6 +166,13 @@ class Watcher:
         )
         degraded = (*self._report.degraded, *self._paused.values(), *stopped)
         return msgspec.structs.replace(self._report, degraded=degraded)
+
+
+def _whole(step: Step) -> Step:
+    """A step that nothing ended early, or the error that did."""
+    if step.failure is not None:
+        raise step.failure
+    return step
 
 
 def _scope(folder: Folder, changed: set[str]) -> set[str]:
