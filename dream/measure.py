@@ -22,12 +22,16 @@ from recollect.query.ranking_metrics import churn_at, rbo, reciprocal_rank
 
 
 class Asked(NamedTuple):
-    """A recorded question, its formula, the memories that were used or found helpful in its answer, and its recall."""
+    """A recorded question, its formula, the memories that were used or found helpful in its answer, and its recall.
+
+    `by_words`: its vector is of an embedder that the store had before, and is left out.
+    """
 
     question: Question
     formula: Formula
     useful: frozenset[MemoryId] = frozenset()
     recall: str = ""
+    by_words: bool = False
 
 
 class AnswerChange(msgspec.Struct, frozen=True, kw_only=True):

@@ -39,7 +39,16 @@ from recollect.engine.store import Store
 from recollect.engine.torn_state import locked
 from recollect.engine.writer import Writer
 from recollect.events.errors import HeadMoved, InvalidInput
-from recollect.events.facts import Accessed, AnyFact, DreamBegan, DreamEnded, MemoryId, Rated, Recalled
+from recollect.events.facts import (
+    Accessed,
+    AnyFact,
+    DreamBegan,
+    DreamEnded,
+    MemoryId,
+    Question,
+    Rated,
+    Recalled,
+)
 from recollect.projections.adoptions import Dream
 from recollect.projections.view import View
 from recollect.query.formula import from_canonical
@@ -73,11 +82,13 @@ def dream(
     composer = None if summariser is None else _Composer(writer, summariser)
 
     def sleep(phases: Sequence[str]) -> Dreamt:
-        what_if, asked = _asleep(store, numbers, moment, options.get("due"))
-        return run_phases(
+        what_if, asked = _asleep(writer, numbers, moment, options.get("due"))
+        dreamt = run_phases(
             what_if, settings=numbers, now=moment, phases=phases, recorded_at=store.log.effective_time, asked=asked,
             compose=composer, proposed=proposed_pairs(store),
         )  # fmt: skip
+        report = msgspec.structs.replace(dreamt.report, degraded=_measured_by_words(asked))
+        return dreamt._replace(report=report)
 
     def attempt() -> DreamReport:
         dreamt = sleep(steps)
@@ -86,7 +97,7 @@ def dream(
         ):  # sources of a summary are not pruned, so these wait for it
             dreamt = sleep([phase for phase in steps if phase != PRUNE])
         without = () if composer is None else tuple(composer.degraded)
-        report = msgspec.structs.replace(dreamt.report, degraded=without)
+        report = msgspec.structs.replace(dreamt.report, degraded=(*dreamt.report.degraded, *without))
         refused = _refusal(report, numbers, max_churn)
         if dry_run or refused:
             return msgspec.structs.replace(report, dry_run=dry_run, refused=refused)
@@ -106,10 +117,12 @@ def undream(writer: Writer, dream_id: str) -> DreamReport:
 
 @locked
 def _asleep(
-    store: Store, settings: Settings, now: int, due: Callable[[View], bool] | None
+    writer: Writer, settings: Settings, now: int, due: Callable[[View], bool] | None
 ) -> tuple[WhatIf, list[Asked]]:
     """The hypothetical future that the phases run on, if a dream is due, and the questions to measure it with."""
+    store = writer.store
     view = store.view()
+    writer.embedding.require_same(view.adoptions.embedder(view.seq))
     if due is not None and not due(view):
         raise DreamOvertaken("a dream is not due any more: another process dreamt; nothing was kept")
     asked = asked_before(store, settings.measure.questions)
@@ -236,8 +249,13 @@ def _dream(store: Store, dream_id: str, head: int) -> Dream:
 
 
 def asked_before(store: Store, most: int, upto: int | None = None) -> list[Asked]:
-    """The last recorded questions, up to a seq, each with its formula and what was of use in its answer."""
+    """The last recorded questions, up to a seq, each with its formula and what was of use in its answer.
+
+    Vectors of two embedders are never compared: a question from before the embedder of that seq is asked by words.
+    """
     projections = store.projections
+    embedder = projections.adoptions.embedder(store.log.head if upto is None else upto)
+    label = None if embedder is None else embedder.label
     recalls = projections.adoptions.recalls
     if upto is not None:
         recalls = recalls[: recalls.searchsorted(upto, side="right")]
@@ -248,8 +266,24 @@ def asked_before(store: Store, most: int, upto: int | None = None) -> list[Asked
         fact = store.event(seq).fact
         if isinstance(fact, Recalled) and fact.formula in projections.adoptions.formulas:
             formula = from_canonical(projections.adoptions.formulas[fact.formula])
-            asked.append(Asked(fact.question, formula, frozenset(useful.get(seq, ())), f"r{seq}"))
+            by_words = fact.question.vector is not None and fact.question.embedder != label
+            question = _without_vectors(fact.question) if by_words else fact.question
+            asked.append(Asked(question, formula, frozenset(useful.get(seq, ())), f"r{seq}", by_words))
     return asked
+
+
+def _measured_by_words(asked: Sequence[Asked]) -> tuple[str, ...]:
+    by_words = sum(one.by_words for one in asked)
+    why = "they were asked with another embedder than the store has now"
+    said = f"vector: {by_words} of {len(asked)} recorded questions were measured by words only; {why}"
+    return (said,) if by_words else ()
+
+
+def _without_vectors(question: Question) -> Question:
+    rewritings = question.effects.expansions or ()
+    expansions = tuple(msgspec.structs.replace(one, vector=None) for one in rewritings)
+    effects = msgspec.structs.replace(question.effects, expansions=expansions or question.effects.expansions)
+    return msgspec.structs.replace(question, vector=None, embedder=None, effects=effects)
 
 
 def _useful(store: Store, recalls: Sequence[int]) -> dict[int, set[MemoryId]]:
