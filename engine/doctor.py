@@ -47,7 +47,7 @@ from recollect.events.envelope import draft
 from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.facts import ClockCorrected
 from recollect.events.head import HEAD, HeadFile
-from recollect.events.log import Clock, Finding, Log
+from recollect.events.log import BrokenSeal, Clock, Finding, Log
 from recollect.events.named_files import named_path
 from recollect.events.packs.urls import directory, is_mirror, is_url, shown
 from recollect.events.private_files import exposed
@@ -143,6 +143,7 @@ def examine(
         log.learn()
         damage = _damage(base)
         problems = [_damaged(finding) for finding in damage]
+        problems += map(_broken_seal, base.broken_seals())
         problems += unfinished_erasures(folder, log, damaged=bool(damage))
         notes = list(_notes(folder, base, damaged=bool(damage)))
         problems += _clock_ahead(base)
@@ -232,11 +233,22 @@ def _with_scrub(found: Diagnosis, folder: Path, progress: Progress | None) -> Di
 
 
 def _damaged(finding: Finding) -> Problem:
+    if isinstance(finding, BrokenSeal):
+        return _broken_seal(Path(finding.path))
     return Problem(
         severity="damage",
         where=f"{finding.path}, byte {finding.offset}, @{finding.seq}",
         what=f"acknowledged data is damaged: {finding.problem}",
         remedy="restore the file from a copy, or copy what can be read: `recollect doctor --salvage NEW_DIR`",
+    )
+
+
+def _broken_seal(path: Path) -> Problem:
+    return Problem(
+        severity="seal",
+        where=str(path),
+        what="the index or the trailer behind its events is broken; events are read and checked without it",
+        remedy="`recollect doctor --fix` writes it anew from the events, if all of the log is whole",
     )
 
 
@@ -403,6 +415,9 @@ def _fix(folder: Path, problems: Sequence[Problem], clock: Clock, embedder: Embe
             finish_erasures(folder, log, damaged="damage" in kinds)
     if "damage" in kinds:
         return
+    if "seal" in kinds:
+        with suppress(RecollectError), _opened(folder, clock, read_only=False) as log:
+            log.seal_again()
     if "clock" in kinds:
         with suppress(RecollectError), _opened(folder, clock, read_only=False) as log:
             correct_clock(log)  # where nothing can be written it stays a problem

@@ -29,6 +29,7 @@ from recollect.projections.view import LEXICAL, Projections
 
 Severity = Literal[
     "damage",
+    "seal",
     "witness",
     "erasure",
     "clock",

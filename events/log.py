@@ -48,6 +48,14 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     problem: str
 
+    @classmethod
+    def of(cls, damage: LogDamaged) -> Finding:
+        return cls(path=damage.path, offset=damage.offset, seq=damage.seq, problem=damage.reason)
+
+
+class BrokenSeal(Finding, frozen=True, kw_only=True):
+    """That only the index or the trailer of a sealed segment is broken; every event of it stands."""
+
 
 class Log(Protocol):
     """Positions are 1, 2, 3, …; 0 is the position before the first event.

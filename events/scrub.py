@@ -11,13 +11,12 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from recollect.events.disk import Disk, RealDisk, read_whole
 from recollect.events.erasure import Intent
-from recollect.events.log import Finding
+from recollect.events.log import BrokenSeal, Finding
 from recollect.events.regular_files import Refused
 from recollect.events.scan import FrameFile, Scan, scan
 from recollect.events.segment_format import (
@@ -72,17 +71,11 @@ def scrub(path: Path, disk: Disk | None = None) -> Scrubbed:
         events, problem = _read(disk, path, descriptor, size)
     finally:
         disk.close(descriptor)
-    findings = () if problem is None else (Finding(path=str(path), **problem._asdict()),)
+    findings = () if problem is None else (problem,)
     return Scrubbed(segments=1, events=events, bytes=size, findings=findings)
 
 
-class _Problem(NamedTuple):
-    offset: int
-    seq: int
-    problem: str
-
-
-def _read(disk: Disk, path: Path, descriptor: int, size: int) -> tuple[int, _Problem | None]:
+def _read(disk: Disk, path: Path, descriptor: int, size: int) -> tuple[int, Finding | None]:
     """How many events there are, and the first thing that is not as it was written."""
     name = SegmentName.parse(path.name)
     assert name is not None
@@ -90,24 +83,26 @@ def _read(disk: Disk, path: Path, descriptor: int, size: int) -> tuple[int, _Pro
     end = max(0, size - TRAILER_BYTES)
     trailer = Trailer.parse(disk.read(descriptor, TRAILER_BYTES, end))
     if header is None or (header.first_seq, header.seed) != name:
-        return 0, _Problem(0, name.first_seq, "the header of the segment is broken")
+        problem = "the header of the segment is broken"
+        return 0, Finding(path=str(path), offset=0, seq=name.first_seq, problem=problem)
     file = FrameFile(disk, descriptor, header.seed)
-    if trailer is None:  # one that was copied before it was sealed ends where the next one begins
-        scanned = _scanned(file, path, header, None)
-        proven = (scanned.end, scanned.chain) == _before_next(disk, path)
-        if scanned.problem is None and scanned.end == size and proven:
-            return len(scanned.whole), None
-        return 0, _Problem(end, name.first_seq, "the seal of the segment is broken")
-    scanned = _scanned(file, path, header, header.first_seq + trailer.events - 1)
-    if scanned.problem is not None:
-        return 0, _Problem(scanned.problem_offset, scanned.problem_seq, scanned.problem)
+    upto = None if trailer is None else header.first_seq + trailer.events - 1
+    scanned = _scanned(file, path, header, upto)
     index = SegmentIndex()
     index.put(0, scanned.whole)
-    footer = disk.read(descriptor, size - scanned.end, scanned.end)
-    if footer != encode_footer(header, index, scanned.end, scanned.chain):
-        last = header.first_seq + len(index) - 1
-        return len(index), _Problem(scanned.end, last, "the seal of the segment is not the one of its events")
-    return len(index), None
+    last = header.first_seq + len(index) - 1
+    proof = _before_next(disk, path) if trailer is None else (trailer.frames_end, trailer.chain)
+    if (scanned.end, scanned.chain) != proof:
+        problem = scanned.problem or "its events are not those that were sealed"
+        offset, seq = scanned.problem_offset, scanned.problem_seq
+        return 0, Finding(path=str(path), offset=offset, seq=seq, problem=problem)
+    if trailer is None and scanned.end == size:  # it was copied before it was sealed
+        return len(index), None
+    footer = encode_footer(header, index, scanned.end, scanned.chain)
+    if size == scanned.end + len(footer) and disk.read(descriptor, len(footer), scanned.end) == footer:
+        return len(index), None
+    problem = "the seal of the segment is not the one of its events"
+    return len(index), BrokenSeal(path=str(path), offset=scanned.end, seq=last, problem=problem)
 
 
 def _before_next(disk: Disk, path: Path) -> tuple[int, bytes]:

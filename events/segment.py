@@ -231,6 +231,7 @@ class Segment:
         footer = self.footer()
         self._write_at_end(footer)
         try:
+            self.truncate(self.end + len(footer))  # a broken seal may have been longer
             self.sync()
         except OSError:  # perhaps caused by another process: the kernel reports it once to every process
             self._write_at_end(footer)
@@ -241,10 +242,9 @@ class Segment:
         """Whether this is a copy from before the file was sealed; the next segment proves its frames, and nothing is lost."""
         return self.sealed and self._trailer is None and self.count > 0 and self.size() == self.end
 
-    def seal_again(self) -> None:
-        """Write the missing footer of such a copy."""
-        if self.lacks_seal():
-            self.seal()
+    def seal_is_broken(self) -> bool:
+        """Whether what stands behind the frames is no index and trailer of theirs; the events can be read without."""
+        return self.sealed and self.count > 0 and self.stored_index() is None and not self.lacks_seal()
 
     def _write_at_end(self, data: bytes) -> None:
         try:

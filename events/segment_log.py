@@ -83,16 +83,9 @@ class SegmentLog:
         self._head = HeadFile(disk, path / HEAD)
         self._lock = WriterLock(disk, path / WRITER_LOCK, timeout_s=lock_timeout_s)
         self._writer = SegmentWriter(
-            disk,
-            path,
-            self._segments,
-            self._head,
-            self._intent,
-            clock=clock,
-            ahead_max=ahead_max,
-            segment_bytes=segment_bytes,
-            mirror=mirror,
-        )
+            disk, path, self._segments, self._head, self._intent, clock=clock, ahead_max=ahead_max,
+            segment_bytes=segment_bytes, mirror=mirror,
+        )  # fmt: skip
         self.renew_locks()
         renewed_in_children(self)
         self._failure: str | None = None
@@ -428,10 +421,18 @@ class SegmentLog:
             findings = verify_segments(segments, bodies=bodies)
         damage = self._writer.damage
         if damage is not None and not any(finding.seq == damage.seq for finding in findings):
-            findings.append(
-                Finding(path=damage.path, offset=damage.offset, seq=damage.seq, problem=damage.reason)
-            )
+            findings.append(Finding.of(damage))
         return findings
+
+    def broken_seals(self) -> list[Path]:
+        """Segments whose index or trailer is not as it was written; the events in them are checked by `verify_chain`."""
+        with self._reading() as segments:
+            return [segment.path for segment in segments if segment.seal_is_broken()]
+
+    def seal_again(self) -> None:
+        """Write broken seals anew; a damaged log is left as it is."""
+        with self._writing():
+            self._writer.seal_again()
 
     def status(self) -> LogStatus:
         unknown = self._readable().unknown_types()

@@ -87,9 +87,9 @@ class SegmentWriter:
         """Bring a log that was just opened into a state that can be written to, or find its damage."""
         self._open_up()
         if self.damage is None:
-            for segment in self._segments:
+            for segment in filter(Segment.lacks_seal, self._segments):
                 with suppress(OSError):  # a seal is a shortcut: without it the frames are walked
-                    segment.seal_again()
+                    segment.seal()
         self._marked = self.durable
 
     def _open_up(self, *, again: bool = False) -> None:
@@ -258,6 +258,11 @@ class SegmentWriter:
         segment.write(copy_batch(frames, seed=segment.header.seed, offset=segment.end))
         self._wrote(first)
         self.sync()
+
+    def seal_again(self) -> None:
+        """Write broken seals anew, from the frames."""
+        for segment in filter(Segment.seal_is_broken, self._segments):
+            segment.seal()
 
     # --- durability ------------------------------------------------------------------------------
 

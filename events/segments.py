@@ -22,6 +22,7 @@ from recollect.events.frame import GENESIS, Frame, Place
 from recollect.events.regular_files import Refused, kind_of
 from recollect.events.segment import Erasing, Segment
 from recollect.events.segment_format import HEADER_BYTES, SegmentHeader, SegmentName
+from recollect.events.segment_index import TypeCounts
 from recollect.events.upcasts import VERSIONS
 
 INDEX_CACHE = "active.index"
@@ -301,10 +302,13 @@ class Segments:
         )  # fmt: skip
 
     def unknown_types(self) -> dict[str, int]:
-        """How many events of each type have a type or version that this program does not know."""
+        """How many events of each type have a type or version that this program does not know, where they can be read."""
         unknown: dict[str, int] = {}
         for segment in self:
-            for (type_, version), count in segment.types().items():
+            types = TypeCounts()
+            with suppress(LogDamaged):
+                types = segment.types()
+            for (type_, version), count in types.items():
                 if version > VERSIONS.get(type_, 0):
                     unknown[type_] = unknown.get(type_, 0) + count
         return unknown

@@ -340,9 +340,7 @@ def _check(
     try:
         return _checked(log, projections, attestations, seq, second)
     except LogDamaged as damage:
-        return _unreadable(
-            Finding(path=damage.path, offset=damage.offset, seq=damage.seq, problem=damage.reason)
-        )
+        return _unreadable(Finding.of(damage))
 
 
 def _checked(
