@@ -49,8 +49,14 @@ class Scrubbed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sealed_segments(log: Path, disk: Disk | None = None) -> list[Path]:
-    """The segments of a log that no longer grow, oldest first."""
-    names = [name for name in (disk or RealDisk()).names(log) if SegmentName.parse(name)]
+    """The segments of a log that no longer grow, oldest first.
+
+    A file at the end without a header is a segment that was only begun: the one before it may still grow.
+    """
+    disk = disk or RealDisk()
+    names = [name for name in disk.names(log) if SegmentName.parse(name)]
+    if names and _header(disk, log / names[-1]) is None:
+        names.pop()
     return [log / name for name in names[:-1]]
 
 
@@ -108,11 +114,16 @@ def _read(disk: Disk, path: Path, descriptor: int, size: int) -> tuple[int, Find
 def _before_next(disk: Disk, path: Path) -> tuple[int, bytes]:
     """Where this segment's frames end and their chain value, as the next segment says."""
     following = [name for name in disk.names(path.parent) if SegmentName.parse(name) and name > path.name]
+    header = _header(disk, path.parent / following[0]) if following else None
+    return (0, b"") if header is None else (header.before_end, header.before_chain)
+
+
+def _header(disk: Disk, path: Path) -> SegmentHeader | None:
+    """The header of a segment, if it can be read."""
     data = None
     with suppress(Refused):
-        data = read_whole(disk, path.parent / following[0], bytes_max=HEADER_BYTES) if following else None
-    header = SegmentHeader.parse(data or b"")
-    return (0, b"") if header is None else (header.before_end, header.before_chain)
+        data = read_whole(disk, path, bytes_max=HEADER_BYTES)
+    return SegmentHeader.parse(data or b"")
 
 
 def _scanned(file: FrameFile, path: Path, header: SegmentHeader, upto: int | None) -> Scan:

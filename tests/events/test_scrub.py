@@ -99,3 +99,11 @@ def test_a_segment_that_is_cut_short_is_found(disk: SimulatedDisk) -> None:
     content = disk.files()[path]
     for size in range(0, len(content), 7):
         assert scrub(path, changed(disk, path, content[:size])).findings, f"cut to {size} bytes"
+
+
+def test_the_growing_segment_before_one_that_was_only_begun_is_not_taken_for_a_sealed_one(
+    disk: SimulatedDisk,
+) -> None:
+    sealed = sealed_segments(LOG, disk)
+    begun = LOG / "00000000000000000025-ffffffff.seg"
+    assert sealed_segments(LOG, changed(disk, begun, b"")) == sealed
