@@ -33,7 +33,7 @@ from recollect.events.regular_files import read_whole
 
 Kind = Literal[
     "jsonl", "parquet", "markdown", "fork", "fixture", "redacted fixture", "salvage", "comparison", "junit", "shards",
-    "branch", "replica",
+    "branch", "replica", "damaged store",
 ]  # fmt: skip
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     """`upto` is the last event that it holds something of, `checked` the head when it was compared with the log.
 
     One that is not `finished` is in the making, or its making was interrupted: it may hold later events as well. So may
-    one that `diverged`: it is of the log as it was before this store took over that of others, a branch among them.
+    one that `diverged`: it is of a log that this one took the place of, by a sync or a salvage, a branch among them.
     `folder` is the directory that it lies in, by device and inode.
     """
 
@@ -63,6 +63,12 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     def is_followed(self) -> bool:
         """Whether the next `replicate` or `sync` carries an erasure there."""
         return self.kind == "replica" and not self.diverged
+
+    def parted_at(self, seq: int) -> Copy:
+        """What is known of the copy in a log that is the same up to this seq and another one from there on."""
+        if self.upto <= seq:
+            return self
+        return msgspec.structs.replace(self, upto=seq, checked=min(self.checked, seq), diverged=True)
 
 
 _line = msgspec.json.Decoder(Copy)
@@ -174,7 +180,11 @@ def _write(folder: Path, copies: Iterable[Copy]) -> None:
     before = _read(folder)
     if before.unread is not None:
         raise before.unread
-    lines = [*before.other, *map(msgspec.json.encode, copies)]
+    _put(folder, before.other, copies)
+
+
+def _put(folder: Path, other: Iterable[bytes], copies: Iterable[Copy]) -> None:
+    lines = [*other, *map(msgspec.json.encode, copies)]
     with unfinished_file(folder / _NAME) as file:
         file.write(line + b"\n" for line in lines)
         file.put(folder / _NAME, overwrite=True)
@@ -208,6 +218,24 @@ def note_in(
     except OSError as error:
         return (_not_noted(error.strerror or str(error)),)
     return ()
+
+
+def inherit_copies(
+    folder: Path, heir: Path, *, at: str, upto: int, without: Iterable[Path]
+) -> tuple[str, ...]:
+    """Note in the store that is to replace a damaged one what that knew of copies, and itself; what it could not tell.
+
+    `without` are the places of the new store itself.
+    """
+    record, own = _read(folder), {str(_place_of(path)) for path in without}
+    place = folder.resolve()
+    damaged = Copy(
+        path=str(place), kind="damaged store", at=at, upto=upto, checked=upto, diverged=True, folder=folder_of(place)
+    )  # fmt: skip
+    known = [one.parted_at(upto) for one in record.copies if one.path not in own and _may_exist(one)]
+    _put(heir, record.other, [*known, damaged])
+    unknown = unknown_copies(folder)
+    return () if unknown is None else (unknown,)
 
 
 def _not_noted(reason: str) -> str:

@@ -3,6 +3,9 @@
 How many events are lost is what everything in the old store knows of, less what was copied (`witnesses.known_events`).
 That is exact only if the head file of the old log was never missing and knows of as many as any other witness; else
 there may have been more.
+
+The new store lists what the old one knew of copies, and the old one itself, where everything still lies; it has its
+settings. Branches stay where they are, and are named.
 """
 
 from __future__ import annotations
@@ -11,19 +14,22 @@ from pathlib import Path
 
 import msgspec
 
-from recollect.engine.copies import forget, note_in
+from recollect.engine.configuration import FILE
+from recollect.engine.copies import forget, inherit_copies, note_in
 from recollect.engine.doctor_erasures import erase_in_copy, erasures_of
 from recollect.engine.moments import iso
-from recollect.engine.opening import writers_kept_out
+from recollect.engine.opening import BRANCHES, writers_kept_out
 from recollect.engine.store import Progress
 from recollect.engine.unfinished_files import unfinished_folder
 from recollect.engine.witnesses import known_events
 from recollect.events.disk import RealDisk
 from recollect.events.errors import InvalidInput
 from recollect.events.head import HEAD, HeadFile
-from recollect.events.private_files import sync_directory
+from recollect.events.private_files import sync_directory, write_private
 from recollect.events.redacted_log import RedactedLog
+from recollect.events.regular_files import read_whole
 from recollect.events.segment_log import SegmentLog, wall_clock
+from recollect.events.toml_file import TOML_BYTES_MAX
 from recollect.events.transfer import export_lines, import_lines
 
 
@@ -60,7 +66,8 @@ def salvage_into(folder: Path, target: Path, progress: Progress | None) -> Salva
                 if not redacted.learn():  # nothing was erased meanwhile, and nothing can be now
                     erase_in_copy(erasures_of(folder, redacted, damaged=bool(damage)), copy)
                     copy.close()
-                    notes = _note(folder, target, upto=upto, head=log.head)
+                    left = _take_along(folder, made, target, upto)
+                    notes = left + _note(folder, target, upto=upto, head=log.head)
                     made.rename(target)
                     sync_directory(target.parent)
                     forget(folder, made)
@@ -80,6 +87,22 @@ def _whole_batches(log: SegmentLog, upto: int) -> int:
     while upto and (last := next(log.frames(upto - 1, upto)).header).position < last.batch - 1:
         upto -= 1
     return upto
+
+
+def _take_along(folder: Path, made: Path, target: Path, upto: int) -> tuple[str, ...]:
+    """The record of copies and the settings; what of the store stays behind, for people."""
+    left = inherit_copies(folder, made, at=iso(wall_clock()), upto=upto, without=(made, target))
+    try:
+        write_private(made / FILE, read_whole(folder / FILE, bytes_max=TOML_BYTES_MAX, follow=True))
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        left += (f"{folder / FILE} could not be read and was not taken along: {error.strerror}",)
+    branches = sorted(path.name for path in (folder / BRANCHES).glob("*"))
+    if branches:
+        names = f"{', '.join(branches)} in {folder / BRANCHES}"
+        left += (f"not taken along: {names}; recalls that were asked there offline cannot be verified here",)
+    return left
 
 
 def _note(folder: Path, target: Path, *, upto: int, head: int, finished: bool = True) -> tuple[str, ...]:

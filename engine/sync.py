@@ -442,10 +442,7 @@ class _Merge:
         upto, at = self._forked, iso(self._there.clock())
         for copy in known_copies(self._folder):
             if copy.upto > upto:
-                record(
-                    self._folder,
-                    msgspec.structs.replace(copy, upto=upto, checked=min(copy.checked, upto), diverged=True),
-                )
+                record(self._folder, copy.parted_at(upto))
         record(
             self._folder,
             Copy(

@@ -251,7 +251,7 @@ def test_copies_from_before_a_merge_are_listed_as_such(place: Place) -> None:
     command = ["erase", "safe", "--yes", "--store", str(place.laptop), "--embedder", "hash"]
     said = " ".join(CliRunner().invoke(main, command).output.split())
     assert "offline.jsonl (jsonl of" in said
-    assert "of the log before it took over that of others" in said
+    assert "of the log that this one took the place of" in said
     assert "before.jsonl" not in said
     assert "not finished" not in said
 

@@ -78,7 +78,7 @@ def _copies(out: Console, report: ErasureReport | Retention) -> None:
 
 def _how_far(copy: Copy) -> str:
     if copy.diverged or copy.kind == "branch":  # branches were noted as not finished once
-        return "of the log before it took over that of others"
+        return "of the log that this one took the place of"
     return f"up to @{copy.upto}" if copy.finished else "not finished"
 
 
