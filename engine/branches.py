@@ -21,9 +21,22 @@ from recollect.events.errors import RecollectError
 from recollect.events.facts import Branch, Erased, Recalled, Redacted
 from recollect.events.log import facts_of
 from recollect.events.redacted_log import RedactedLog
+from recollect.events.regular_files import kind_of
 from recollect.events.segment_log import SegmentLog
 from recollect.projections.view import Projections
 from recollect.replay.verify import Outcome, replayed
+
+
+def branch_logs(folder: Path) -> list[Path]:
+    """The logs of the branches of a store, also where a link on the way to one leads nowhere."""
+    branches = folder / BRANCHES
+    logs = [path for path in branches.glob("*/*") if path.name == "log"]
+    folders = filter(_leads_nowhere, [branches, *branches.glob("*")])
+    return sorted([*logs, *(path / "log" for path in folders)])
+
+
+def _leads_nowhere(path: Path) -> bool:
+    return kind_of(path) == "a symbolic link" and not path.exists()
 
 
 class Unerased(NamedTuple):
@@ -39,7 +52,7 @@ def left_in_branches(folder: Path, common: RedactedLog) -> Iterator[Unerased]:
 
     A memory of the same id that was never in the store's log has other event ids, and may stay.
     """
-    paths = sorted((folder / BRANCHES).glob("*/log"))
+    paths = branch_logs(folder)
     erased = [
         (fact, [common.get(seq).id for seq in fact.seqs])
         for _, fact in (facts_of(common, Erased) if paths else ())
@@ -75,7 +88,7 @@ class Branches:
     """The branches of a store, opened when a recall asks for one; use it as a context manager."""
 
     def __init__(self, folder: Path | None) -> None:
-        self._paths = [] if folder is None else sorted((folder / BRANCHES).glob("*/log"))
+        self._paths = [] if folder is None else branch_logs(folder)
         self._opened: list[tuple[RedactedLog, Projections]] | None = None
         self._held = ExitStack()
 

@@ -152,11 +152,9 @@ def _explained(setting: Setting) -> Explained:
 def _read(file: Path) -> Iterator[tuple[Name, str]]:
     """The settings of a file, if it is there; errors name the entry and never repeat its value."""
     try:
-        file.stat()
+        file.lstat()
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return
-    except OSError as error:  # a link that leads to itself
-        raise InvalidInput(f"{file}: cannot be read: {error.strerror}") from None
     try:
         entries = dict(_flat(read_toml(file)))
     except InvalidInput as error:

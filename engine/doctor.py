@@ -48,12 +48,12 @@ from recollect.events.errors import InvalidInput, RecollectError
 from recollect.events.facts import ClockCorrected
 from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import BrokenSeal, Clock, Finding, Log
-from recollect.events.named_files import named_path
+from recollect.events.named_files import named_path, resolved
 from recollect.events.packs.urls import directory, is_mirror, is_url, shown
 from recollect.events.private_files import exposed
 from recollect.events.recovery import QUARANTINE
 from recollect.events.redacted_log import RedactedLog
-from recollect.events.regular_files import remove
+from recollect.events.regular_files import kind_of, remove
 from recollect.events.segment_log import SegmentLog, wall_clock
 from recollect.projections import checkpoints
 from recollect.replay.fork.note import GO_ON, read_note
@@ -389,7 +389,7 @@ def _unknown_copies(folder: Path | None) -> Iterator[Problem]:
 
 
 def _no_lock_file(lock: Path) -> Iterator[Problem]:
-    if lock.exists() and not lock.is_file():
+    if kind_of(lock) is not None and not lock.is_file():
         yield Problem(
             severity="lock",
             where=str(lock),
@@ -408,7 +408,9 @@ def _fix(folder: Path, problems: Sequence[Problem], clock: Clock, embedder: Embe
     finish_swap(folder)
     for problem in problems:
         if problem.severity in ("cache", "leftover"):
-            with suppress(OSError):  # what cannot be deleted is found again, and stays a problem
+            with suppress(
+                OSError, InvalidInput
+            ):  # what cannot be deleted is found again, and stays a problem
                 _delete(folder, Path(problem.where))
     if "erasure" in kinds:
         with suppress(RecollectError), _opened(folder, clock, read_only=False) as log:
@@ -436,7 +438,7 @@ def _fix(folder: Path, problems: Sequence[Problem], clock: Clock, embedder: Embe
 
 def _delete(folder: Path, path: Path) -> None:
     """Delete a file that is wrong or left over; in the store's cache also a directory that stands in its place."""
-    if path.parent.resolve().is_relative_to((folder / "cache").resolve()):
+    if resolved(path.parent).is_relative_to(resolved(folder / "cache")):
         remove(path)
     else:
         path.unlink(missing_ok=True)

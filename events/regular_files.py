@@ -1,7 +1,8 @@
 """Open files from other people without ever blocking, and only if they are regular files.
 
 Opening a FIFO waits for a writer and a device may never end, so a path is opened without waiting and its type is
-checked on the open descriptor; a check before opening could be outdated. Files of a cache are read the same way, and
+checked on the open descriptor; a check before opening could be outdated. A name that stands in its directory is never
+taken for no file: a link to what is not there is refused as well. Files of a cache are read the same way, and
 what stands in the place of one may be removed whatever it is.
 """
 
@@ -18,6 +19,7 @@ from pathlib import Path
 
 SYMBOLIC_LINK = "symbolic link"
 NOT_REGULAR = "not a regular file"
+LEADS_NOWHERE = "a symbolic link to what is not there"
 
 
 class Refused(OSError):
@@ -38,6 +40,8 @@ def opened(path: str | Path, *, follow: bool = False) -> Iterator[BufferedReader
     except OSError as error:
         if error.errno == errno.ELOOP and not follow:
             raise Refused(SYMBOLIC_LINK, path) from None
+        if error.errno == errno.ENOENT and kind_of(Path(path)) is not None:
+            raise Refused(LEADS_NOWHERE, path) from None
         if error.errno in (errno.ENXIO, errno.ENODEV):  # a socket, or a device without a driver
             raise Refused(NOT_REGULAR, path) from None
         raise

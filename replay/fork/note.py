@@ -16,7 +16,7 @@ import msgspec
 
 from recollect.events.errors import InvalidInput
 from recollect.events.private_files import make_private, sync_directory, write_private
-from recollect.events.regular_files import Refused, read_whole
+from recollect.events.regular_files import read_whole
 
 GO_ON = "run the same `recollect fork` again, which goes on where it stopped, or delete it"
 _NAME = "fork.json"
@@ -77,11 +77,11 @@ class ForkNote(msgspec.Struct, frozen=True, kw_only=True):
 def read_note(folder: Path) -> ForkNote | None:
     """The note of a fork; None if the directory is not a fork."""
     path = folder / _NAME
-    if not path.is_file():
-        return None
     try:
         return msgspec.json.decode(read_whole(path, bytes_max=_BYTES_MAX, follow=True), type=ForkNote)
-    except Refused as error:
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
         raise InvalidInput(f"{path} is not the note of a fork: {error.strerror}") from None
     except msgspec.DecodeError as error:
         raise InvalidInput(f"{path} is not the note of a fork: {error}") from None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from recollect.engine.configuration import configured
 from recollect.engine.doctor import doctor
 from recollect.engine.replicate import replicate
 from recollect.events.errors import InvalidInput, LogDamaged, LogFailed
@@ -130,3 +132,71 @@ def test_a_configuration_that_commands_refuse_is_a_problem_to_doctor(store: Path
     with pytest.raises(InvalidInput, match=r"config\.toml"):
         Memory.open(store, embedder="hash")
     assert [(one.severity, one.where) for one in doctor(store).problems] == [("config", str(path))]
+
+
+LINKS = {"nowhere": "../unmounted/it", "itself": "{}"}
+
+
+def put_link(path: Path, leads: str) -> None:
+    """A link that leads to what is not there, or to itself."""
+    path.unlink(missing_ok=True)
+    path.symlink_to(LINKS[leads].format(path.name))
+
+
+@pytest.mark.parametrize("leads", LINKS)
+def test_a_record_of_copies_behind_a_link_that_leads_nowhere_is_told_and_kept(
+    store: Path, leads: str
+) -> None:
+    put_link(store / "copies", leads)
+    assert [one.severity for one in doctor(store).problems] == ["copies"]
+    with Memory.open(store, embedder="hash") as memory:
+        assert any(str(store / "copies") in one for one in memory.status().degraded)
+        memory.export(store.parent / "out.jsonl")
+        assert str(store / "copies") in (memory.erase("tea").unknown_copies or "")
+    assert (store / "copies").is_symlink()
+
+
+@pytest.mark.parametrize("leads", LINKS)
+def test_a_configuration_behind_a_link_that_leads_nowhere_is_refused(store: Path, leads: str) -> None:
+    put_link(store / "config.toml", leads)
+    with pytest.raises(InvalidInput, match=r"config\.toml: cannot be read: .*symbolic link"):
+        configured(store)
+    assert [one.severity for one in doctor(store).problems] == ["config"]
+
+
+@pytest.mark.parametrize("odd", ["directory", *LINKS])
+def test_a_fork_whose_note_cannot_be_read_is_a_problem(store: Path, odd: str) -> None:
+    path = store / "fork.json"
+    path.mkdir() if odd == "directory" else put_link(path, odd)
+    (problem,) = doctor(store).problems
+    assert (problem.severity, str(path) in problem.what) == ("fork", True)
+    with Memory.open(store, embedder="hash") as memory:
+        assert any(str(path) in one for one in memory.status().degraded)
+
+
+@pytest.mark.parametrize("leads", LINKS)
+@pytest.mark.parametrize("name", ["branches", "branches/b", "branches/b/log"])
+def test_a_branch_behind_a_link_that_leads_nowhere_may_hold_what_was_erased(
+    store: Path, leads: str, name: str
+) -> None:
+    with Memory.open(store, embedder="hash") as memory:
+        memory.erase("tea")
+    (store / name).parent.mkdir(parents=True, exist_ok=True)
+    put_link(store / name, leads)
+    (problem,) = doctor(store).problems
+    assert (problem.severity, problem.where) == ("erasure", str(store / name.removesuffix("/log")))
+    assert "whether it holds what was erased cannot be seen" in problem.what
+
+
+@pytest.mark.parametrize("leads", LINKS)
+def test_a_lock_behind_a_link_that_leads_nowhere_is_a_problem(store: Path, leads: str) -> None:
+    put_link(store / "log/writer.lock", leads)
+    assert [one.severity for one in doctor(store).problems] == ["lock"]
+
+
+def test_doctor_goes_on_where_the_cache_is_a_link_to_itself(store: Path) -> None:
+    shutil.rmtree(store / "cache", ignore_errors=True)
+    put_link(store / "cache", "itself")
+    found = doctor(store, fix=True)
+    assert any(str(store / "cache") in one.where for one in found.problems)
+    assert (store / "cache").is_symlink()
