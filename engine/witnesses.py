@@ -2,7 +2,8 @@
 
 A log whose last events were cut away is whole in itself, and so is one that was written anew. Both are found by
 comparing the log with something that remembers more: a `LogCheckpoint` (`verify --against`), a cached checkpoint of the
-projections, which names the seq and the chain value that it was folded up to, and the record of copies.
+projections, which names the seq and the chain value that it was folded up to, the index that is kept when the log is
+closed (after a sync, so it never names an event that a power cut may take), and the record of copies.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from recollect.events.errors import InvalidInput, LogDamaged, RecollectError
 from recollect.events.head import HEAD, HeadFile
 from recollect.events.log import Log
 from recollect.events.named_files import KEY_BYTES_MAX, read_named
-from recollect.events.recovery import whole_frames
+from recollect.events.recovery import closed_at, whole_frames
 from recollect.events.segment_format import SegmentName
+from recollect.events.segments import INDEX_CACHE
 from recollect.projections import checkpoints
 
 _CUT = "events were cut from its end, or an older copy of it was put in its place"
@@ -94,7 +96,7 @@ def beside(log: Log, folder: Path | None, cache: Path | None, *, accepted: int =
 
 
 def remembered(log: Log, folder: Path, cache: Path) -> Iterator[Contradiction]:
-    """What cached checkpoints and the record of copies know of the log, where it is another one now."""
+    """What cached checkpoints, the kept index and the record of copies know of the log, where it is another one now."""
     for path in checkpoints.paths(cache / "checkpoints"):
         try:
             position = checkpoints.position_of(path)
@@ -105,6 +107,9 @@ def remembered(log: Log, folder: Path, cache: Path) -> Iterator[Contradiction]:
         if position is not None:
             name = f"the cached checkpoint {path.name}"
             yield from _compared(log, name, position.seq, b64encode(position.chain).decode())
+    closed = closed_at(RealDisk(), folder / "log")
+    if closed is not None:
+        yield from _compared(log, f"log/{INDEX_CACHE}", closed[0], b64encode(closed[1]).decode())
     for copy in known_copies(folder):
         yield from _compared(log, f"the record of the copy {copy.path}", copy.upto, None)
 
@@ -125,12 +130,14 @@ def known_events(log: Log, folder: Path, cache: Path) -> int:
     """How many events the log had at least, by everything in the store that remembers more of them."""
     checkpointed = filter(None, map(checkpoints.position_of, checkpoints.paths(cache / "checkpoints")))
     names = filter(None, map(SegmentName.parse, RealDisk().names(folder / "log")))
+    closed = closed_at(RealDisk(), folder / "log")
     return max(
         log.head,
         HeadFile(RealDisk(), folder / "log" / HEAD).knows_of(),
         *(name.first_seq - 1 for name in names),
         *(frame.header.seq for frame in whole_frames(RealDisk(), folder / "log")),
         *(position.seq for position in checkpointed),
+        0 if closed is None else closed[0],
         *(copy.upto for copy in known_copies(folder)),
     )
 

@@ -29,10 +29,18 @@ from recollect.events.frame import Frame
 from recollect.events.head import HEAD
 from recollect.events.regular_files import Refused, kind_of
 from recollect.events.scan import find_frames
-from recollect.events.segment_format import HEADER_BYTES, SegmentHeader, SegmentName
+from recollect.events.segment_format import (
+    HEADER_BYTES,
+    TRAILER_BYTES,
+    SegmentHeader,
+    SegmentName,
+    Trailer,
+    footer_digest,
+)
 from recollect.events.segments import INDEX_CACHE, Segments, Stop
 
 QUARANTINE = "quarantine"
+_INDEX_BYTES_MAX = 2**26
 
 
 def find_damage(
@@ -95,6 +103,21 @@ def set_aside(disk: Disk, path: Path, segments: Segments, stop: Stop) -> Recover
         with synced_directory(disk, path):
             disk.remove(source)
     return Recovered(segment=str(stop.name), offset=stop.cut_offset, length=len(tail), quarantined_as=copy)
+
+
+def closed_at(disk: Disk, path: Path) -> tuple[int, bytes] | None:
+    """The last event, and the chain value after it, when the newest segment's index was kept: a close syncs them before."""
+    footer = header = None
+    with suppress(Refused):
+        footer = read_whole(disk, path / INDEX_CACHE, bytes_max=_INDEX_BYTES_MAX)
+        for name in [name for name in disk.names(path) if SegmentName.parse(name)][-1:]:
+            header = SegmentHeader.parse(read_whole(disk, path / name, bytes_max=HEADER_BYTES) or b"")
+    trailer = Trailer.parse((footer or b"")[-TRAILER_BYTES:])
+    if footer is None or header is None or trailer is None:
+        return None
+    if footer_digest(header, trailer.chain, footer[:-TRAILER_BYTES]) != trailer.digest:
+        return None
+    return header.first_seq + trailer.events - 1, trailer.chain
 
 
 def purge_quarantine(disk: Disk, path: Path) -> None:

@@ -30,6 +30,7 @@ def frames_of(segment: Path) -> tuple[bytes, list[Frame], int]:
 
 def write_frames(segment: Path, header: bytes, frames: list[Frame], seed: int) -> None:
     segment.write_bytes(header + b"".join(frame.encode(seed) for frame in frames))
+    (segment.parent / "active.index").unlink(missing_ok=True)  # it bears witness to what was there
 
 
 def cut(store: Path, events: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from base64 import b64decode, b64encode
 from collections.abc import Callable
@@ -379,3 +380,28 @@ def test_the_public_half_is_enough_to_verify_and_not_to_sign(
         (tmp_path / "key.pem").write_text("nonsense")
         with pytest.raises(InvalidInput, match="holds no Ed25519 key"):
             memory.checkpoint()
+
+
+def test_an_older_head_file_beside_a_cut_log_is_contradicted_by_the_index_of_the_last_close(
+    tmp_path: Path, open_memory: Open
+):
+    folder = tmp_path / "store"
+    with open_memory() as memory:
+        memory.remember("note 1", id="n1")
+    head = (folder / "log" / "head").read_bytes()
+    (segment,) = (folder / "log").glob("*.seg")
+    size = segment.stat().st_size
+    with open_memory() as memory:
+        memory.remember("note 2", id="n2")
+        events = memory.store.log.head
+    shutil.rmtree(folder / "cache", ignore_errors=True)
+    assert doctor(folder).healthy
+    (folder / "log" / "head").write_bytes(head)
+    os.truncate(segment, size)
+
+    assert verdict(folder) == "differs"
+    found = doctor(folder, salvage=tmp_path / "salvaged")
+    assert [(one.severity, one.where) for one in found.problems] == [("witness", "log/active.index")]
+    assert found.salvaged is not None
+    assert found.salvaged.head + found.salvaged.lost == events
+    assert found.salvaged.at_least
