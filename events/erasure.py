@@ -7,12 +7,15 @@ half-overwritten frame finds it named in the intent and shows it as redacted.
 
     erase.intent:  CRC-32 of the rest (4 bytes, little endian), then msgpack of a list of overwrites
 
-An intent names so many overwrites at most (`OVERWRITES_MAX`); what is longer than these can be is no intent.
+An intent that is empty, torn or garbled was not finished being written, so nothing was overwritten yet: it is removed,
+and the `Erased` events say what is left to do. An overwrite is carried out only over the payload of its own event, as
+the frame's header says. An intent names so many overwrites at most (`OVERWRITES_MAX`); what is longer than these can be is no intent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -21,13 +24,23 @@ from zlib import crc32
 import msgspec
 
 from recollect.events.disk import Disk, read_whole, synced_directory, write_new
-from recollect.events.frame import erased_tail, is_erased
+from recollect.events.frame import (
+    HEADER_BYTES,
+    MAGIC,
+    META_BYTES_MAX,
+    BadFrame,
+    erased_tail,
+    is_erased,
+    parse_header,
+)
+from recollect.events.segment_format import SegmentName
 from recollect.events.segments import Segments
 
 INTENT = "erase.intent"
 OVERWRITES_MAX = 2**18
 _UNFINISHED = "erase.intent.new"
 _OVERWRITE_BYTES_MAX = 80
+_META_BYTES_USUAL = 256
 
 OVERWRITTEN_IN_PLACE = (
     "older blocks of a file system that copies on write, or of an SSD, until they are used again",
@@ -88,7 +101,7 @@ class Intent:
                 continue
             descriptor = self._disk.open(self._path / segment)
             try:
-                for overwrite in group:
+                for overwrite in [one for one in group if self._fits(descriptor, one)]:
                     self._disk.write(descriptor, bytes(overwrite.zeros) + overwrite.crc, overwrite.offset)
                 self._disk.sync(descriptor)
             finally:
@@ -100,6 +113,28 @@ class Intent:
     def _read(self) -> list[Overwrite]:
         bytes_max = OVERWRITES_MAX * _OVERWRITE_BYTES_MAX
         data = read_whole(self._disk, self._path / INTENT, bytes_max=bytes_max)
-        if data is None or crc32(data[4:]) != int.from_bytes(data[:4], "little"):
+        if data is None or len(data) <= 4 or crc32(data[4:]) != int.from_bytes(data[:4], "little"):
             return []
-        return msgspec.msgpack.decode(data[4:], type=list[Overwrite])
+        try:
+            return msgspec.msgpack.decode(data[4:], type=list[Overwrite])
+        except msgspec.DecodeError:
+            return []
+
+    def _fits(self, descriptor: int, overwrite: Overwrite) -> bool:
+        """Whether it covers the payload of its event to the frame's end, and nothing else."""
+        name = SegmentName.parse(overwrite.segment)
+        end = overwrite.offset + overwrite.zeros + len(overwrite.crc)
+        if name is None or not 0 < overwrite.offset < end <= self._disk.size(descriptor):
+            return False
+        for reach in (_META_BYTES_USUAL, META_BYTES_MAX):
+            begin = max(0, overwrite.offset - HEADER_BYTES - reach)
+            before = self._disk.read(descriptor, overwrite.offset - begin, begin)
+            at = before.rfind(MAGIC)
+            while at >= 0:
+                with suppress(BadFrame):
+                    header = parse_header(before, at, name.seed)
+                    place = (header.seq, begin + at + header.body_offset, begin + at + header.length)
+                    if place == (overwrite.seq, overwrite.offset, end):
+                        return True
+                at = before.rfind(MAGIC, 0, at)
+        return False

@@ -23,6 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from recollect.events.disk import Disk, read_whole, synced_directory, write_new
+from recollect.events.erasure import INTENT
 from recollect.events.errors import LogDamaged
 from recollect.events.facts import Recovered
 from recollect.events.frame import Frame
@@ -136,6 +137,8 @@ def what_to_do(error: OSError) -> str:
     kind = kind_of(file)
     if kind is not None and file.name == INDEX_CACHE:
         return f"it is {kind}; delete it: it is a cache, and is made again"
+    if kind is not None and file.name == INTENT:
+        return f"it is {kind}; move it away: what is left to erase is found again by `recollect doctor --fix`"
     if kind is not None and file.name == HEAD:
         return (
             f"it is {kind}; move it away, or restore the file from a copy: the next writer makes it anew, but then it "

@@ -217,14 +217,16 @@ def test_a_segment_that_was_copied_before_it_was_sealed_is_whole_and_the_next_wr
     assert path.read_bytes() == sealed
 
 
-def test_a_segment_without_a_seal_that_ends_elsewhere_than_the_next_one_says_is_damaged(folder: Path):
+def test_a_segment_without_a_seal_that_ends_elsewhere_than_the_next_one_says_is_found(folder: Path):
     path = segment(folder, 6)
     frames = unsealed(path)
     name = SegmentName.parse(path.name)
     assert name is not None
     last = list(find_frames(frames, HEADER_BYTES, name.seed))[-1].header
-    for wrong in (frames[: -last.length], frames + bytes(8), frames[:-1]):
+    for wrong, kind in (
+        (frames[: -last.length], "damage"), (frames[:-1], "damage"), (frames + bytes(8), "seal"),
+    ):  # fmt: skip
         path.write_bytes(wrong)
-        assert [kind for kind, _ in found_in(doctor(folder))] == ["damage"]
+        assert [found for found, _ in found_in(doctor(folder))] == [kind]
         assert scrub(path).findings
     assert path in sealed_segments(folder / "log")

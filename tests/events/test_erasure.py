@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from log_samples import StepClock, note, notes
@@ -11,7 +12,7 @@ from simulated_disk import PowerCut, SimulatedDisk
 from recollect.events import segment_writer
 from recollect.events.envelope import Recorded
 from recollect.events.erasure import OVERWRITES_MAX, Intent, Overwrite, plan
-from recollect.events.errors import LogDamaged
+from recollect.events.errors import LogDamaged, LogFailed
 from recollect.events.facts import Ingested, Redacted
 from recollect.events.segment_format import SegmentName
 from recollect.events.segment_log import SegmentLog
@@ -146,6 +147,45 @@ def test_a_half_overwritten_event_reads_as_redacted_while_its_intent_stands(seq:
     assert PATH / "erase.intent" not in disk.files()
 
 
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00" * 4, b"\x01\x02", crc32(b"\xc1").to_bytes(4, "little") + b"\xc1"],
+    ids=["empty", "zeros", "torn", "garbled"],
+)  # fmt: skip
+def test_an_intent_that_was_not_finished_being_written_is_removed_and_nothing_is_overwritten(
+    content: bytes,
+) -> None:
+    disk = SimulatedDisk.holding({**with_secrets().files(), PATH / "erase.intent": content})
+    segments = {path: data for path, data in disk.files().items() if path.suffix == ".seg"}
+    assert kinds(list(open_log(disk, read_only=True).read())) == [Ingested] * 9
+    with open_log(disk) as log:
+        assert kinds(list(log.read())) == [Ingested] * 9
+    left = disk.files()
+    assert PATH / "erase.intent" not in left
+    assert {path: left[path] for path in segments} == segments
+    with open_log(disk) as log:
+        log.erase([2, 5, 9])
+    assert secrets_in(disk) == []
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"offset": 8}, {"offset": -64}, {"offset": 2**40}, {"zeros": 2**40}, {"zeros": 0}, {"seq": 1}], ids=str
+)  # fmt: skip
+def test_an_intent_overwrites_nothing_but_the_payload_of_its_own_event(
+    wrong: dict[str, int],
+) -> None:
+    disk = with_secrets()
+    with open_log(disk) as log:
+        planned = plan(log._segments, [2])
+    before = disk.files()
+    (overwrite,) = planned
+    Intent(disk, PATH).begin([overwrite._replace(**wrong)])
+    Intent(disk, PATH).finish()
+    assert disk.files() == before
+    Intent(disk, PATH).begin(planned)
+    Intent(disk, PATH).finish()
+    assert len(secrets_in(disk)) == len(secrets_in(SimulatedDisk.holding(before))) - 1
+
+
 def test_a_zeroed_payload_without_a_renewed_checksum_is_damage() -> None:
     disk = with_secrets()
     files = disk.files()
@@ -156,3 +196,12 @@ def test_a_zeroed_payload_without_a_renewed_checksum_is_damage() -> None:
     with open_log(hurt, read_only=True) as log, pytest.raises(LogDamaged) as caught:
         list(log.read())
     assert caught.value.seq == 2
+
+
+def test_a_directory_in_the_place_of_an_intent_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    with SegmentLog.open(tmp_path) as log:
+        log.append(notes(0, 1))
+    (tmp_path / "erase.intent").mkdir()
+    for read_only in (True, False):
+        with pytest.raises(LogFailed, match="it is a directory; move it away"):
+            SegmentLog.open(tmp_path, read_only=read_only)
