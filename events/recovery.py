@@ -17,6 +17,7 @@ Called under the writer lock only: without it the tail may be a write in progres
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -24,7 +25,7 @@ from pathlib import Path
 
 from recollect.events.disk import Disk, read_whole, synced_directory, write_new
 from recollect.events.erasure import INTENT
-from recollect.events.errors import LogDamaged
+from recollect.events.errors import LogDamaged, LogFailed
 from recollect.events.facts import Recovered
 from recollect.events.frame import Frame
 from recollect.events.head import HEAD
@@ -121,10 +122,20 @@ def closed_at(disk: Disk, path: Path) -> tuple[int, bytes] | None:
     return header.first_seq + trailer.events - 1, trailer.chain
 
 
+def quarantined(disk: Disk, path: Path) -> list[str]:
+    """The names of what was set aside; `LogFailed` if it cannot be looked at."""
+    try:
+        return disk.names(path / QUARANTINE)
+    except OSError as error:
+        raise LogFailed(
+            f"{path / QUARANTINE} cannot be read: {error.strerror}; {what_to_do(error)}"
+        ) from error
+
+
 def purge_quarantine(disk: Disk, path: Path) -> None:
     """Delete what was set aside: it may contain an erased text."""
     directory = path / QUARANTINE
-    names = disk.names(directory)
+    names = quarantined(disk, path)
     if names:
         with synced_directory(disk, directory):
             for name in names:
@@ -144,4 +155,6 @@ def what_to_do(error: OSError) -> str:
             f"it is {kind}; move it away, or restore the file from a copy: the next writer makes it anew, but then it "
             f"cannot be seen whether events were cut from the log's end"
         )
+    if file.name == QUARANTINE and error.errno in (errno.ENOTDIR, errno.EEXIST):
+        return "it is no directory, as belongs there for unfinished writes that are set aside; move it away"
     return "nothing was changed; what was acknowledged is as it was"

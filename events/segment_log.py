@@ -44,7 +44,7 @@ from recollect.events.frame import Frame, decode_meta, prepare
 from recollect.events.head import HEAD, HeadFile, Position
 from recollect.events.log import Clock, Durability, Finding, LogStatus, Unless, refuse_after
 from recollect.events.process_forks import renewed_in_children
-from recollect.events.recovery import QUARANTINE, what_to_do
+from recollect.events.recovery import quarantined, what_to_do
 from recollect.events.segment_writer import SegmentWriter
 from recollect.events.segments import Segments, check_seq
 from recollect.events.verification import verify_segments
@@ -446,7 +446,7 @@ class SegmentLog:
             unsynced_bytes=self._segments.bytes_between(self._writer.durable, self.head),
             unknown_types=unknown,
             damage=None if self._writer.damage is None else str(self._writer.damage),
-            recovered=tuple(self._disk.names(self._path / QUARANTINE)),
+            recovered=tuple(quarantined(self._disk, self._path)),
             troubles=self._troubles(),
         )
 

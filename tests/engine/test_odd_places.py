@@ -200,3 +200,21 @@ def test_doctor_goes_on_where_the_cache_is_a_link_to_itself(store: Path) -> None
     found = doctor(store, fix=True)
     assert any(str(store / "cache") in one.where for one in found.problems)
     assert (store / "cache").is_symlink()
+
+
+def test_a_file_in_the_place_of_the_quarantine_is_named_with_what_to_do(store: Path) -> None:
+    place = store / "log/quarantine"
+    place.write_bytes(b"")
+    with Memory.open(store, embedder="hash") as memory:
+        for act in (memory.status, lambda: doctor(store)):
+            with pytest.raises(
+                LogFailed, match=r"log/quarantine cannot be read.*it is no directory.*move it away"
+            ):
+                act()
+    (store / "log/head").unlink()
+    with next((store / "log").glob("*.seg")).open("ab") as segment:
+        segment.write(b"the beginning of a write")
+    with pytest.raises(LogFailed, match=r"quarantine.*it is no directory.*move it away"):
+        SegmentLog.open(store / "log")
+    place.unlink()
+    assert Memory.open(store, embedder="hash").status().head == 3
