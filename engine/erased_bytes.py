@@ -66,7 +66,7 @@ class ErasedBytes:
             self._left = left or wanted
             reason = (error.__cause__ if isinstance(error, LogFailed) else None) or error
             self._unfinished = RecollectError(
-                f"an erasure is in force and not finished: {reason}; {_payloads(len(self._left))} in the log, the first at "
+                f"an erasure is in force but is not finished: {reason}; {_payloads(len(self._left))} in the log, the first at "
                 f"@{min(self._left)}. It is tried again with the next write, and when the store is opened again"
             )
         else:
@@ -98,7 +98,7 @@ class ErasedBytes:
             self._left += self._keys_back(everywhere=everywhere)
         except (RecollectError, OSError) as error:
             self._unseen = RecollectError(
-                f"an erasure is in force and not finished: it is not known whether keys of what was erased came back with a restored "
+                f"an erasure is in force but is not finished: it is not known whether keys of what was erased came back with a restored "
                 f"backup: {error}. It is looked again by `recollect verify`, and when the store is opened again"
             )
         else:

@@ -254,8 +254,8 @@ def test_where_they_cannot_be_overwritten_nothing_is_exported_and_it_is_said(
     monkeypatch.setattr(segment_log.SegmentLog, "erase", read_only)
     memory = open_memory()
     assert memory.get("sec").content == "[erased]"
-    assert any("an erasure is in force and not finished" in line for line in memory.status().degraded)
-    assert any("an erasure is in force and not finished" in line for line in memory.verify().notes)
+    assert any("an erasure is in force but is not finished" in line for line in memory.status().degraded)
+    assert any("an erasure is in force but is not finished" in line for line in memory.verify().notes)
     with pytest.raises(RecollectError, match="still holds what was erased"):
         memory.export(tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl").exists()

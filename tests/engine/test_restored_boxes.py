@@ -144,8 +144,8 @@ def test_where_keys_cannot_be_destroyed_nothing_is_exported_and_it_is_said(
 ) -> None:
     put_back(tmp_path)
     with opened(url) as memory:
-        assert any("an erasure is in force and not finished" in line for line in memory.status().degraded)
-        assert any("an erasure is in force and not finished" in line for line in memory.verify().notes)
+        assert any("an erasure is in force but is not finished" in line for line in memory.status().degraded)
+        assert any("an erasure is in force but is not finished" in line for line in memory.verify().notes)
         with pytest.raises(RecollectError, match="export refused"):
             memory.export(tmp_path / "out")
         refusing.undo()

@@ -131,7 +131,10 @@ class Person:
         from selenium.common import exceptions
         from selenium.webdriver.support.wait import WebDriverWait
 
-        redrawn = (exceptions.NoSuchElementException, exceptions.StaleElementReferenceException, IndexError)
+        redrawn = (
+            exceptions.NoSuchElementException, exceptions.StaleElementReferenceException,
+            exceptions.ElementNotInteractableException, IndexError,
+        )  # fmt: skip
         waiting = WebDriverWait(self.driver, PATIENCE_S, poll_frequency=0.05, ignored_exceptions=redrawn)
         try:
             return waiting.until(lambda _: what())
