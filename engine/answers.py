@@ -8,7 +8,9 @@ import msgspec
 
 from recollect.projections.lifecycle.lifecycle import LifecycleState
 
-DegradedKind = Literal["damage", "embedder", "loading", "expansion", "rerank", "shard", "unrecorded"]
+DegradedKind = Literal[
+    "damage", "behind", "embedder", "loading", "expansion", "rerank", "shard", "unrecorded"
+]
 
 
 class Degraded(NamedTuple):

@@ -249,6 +249,8 @@ def answer(store: Store, ranked: Ranked, recall_id: str | None = None) -> Answer
         facts["found"] = f"{len(hits)} of {question.k}"
     damage = store.damage_note
     degraded = ranked.degraded if damage is None else (Degraded("damage", damage), *ranked.degraded)
+    if store.log.unfollowed is not None:
+        degraded = (Degraded("behind", store.log.unfollowed), *degraded)
     return Answer(
         id=recall_id,
         basis=ranking.basis,

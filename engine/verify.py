@@ -93,8 +93,8 @@ def _verified(
             progress=progress,
             elsewhere=branches.outcome,
         )
-    unfinished = () if store.unfinished_erasure is None else (str(store.unfinished_erasure),)
-    return msgspec.structs.replace(report, notes=(*report.notes, *unfinished)), found, head
+    notes = [str(note) for note in (store.unfinished_erasure, store.log.unfollowed) if note is not None]
+    return msgspec.structs.replace(report, notes=(*report.notes, *notes)), found, head
 
 
 def _witnessed(store: Store, report: VerifyReport, kept: LogCheckpoint | None, name: str) -> VerifyReport:

@@ -57,6 +57,10 @@ class BrokenSeal(Finding, frozen=True, kw_only=True):
     """That only the index or the trailer of a sealed segment is broken; every event of it stands."""
 
 
+def not_followed(reason: str, head: int) -> str:
+    return f"the log cannot be followed: {reason}; what others wrote after @{head} is missing"
+
+
 class Log(Protocol):
     """Positions are 1, 2, 3, …; 0 is the position before the first event.
 
@@ -76,6 +80,11 @@ class Log(Protocol):
     @property
     def damage(self) -> LogDamaged | None:
         """Where acknowledged events cannot be read, as far as this instance came upon it."""
+        ...
+
+    @property
+    def unfollowed(self) -> str | None:
+        """That what other processes appended since cannot be read, for people; None if the last `refresh` could."""
         ...
 
     @property

@@ -70,6 +70,10 @@ class MemoryLog:
         return None
 
     @property
+    def unfollowed(self) -> str | None:
+        return None
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         return ()
 

@@ -195,6 +195,10 @@ class RedactedLog:
         return self.base.damage
 
     @property
+    def unfollowed(self) -> str | None:
+        return self.base.unfollowed
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         return self.base.warnings
 

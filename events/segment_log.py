@@ -42,7 +42,7 @@ from recollect.events.errors import (
 )
 from recollect.events.frame import Frame, decode_meta, prepare
 from recollect.events.head import HEAD, HeadFile, Position
-from recollect.events.log import Clock, Durability, Finding, LogStatus, Unless, refuse_after
+from recollect.events.log import Clock, Durability, Finding, LogStatus, Unless, not_followed, refuse_after
 from recollect.events.process_forks import renewed_in_children
 from recollect.events.recovery import quarantined, what_to_do
 from recollect.events.segment_writer import SegmentWriter
@@ -89,7 +89,7 @@ class SegmentLog:
         self.renew_locks()
         renewed_in_children(self)
         self._failure: str | None = None
-        self._unfollowed: str | None = None
+        self.unfollowed: str | None = None
         self._wrote = False
         self._closed = False
 
@@ -329,9 +329,9 @@ class SegmentLog:
             if published is not None and published.visible > self.head and self._writer.damage is None:
                 with self._mutex:
                     self._follow(published)
-            self._unfollowed = None
+            self.unfollowed = None
         except OSError as error:
-            self._unfollowed = str(error)
+            self.unfollowed = not_followed(str(error), self.head)
         return self.head
 
     def _follow(self, published: Position) -> None:
@@ -454,10 +454,8 @@ class SegmentLog:
         troubles = []
         if self._failure is not None:
             troubles.append(f"the last write failed: {self._failure}; the next write tries again")
-        if self._unfollowed is not None:
-            troubles.append(
-                f"the log cannot be followed: {self._unfollowed}; what others wrote after @{self.head} is missing"
-            )
+        if self.unfollowed is not None:
+            troubles.append(self.unfollowed)
         if self._read_only and (held := self._lock.held_by_another()):
             troubles.append(f"{held}, so the log is open for reading only; each write tries again")
         if self._writer.unpublished is not None:

@@ -36,7 +36,7 @@ from recollect.events.frame import (
     prepare,
     refuse_other_events,
 )
-from recollect.events.log import Clock, Durability, LogStatus, Unless, refuse_after
+from recollect.events.log import Clock, Durability, LogStatus, Unless, not_followed, refuse_after
 from recollect.events.packs.keys import Sealed, encode_box, seal
 from recollect.events.packs.pack import NO_HOLDER, BadPack, Pack, chained, encode, packed
 from recollect.events.packs.pack import decode as decode_pack
@@ -420,6 +420,10 @@ class PackLog(Replica):
             self._keys.erase(seqs)
             self._mirror.erase(seqs)
 
+    @property
+    def unfollowed(self) -> str | None:
+        return None if self._unfollowed is None else not_followed(self._unfollowed, self.head)
+
     def sync(self) -> None:
         """What was acknowledged is durable as the engine understands it; nothing waits here."""
 
@@ -434,9 +438,7 @@ class PackLog(Replica):
             except (LogFailed, BadPack) as error:
                 ahead = str(error)
         if ahead is not None:
-            troubles.append(
-                f"the log cannot be followed: {ahead}; what others wrote after @{self.head} is missing"
-            )
+            troubles.append(not_followed(ahead, self.head))
         return LogStatus(
             kind=store.kind,
             path=self.store.where,

@@ -16,6 +16,7 @@ from small_disk import small_disk
 from recollect.engine.doctor import doctor
 from recollect.events.disk import RealDisk
 from recollect.events.errors import LogFailed
+from recollect.events.head import HeadFile
 from recollect.events.packs.object_store import ObjectPackStore
 from recollect.events.packs.store import StoreUnreachable
 from recollect.interfaces.cli.app import clear_errors, main
@@ -134,3 +135,25 @@ def test_an_error_of_the_disk_that_names_no_file_is_told_with_the_command():
 
     result = CliRunner().invoke(click.command("export")(clear_errors(export)))
     assert (result.exit_code, result.stderr) == (2, "recollect: export failed: Read-only file system\n")
+
+
+def test_what_others_wrote_and_cannot_be_read_is_said_by_recalls_and_by_verify(
+    open_memory: Open, monkeypatch: pytest.MonkeyPatch
+):
+    memory, other = open_memory(), open_memory()
+    memory.remember("green tea", id="green")
+    head = memory.status().head
+    other.remember("white tea", id="white")
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(HeadFile, "published", fail)
+        answer = memory.recall("tea", track=False)
+        assert [hit.id for hit in answer.hits] == ["green"]
+        said = dict(zip(answer.degraded_kinds, answer.degraded, strict=True))["behind"]
+        assert f"what others wrote after @{head} is missing" in said
+        assert said in memory.verify().notes
+    assert "behind" not in memory.recall("tea").degraded_kinds
+    assert memory.verify().notes == ()
