@@ -168,22 +168,36 @@ class RealDisk:
         return descriptor
 
     def open_directory(self, path: Path) -> int:
-        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._opened[descriptor] = str(path), 0, 0
+        return descriptor
 
     def close(self, descriptor: int) -> None:
         self._opened.pop(descriptor, None)
         os.close(descriptor)
 
+    def _named(self, error: OSError, descriptor: int) -> OSError:
+        """The error with the path of the file: calls on a descriptor name none, and a person is to find it."""
+        if error.filename is None:
+            error.filename = self._opened[descriptor][0]
+        return error
+
     def read(self, descriptor: int, size: int, offset: int) -> bytes:
-        data = os.pread(descriptor, size, offset)
-        while len(data) < size and (more := os.pread(descriptor, size - len(data), offset + len(data))):
-            data += more
+        try:
+            data = os.pread(descriptor, size, offset)
+            while len(data) < size and (more := os.pread(descriptor, size - len(data), offset + len(data))):
+                data += more
+        except OSError as error:
+            raise self._named(error, descriptor)  # noqa: B904 (the same error)
         return data
 
     def write(self, descriptor: int, data: bytes, offset: int) -> None:
-        while (written := os.pwrite(descriptor, data, offset)) < len(data):
-            data = data[written:]
-            offset += written
+        try:
+            while (written := os.pwrite(descriptor, data, offset)) < len(data):
+                data = data[written:]
+                offset += written
+        except OSError as error:
+            raise self._named(error, descriptor)  # noqa: B904
 
     def size(self, descriptor: int) -> int:
         return os.fstat(descriptor).st_size
@@ -192,10 +206,13 @@ class RealDisk:
         os.ftruncate(descriptor, size)
 
     def sync(self, descriptor: int) -> None:
-        if hasattr(fcntl, "F_FULLFSYNC"):  # macOS: fsync alone stops at the drive's cache
-            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
-        else:
-            os.fdatasync(descriptor)
+        try:
+            if hasattr(fcntl, "F_FULLFSYNC"):  # macOS: fsync alone stops at the drive's cache
+                fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+            else:
+                os.fdatasync(descriptor)
+        except OSError as error:
+            raise self._named(error, descriptor)  # noqa: B904
 
     def rename(self, old: Path, new: Path) -> None:
         old.replace(new)

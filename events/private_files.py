@@ -105,7 +105,8 @@ def sync_directory(path: Path) -> None:
     """Make the entries of a directory survive a power cut."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(descriptor)
+        with naming(path):
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
 

@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
+from recollect.events.private_files import naming
+
 SYMBOLIC_LINK = "symbolic link"
 NOT_REGULAR = "not a regular file"
 LEADS_NOWHERE = "a symbolic link to what is not there"
@@ -54,7 +56,7 @@ def opened(path: str | Path, *, follow: bool = False) -> Iterator[BufferedReader
 
 def read_whole(path: str | Path, *, bytes_max: int, follow: bool = False) -> bytes:
     """The bytes of a regular file; OSError if it is not one, or has more than `bytes_max`."""
-    with opened(path, follow=follow) as file:
+    with opened(path, follow=follow) as file, naming(Path(path)):
         data = file.read(bytes_max + 1)
     if len(data) > bytes_max:
         raise Refused(f"over {bytes_max:,} bytes", path)

@@ -12,7 +12,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from errno import EDQUOT, ENOSPC
+from errno import EDQUOT, EIO, ENOSPC
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
@@ -117,6 +117,14 @@ def options_without_embedder(function: Callable[..., None]) -> Callable[..., Non
     return common_options(run)
 
 
+_NO_ROOM = "; make room there and run it again"
+_REMEDIES = {
+    ENOSPC: _NO_ROOM,
+    EDQUOT: _NO_ROOM,
+    EIO: "; the disk failed to read or write it: see dmesg, and `recollect doctor` says what is harmed",
+}
+
+
 def clear_errors(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -134,8 +142,7 @@ def clear_errors(function: Callable[P, R]) -> Callable[P, R]:
             )
             if isinstance(error, PermissionError) and error.filename is not None:
                 raise Failure(f"no permission for {where}") from None
-            full = "; make room there and run it again" if error.errno in (ENOSPC, EDQUOT) else ""
-            raise Failure(f"{where}: {error.strerror}{full}") from None
+            raise Failure(f"{where}: {error.strerror}{_REMEDIES.get(error.errno, '')}") from None
 
     return run
 

@@ -19,6 +19,7 @@ from recollect.events.errors import LogFailed
 from recollect.events.head import HeadFile
 from recollect.events.packs.object_store import ObjectPackStore
 from recollect.events.packs.store import StoreUnreachable
+from recollect.events.private_files import sync_directory
 from recollect.interfaces.cli.app import clear_errors, main
 from recollect.interfaces.python.memory import Memory
 
@@ -157,3 +158,35 @@ def test_what_others_wrote_and_cannot_be_read_is_said_by_recalls_and_by_verify(
         assert said in memory.verify().notes
     assert "behind" not in memory.recall("tea").degraded_kinds
     assert memory.verify().notes == ()
+
+
+@pytest.mark.parametrize(
+    ("call", "act"),
+    [
+        ("pread", lambda disk, file, _: disk.read(file, 1, 0)),
+        ("pwrite", lambda disk, file, _: disk.write(file, b"x", 0)),
+        ("fdatasync", lambda disk, file, _: disk.sync(file)),
+        ("fsync", lambda _disk, _file, path: sync_directory(path)),
+    ],
+)
+def test_an_error_of_the_disk_names_its_file_and_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, act: Callable[[RealDisk, int, Path], object]
+):
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    path, disk = tmp_path / "a.seg", RealDisk()
+    file = disk.create(path)
+    named = tmp_path if call == "fsync" else path
+
+    def failed() -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, call, fail)
+            act(disk, file, named)
+
+    result = CliRunner().invoke(click.command("sync")(clear_errors(failed)))
+    disk.close(file)
+    assert result.stderr.startswith(
+        f"recollect: {named}: Input/output error; the disk failed to read or write it"
+    )
+    assert "`recollect doctor`" in result.stderr
