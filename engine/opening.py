@@ -7,6 +7,7 @@ import logging
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
+from errno import EDQUOT, ENOSPC
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,7 +75,10 @@ def reopened(folder: Path, clock: Clock, *, patient: bool) -> SegmentLog:
     try:
         return SegmentLog.open(path, clock=clock, ahead_max=clock_ahead_max())
     except LogFailed as error:
-        raise LogReadOnly(f"the store is read-only: {folder} ({error.__cause__ or error})") from None
+        cause = error.__cause__
+        if isinstance(cause, OSError) and cause.errno in (ENOSPC, EDQUOT):
+            raise LogReadOnly(f"the disk of the store is full: {folder} ({cause}); make room there") from None
+        raise LogReadOnly(f"the store is read-only: {folder} ({cause or error})") from None
 
 
 def new_log(folder: Path) -> Path:

@@ -176,6 +176,19 @@ def test_a_disk_that_fails_to_write_can_still_be_read(folder: Path, open_memory:
         assert memory.recall("note 3 about tea").hits[0].id == "n3"
 
 
+def test_a_full_disk_without_room_for_the_lock_is_not_called_read_only(folder: Path, open_memory: Open):
+    with refused(errno.ENOSPC):
+        (folder / "log/writer.lock").unlink()
+        memory = open_memory()
+        with pytest.raises(
+            LogReadOnly, match=rf"^the disk of the store is full: {folder} \(.*; make room there$"
+        ):
+            memory.remember("more")
+        (said,) = memory.recall("note 3 about tea").degraded
+        assert said.startswith(f"this recall was not recorded: the disk of the store is full: {folder}")
+    assert memory.remember("more", id="more") == "more"
+
+
 def run(folder: Path, *arguments: str) -> Result:
     return CliRunner().invoke(main, [*arguments, "--store", str(folder), "--embedder", "hash"])
 
