@@ -71,8 +71,9 @@ def test_a_checkpoint_that_cannot_be_saved_is_a_warning_and_leaves_nothing(
     open_memory: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     monkeypatch.setattr(stores, "_CHECKPOINT_EVERY", 1)
-    monkeypatch.setattr(checkpoints.os, "fsync", full)
     with open_memory() as memory:
+        (tmp_path / "store/cache/checkpoints").mkdir(parents=True)
+        monkeypatch.setattr(checkpoints.os, "fsync", full)
         memory.remember("green tea", id="a")
     assert ["no checkpoint was written" in said for _, _, said in caplog.record_tuples] == [True]
     assert list((tmp_path / "store/cache/checkpoints").iterdir()) == []
