@@ -7,7 +7,7 @@ LOCAL = $(VENV)/.local
 PEERS = $(VENV)/.peers
 
 .DEFAULT_GOAL := help
-CONSOLE_DOCS = docs/commands.md docs/time-travel.md docs/sql.md docs/files.md docs/erasure.md docs/web.md docs/agents.md docs/folders.md docs/scale.md
+CONSOLE_DOCS = docs/commands.md docs/time-travel.md docs/questioning.md docs/compose.md docs/sql.md docs/files.md docs/erasure.md docs/web.md docs/agents.md docs/folders.md docs/scale.md
 
 .PHONY: help demo test fuzz torture portability lint types bench bench-quick eval docs clean
 
