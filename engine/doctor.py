@@ -55,6 +55,7 @@ from recollect.events.recovery import QUARANTINE
 from recollect.events.redacted_log import RedactedLog
 from recollect.events.regular_files import kind_of, remove
 from recollect.events.segment_log import SegmentLog, wall_clock
+from recollect.events.segments import SECOND_FILE
 from recollect.projections import checkpoints
 from recollect.replay.fork.note import GO_ON, read_note
 
@@ -235,11 +236,14 @@ def _with_scrub(found: Diagnosis, folder: Path, progress: Progress | None) -> Di
 def _damaged(finding: Finding) -> Problem:
     if isinstance(finding, BrokenSeal):
         return _broken_seal(Path(finding.path))
+    remedy = "restore the file from a copy, or copy what can be read: `recollect doctor --salvage NEW_DIR`"
+    if finding.problem.startswith(SECOND_FILE):
+        remedy = f"move the one that does not belong there to another directory, examine again, and only then {remedy}"
     return Problem(
         severity="damage",
         where=f"{finding.path}, byte {finding.offset}, @{finding.seq}",
         what=f"acknowledged data is damaged: {finding.problem}",
-        remedy="restore the file from a copy, or copy what can be read: `recollect doctor --salvage NEW_DIR`",
+        remedy=remedy,
     )
 
 

@@ -26,6 +26,7 @@ from recollect.events.segment_index import TypeCounts
 from recollect.events.upcasts import VERSIONS
 
 INDEX_CACHE = "active.index"
+SECOND_FILE = "a second file claims the events"
 
 
 class Stop(NamedTuple):
@@ -169,7 +170,7 @@ class Segments:
         if name.first_seq > self.tail + 1:
             return f"the next segment begins at @{name.first_seq}"
         if name.first_seq <= self.tail:
-            return f"a second file claims the events from @{name.first_seq} on"
+            return f"{SECOND_FILE} from @{name.first_seq} on"
         if header is None:
             return "the header of its segment cannot be read"
         if (header.first_seq, header.seed) != name:

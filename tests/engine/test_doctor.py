@@ -400,3 +400,19 @@ def test_a_server_scrubs_one_segment_at_a_time_and_its_status_says_what_was_foun
             path.write_bytes(content)
             scrub_next(opened, "" if path == sealed[0] else sealed[sealed.index(path) - 1].name)
         assert not any("scrubbing found damage" in problem for problem in memory.status().degraded)
+
+
+def test_a_file_of_another_store_among_the_segments_is_moved_away_by_the_advice_and_costs_nothing(
+    folder: Path, open_memory: Open, tmp_path: Path
+):
+    with open_memory(tmp_path / "other") as other:
+        other.remember("a note of another store")
+    (stray,) = (tmp_path / "other" / "log").glob("*.seg")
+    odd = folder / "log" / f"{1:020}-ffffffff.seg"
+    odd.write_bytes(stray.read_bytes())
+    (found,) = [one for one in doctor(folder).problems if one.severity == "damage"]
+    assert "a second file claims the events from @1 on" in found.what
+    assert found.where.startswith(str(odd))
+    assert found.remedy.startswith("move the one that does not belong there to another directory")
+    odd.rename(tmp_path / odd.name)
+    assert doctor(folder).healthy
