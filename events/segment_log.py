@@ -339,6 +339,7 @@ class SegmentLog:
             self._segments.rewind(self.head)
         stop = self._segments.follow(published.visible)
         self._show(published)
+        self._writer.note_shown()
         if stop is not None and self.head < published.visible:
             self._writer.find_damage(stop)
 

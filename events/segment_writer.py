@@ -123,6 +123,7 @@ class SegmentWriter:
         self._own_upto = -1
         with suppress(OSError, LogDamaged):  # tried again before anything is followed
             self._segments.rewind(self.visible)
+            self.note_shown()
 
     def recover(self) -> None:
         """Reload the log from disk after an error, as opening it would."""
@@ -146,7 +147,7 @@ class SegmentWriter:
             return None if self._shown is None else self._shown.overwritten()
         return self._segments.cut() or (None if last is None else last.mark.overwritten())
 
-    def _note_shown(self) -> None:
+    def note_shown(self) -> None:
         """Remember a mark that no failing write takes back: all up to it is shown."""
         last = self._segments.last
         if last is not None and last.count > 0 and self.visible >= last.last_seq:
@@ -157,7 +158,7 @@ class SegmentWriter:
         if self.faulty:
             self.recover()
             return
-        self._note_shown()
+        self.note_shown()
         published = self._head.published()
         if published is None:
             self._ensure_head()

@@ -50,6 +50,37 @@ def test_a_write_that_failed_is_not_tried_again_onto_another_history(
         assert all_numbers(again) == [0, *range(10, 16)]
 
 
+@pytest.mark.parametrize("later", [1, 3, 6])
+def test_what_was_read_after_a_write_that_failed_is_known_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, later: int
+):
+    """Others write on, and this process reads it; then an older copy is put in place, and is written on from there."""
+    path = tmp_path / "log"
+    log = SegmentLog.open(path)
+    log.append(notes(0, 1))
+    with monkeypatch.context() as patch:
+        patch.setattr(RealDisk, "sync", failing)
+        with pytest.raises(LogFailed):
+            log.append(notes(1, 1))
+    with SegmentLog.open(path) as other:
+        other.append(notes(2, 1))
+    shutil.copytree(path, tmp_path / "backup")
+    with SegmentLog.open(path) as other:
+        other.append(notes(3, 3))
+    assert log.refresh() == log.head
+    assert all_numbers(log) == [0, 2, 3, 4, 5]
+    copied_over(tmp_path / "backup", path)
+    with SegmentLog.open(path) as other:
+        other.append(notes(10, later))
+    with pytest.raises(LogReplaced):
+        log.refresh()
+    with pytest.raises(LogReplaced):
+        log.append(notes(6, 1))
+    log.close()
+    with SegmentLog.open(path) as again:
+        assert all_numbers(again) == [0, 2, *range(10, 10 + later)]
+
+
 def test_a_sealed_end_of_another_history_is_noticed_too(tmp_path: Path):
     """A segment that is opened when it is sealed already is known by its trailer alone."""
     path = tmp_path / "log"
