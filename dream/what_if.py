@@ -22,7 +22,7 @@ class WhatIf:
     """The projections at their position, and on from there. Do not fold into the original while it is made."""
 
     def __init__(self, projections: Projections, now: Micros) -> None:
-        self._now = now
+        self.now = now
         self._fork = Projections()
         state = projections.dump()
         own = {
@@ -34,15 +34,15 @@ class WhatIf:
 
     def copy(self) -> WhatIf:
         """An independent copy of this future."""
-        return WhatIf(self._fork, self._now)
+        return WhatIf(self._fork, self.now)
 
     def apply(self, facts: Iterable[AnyFact]) -> None:
         """Fold facts as if they had been appended now."""
         for fact in facts:
             name = type_name(type(fact))
             seq = self._fork.position + 1
-            self._fork.apply(Recorded(seq, self._now, b"", "", name, VERSIONS[name], b"", fact))
+            self._fork.apply(Recorded(seq, self.now, b"", "", name, VERSIONS[name], b"", fact))
 
     def view(self, seq: int | None = None) -> View:
         """The view at a seq; by default after all that happened."""
-        return self._fork.at(self._fork.position if seq is None else seq, self._now)
+        return self._fork.at(self._fork.position if seq is None else seq, self.now)

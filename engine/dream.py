@@ -77,14 +77,13 @@ def dream(
     steps = chosen_phases(phases)
     if max_churn is not None:
         validate.number(max_churn, "max_churn", low=0.0, high=1.0)
-    clock = store.clock()
-    moment = clock if now is None else parse_time(now, now=clock, what="now")
+    moment = None if now is None else parse_time(now, now=store.clock(), what="now")
     composer = None if summariser is None else _Composer(writer, summariser)
 
     def sleep(phases: Sequence[str]) -> Dreamt:
         what_if, asked = _asleep(writer, numbers, moment, options.get("due"))
         dreamt = run_phases(
-            what_if, settings=numbers, now=moment, phases=phases, recorded_at=store.log.effective_time, asked=asked,
+            what_if, settings=numbers, now=what_if.now, phases=phases, recorded_at=store.log.effective_time, asked=asked,
             compose=composer, proposed=proposed_pairs(store),
         )  # fmt: skip
         report = msgspec.structs.replace(dreamt.report, degraded=_measured_by_words(asked))
@@ -117,9 +116,12 @@ def undream(writer: Writer, dream_id: str) -> DreamReport:
 
 @locked
 def _asleep(
-    writer: Writer, settings: Settings, now: int, due: Callable[[View], bool] | None
+    writer: Writer, settings: Settings, now: int | None, due: Callable[[View], bool] | None
 ) -> tuple[WhatIf, list[Asked]]:
-    """The hypothetical future that the phases run on, if a dream is due, and the questions to measure it with."""
+    """The hypothetical future that the phases run on, if a dream is due, and the questions to measure it with.
+
+    Its clock is read after its view is taken, unless told: what others wrote before, a dream among it, is of the past.
+    """
     store = writer.store
     view = store.view()
     writer.embedding.require_same(view.adoptions.embedder(view.seq))
@@ -128,7 +130,7 @@ def _asleep(
     asked = asked_before(store, settings.measure.questions)
     analyzers = {name for one in asked for name in one.formula.analyzers}
     store.require_analyzers(sorted({settings.scan.analyzer, *analyzers}))
-    return WhatIf(store.projections, now), asked
+    return WhatIf(store.projections, store.clock() if now is None else now), asked
 
 
 class _Composer:

@@ -162,6 +162,26 @@ def test_of_two_dreams_at_once_one_wins_and_the_other_says_so(busy, monkeypatch)
     assert busy.verify().exact
 
 
+def test_a_dream_that_waited_for_another_one_is_dreamt_at_the_time_after_it(busy, clock, monkeypatch):
+    """The other one is written after this one was begun, and before the view that it reads in the end."""
+    store, others = busy.store, []
+    view = store.view
+
+    def late(at: int | None = None):
+        if not others:
+            others.append("")
+            clock.now += 3_600_000_000
+            others[0] = busy.dream().id
+        return view(at)
+
+    monkeypatch.setattr(store, "view", late)
+    mine = busy.dream()
+    monkeypatch.undo()
+    other, last = store.projections.adoptions.dreams[-2:]
+    assert [other.id, last.id] == [others[0], mine.id]
+    assert store.event(last.began).fact.now >= store.log.time_of(other.ended)
+
+
 def test_a_write_during_the_dream_is_dreamt_with(busy, clock, monkeypatch):
     store, wrote = busy._store, []
     append = store.append

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from recollect.engine import dream as dreaming
 from recollect.engine.doctor import Problem, doctor
 from recollect.interfaces.cli.app import main
 from recollect.interfaces.python.memory import Memory
@@ -23,28 +22,20 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-def overtaken(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch, by: Callable[[], object], **options: object
-) -> str:
-    """A dream whose clock was read before another dream was written, and that is written behind that one."""
-    asleep = dreaming._asleep
-
-    def late(*given: object) -> object:
-        monkeypatch.setattr(dreaming, "_asleep", asleep)
-        by()
-        return asleep(*given)
-
-    monkeypatch.setattr(dreaming, "_asleep", late)
-    return memory.dream(**options).id
+def overtaken(memory: Memory, by: Callable[[], object], **options: object) -> str:
+    """A dream of a program that read its clock, and wrote the dream behind another one that was written since."""
+    began = memory.store.clock()
+    by()
+    return memory.dream(now=began / 1_000_000, **options).id
 
 
 @pytest.fixture
-def pair(open_memory: Open, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+def pair(open_memory: Open) -> tuple[str, str]:
     """Two processes were due at once: the first dream, and the one that was written in its place again."""
     memory, other = open_memory(), open_memory()
     memory.remember("tea is green", id="tea")
     first: list[str] = []
-    second = overtaken(memory, monkeypatch, lambda: first.append(other.dream().id))
+    second = overtaken(memory, lambda: first.append(other.dream().id))
     assert strengths(memory) == {DOWNSCALED * DOWNSCALED}
     return first[0], second
 
@@ -83,12 +74,10 @@ def test_a_pair_of_which_the_first_was_taken_back_is_one_dream(
     assert dreams_in(store) == []
 
 
-def test_of_three_dreams_in_place_of_one_two_are_named_and_taken_back(
-    open_memory: Open, store: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_of_three_dreams_in_place_of_one_two_are_named_and_taken_back(open_memory: Open, store: Path):
     first, second, third = (open_memory() for _ in range(3))
     first.remember("tea is green", id="tea")
-    overtaken(third, monkeypatch, lambda: overtaken(second, monkeypatch, first.dream))
+    overtaken(third, lambda: overtaken(second, first.dream))
     dreams = [one.id for one in third.store.projections.adoptions.dreams]
     assert [problem.where for problem in dreams_in(store)] == [f"@{one[1:]}" for one in dreams[1:]]
     for doubled in dreams[1:]:
@@ -123,10 +112,8 @@ def test_dreams_of_a_clock_that_stands_still_are_left_alone(open_memory: Open, s
     assert dreams_in(store) == []
 
 
-def test_a_dream_that_changed_no_strength_is_no_second_one(
-    open_memory: Open, store: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_dream_that_changed_no_strength_is_no_second_one(open_memory: Open, store: Path):
     memory, other = open_memory(), open_memory()
     memory.remember("tea is green", id="tea")
-    overtaken(memory, monkeypatch, other.dream, phases=["scan", "cluster"])
+    overtaken(memory, other.dream, phases=["scan", "cluster"])
     assert dreams_in(store) == []

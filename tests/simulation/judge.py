@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -164,11 +163,15 @@ def _recalls(world: World, store: Store) -> None:
 
 
 def _scheduled(world: World, store: Store) -> None:
-    """A dream by the clock comes an interval after the dream before it."""
+    """A dream by the clock comes an interval after the dream before it that counted then."""
     from .process import INTERVAL_S
 
     dreams = store.projections.adoptions.dreams
-    for before, after in pairwise(dreams):
+    for place, after in enumerate(dreams):
+        counted = [one for one in dreams[:place] if not 0 < one.undone_at < after.began]
+        if not counted:
+            continue
+        before = counted[-1]
         apart_s = (store.log.time_of(after.began) - store.log.time_of(before.ended)) / 1e6
         if after.id in world.scheduled and apart_s < INTERVAL_S:
             world.finding(f"{after.id} was dreamt by the clock {apart_s:.1f} s after {before.id}")
