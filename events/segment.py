@@ -79,7 +79,7 @@ class Segment:
         self.last_at = 0
         self.sealed = False
         self.file = FrameFile(disk, descriptor, header.seed)
-        self.mark = Mark(self.file, path, 0, header.encode())
+        self._mark: Mark | None = Mark(self.file, path, 0, header.encode())
         self._trailer: Trailer | None = None
         self._index: SegmentIndex | None = SegmentIndex()
         self._erasing = erasing
@@ -91,6 +91,17 @@ class Segment:
     @property
     def last_seq(self) -> int:
         return self.first_seq + self.count - 1
+
+    @property
+    def mark(self) -> Mark:
+        """Of a segment that was adopted from its trailer found when it is asked for: a seal may be taken off again."""
+        if self._mark is None:
+            try:
+                offset = self.index.offsets[-1] + CHAIN_OFFSET
+            except LogDamaged:  # told as such where it is read
+                return Mark(self.file, self.path, 0, self.header.encode())
+            self._mark = Mark(self.file, self.path, offset, self.chain)
+        return self._mark
 
     def size(self) -> int:
         return self.file.disk.size(self.file.descriptor)
@@ -118,7 +129,7 @@ class Segment:
         if trailer is None or trailer.frames_end + trailer.index_bytes + TRAILER_BYTES != size:
             return False
         if self.count == 0:
-            self._adopt(trailer, None, Mark(self.file, self.path, start, data))
+            self._adopt(trailer, None, None)
         elif (trailer.frames_end, trailer.chain) != (self.end, self.chain):
             return False
         self._trailer, self.sealed = trailer, True
@@ -144,10 +155,10 @@ class Segment:
         self._adopt(trailer, index, Mark(self.file, self.path, start + CHAIN_OFFSET, header.chain))
         return True
 
-    def _adopt(self, trailer: Trailer, index: SegmentIndex | None, mark: Mark) -> None:
+    def _adopt(self, trailer: Trailer, index: SegmentIndex | None, mark: Mark | None) -> None:
         self.end, self.chain = trailer.frames_end, trailer.chain
         self.count, self.last_at = trailer.events, trailer.last_at
-        self._index, self.mark = index, mark
+        self._index, self._mark = index, mark
 
     def follow(self, upto: int | None = None) -> Scan:
         """Take over the whole batches behind `end`; says what stopped it."""
@@ -167,7 +178,7 @@ class Segment:
         segment.end = self.extent(last_seq)[1]
         segment.chain = self.header_of(last_seq).chain
         offset = segment.extent(last_seq)[0] + CHAIN_OFFSET
-        segment.mark = Mark(segment.file, segment.path, offset, segment.chain)
+        segment._mark = Mark(segment.file, segment.path, offset, segment.chain)
         return segment
 
     def accept(self, places: Sequence[Place], end: int) -> None:
@@ -182,10 +193,10 @@ class Segment:
         """
         self.index.put(self.count, places)
         count, last_at = self.count + len(places), places[-1].at if places else self.last_at
-        mark = self.mark
+        mark = self._mark
         if chain != self.chain:  # not of a part of a batch
             mark = Mark(self.file, self.path, places[-1].offset + CHAIN_OFFSET, chain)
-        self.mark = mark
+        self._mark = mark
         self.count = count
         self.last_at = last_at
         self.chain = chain

@@ -98,6 +98,28 @@ def test_a_sealed_end_of_another_history_is_noticed_too(tmp_path: Path):
         reader.refresh()
 
 
+@pytest.mark.parametrize("operation", ["write", "sync", "create"])
+def test_a_seal_that_is_taken_off_again_is_no_other_history(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str
+):
+    """A process that finds the last segment sealed, as after a kill before the next was made, fails to write once."""
+    with SegmentLog.open(tmp_path / "log") as log:
+        log.append(notes(0, 3))
+        log._segments.last.seal()
+    log = SegmentLog.open(tmp_path / "log")
+    with monkeypatch.context() as patch:
+        patch.setattr(RealDisk, operation, failing)
+        with pytest.raises(LogFailed):
+            log.append(notes(3, 1))
+    log._segments.last.truncate(
+        log._segments.last.end
+    )  # as another process does that fails to make the next one
+    assert log.refresh() == log.head
+    log.append(notes(4, 1))
+    assert all_numbers(log) == [0, 1, 2, 4]
+    log.close()
+
+
 def test_a_reader_beside_a_thread_whose_writes_fail_and_are_taken_back_is_not_told_of_other_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
