@@ -27,7 +27,7 @@ class OwnFormula(NamedTuple):
     """The formula that a store was opened with: all of this opening's recalls are ranked with it.
 
     It comes into force with the first that is recorded, in place of the adoption at the seq `since`, which was the last
-    when the store was opened; never in place of a later one, so nobody's adoption is undone.
+    when the store was opened; never in place of a later one.
     """
 
     formula: Formula

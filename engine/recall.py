@@ -79,7 +79,7 @@ class Standpoint(NamedTuple):
         return self.formula_at(self.store.view(self.seq))
 
     def formula_at(self, view: View) -> Formula:
-        """The own formula, or the one in force at the view, whoever adopted it."""
+        """The own formula, or the one in force at the view."""
         return formula_in_force(view.adoptions, view.seq) if self.own is None else self.own.formula
 
 

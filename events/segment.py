@@ -94,7 +94,7 @@ class Segment:
 
     @property
     def mark(self) -> Mark:
-        """Of a segment that was adopted from its trailer found when it is asked for: a seal may be taken off again."""
+        """It lies in the frames, never in the seal, which may be taken off again; looked up once where only the trailer was read."""
         if self._mark is None:
             try:
                 offset = self.index.offsets[-1] + CHAIN_OFFSET
@@ -124,8 +124,7 @@ class Segment:
         """Take over a sealed segment from its trailer; False if it has no valid trailer."""
         size = self.size()
         start = max(HEADER_BYTES, size - TRAILER_BYTES)
-        data = self.file.disk.read(self.file.descriptor, TRAILER_BYTES, start)
-        trailer = Trailer.parse(data)
+        trailer = Trailer.parse(self.file.disk.read(self.file.descriptor, TRAILER_BYTES, start))
         if trailer is None or trailer.frames_end + trailer.index_bytes + TRAILER_BYTES != size:
             return False
         if self.count == 0:
@@ -193,10 +192,8 @@ class Segment:
         """
         self.index.put(self.count, places)
         count, last_at = self.count + len(places), places[-1].at if places else self.last_at
-        mark = self._mark
         if chain != self.chain:  # not of a part of a batch
-            mark = Mark(self.file, self.path, places[-1].offset + CHAIN_OFFSET, chain)
-        self._mark = mark
+            self._mark = Mark(self.file, self.path, places[-1].offset + CHAIN_OFFSET, chain)
         self.count = count
         self.last_at = last_at
         self.chain = chain

@@ -115,7 +115,7 @@ def serve(
 
 @contextmanager
 def _interrupted_until_it_answers() -> Iterator[Callable[[], None]]:
-    """Ctrl-C interrupts until it is said that the server answers; from then on it is the server's, and nobody else's.
+    """Ctrl-C interrupts until it is said that the server answers; from then on it is the server's alone.
 
     So a second Ctrl-C never breaks off the closing of the store, or the end of the process after it.
     """
